@@ -1,0 +1,54 @@
+# Every command stands here; `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+DIR ?= docs
+EXTRAS := dev cli infra lambda scanner
+
+.PHONY: help setup lock check format test e2e sim bench bench-scanner demo cost clean
+
+help: ## this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: .venv/.installed node_modules/.installed ## install what everything else needs (done on demand)
+
+.venv/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Cairn needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup"; exit 1; }
+	@echo "installing Python packages from requirements.lock (once, about a minute) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+node_modules/.installed: package-lock.json
+	@command -v npm >/dev/null || { echo "Cairn needs Node.js 20 or newer (the CDK command line runs on it)"; exit 1; }
+	@echo "installing the CDK command line from package-lock.json ..."
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
+
+lock: ## compile requirements.lock and package-lock.json anew (no registry address in either)
+	$(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-header --no-annotate --generate-hashes \
+	  --allow-unsafe --strip-extras $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
+	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
+
+check: setup ## format, lint, types, import contracts, docs in step
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m scripts.check_docs
+
+format: setup ## put the code in shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: setup ## every test that needs no local cloud (under five minutes)
+	$(BIN)/python -m pytest -m "not e2e" -n 2
+
+e2e: setup ## the local cloud, deployed for real, driven by the real SDK
+	$(BIN)/python -m pytest -m e2e tests/e2e
+
+clean: ## remove what the other commands made
+	rm -rf .venv node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis
