@@ -32,7 +32,7 @@ class Table:
     expires_attribute: str | None = None
 
     def physical_name(self, prefix: str, generation: int) -> str:
-        """The DynamoDB name, for example ``cairn-dev-memories-g1`` or, outside the generations, ``cairn-dev-journal``."""
+        """The DynamoDB name: ``cairn-dev-memories-g1`` or, outside the generations, ``cairn-dev-journal``."""
         return f"{prefix}-{self.name}-g{generation}" if self.generational else f"{prefix}-{self.name}"
 
 

@@ -1,0 +1,84 @@
+"""What can go wrong, named by what the caller must do about it.
+
+    CairnError
+    ├── InvalidRequest        mend the request; names the field and the rule
+    ├── Unauthenticated       present a key that is valid
+    ├── PermissionDenied      present a key with a wider scope
+    ├── NotFound              nothing of that id is here for this caller
+    ├── PathConflict          choose another path, or edit the memory that holds this one
+    ├── PreconditionFailed    read again, then decide again
+    ├── Busy                  nothing was done; the same call may be made again
+    ├── Unavailable           nothing was done; this region cannot answer yet
+    └── OutcomeUnknown        it may have been done; read before calling again
+
+`cairn.wire.errors` maps each of them, in one table, to HTTP.
+"""
+
+from __future__ import annotations
+
+
+class CairnError(Exception):
+    """Base of every error that a caller is meant to see. ``message`` carries no content, secret or foreign id."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidRequest(CairnError):
+    """The request is at fault and would be refused again. ``field`` is the request's own name for the culprit."""
+
+    def __init__(self, field: str, rule: str, *, too_large: bool = False, findings: tuple[dict[str, object], ...] = ()):
+        super().__init__(f"{field}: {rule}" if field else rule)
+        self.field = field
+        self.rule = rule
+        self.too_large = too_large
+        self.findings = findings
+
+
+class Unauthenticated(CairnError):
+    """No key, or one that is unknown or revoked."""
+
+
+class PermissionDenied(CairnError):
+    """The key is good, but its scope does not cover the operation."""
+
+
+class NotFound(CairnError):
+    """No such thing in the caller's workspace. Things of other workspaces are answered with this too."""
+
+    def __init__(self, kind: str, id: str) -> None:
+        super().__init__(f"{kind} {id} was not found")
+        self.kind = kind
+        self.id = id
+
+
+class PathConflict(CairnError):
+    """The path is held by a memory, or is the ancestor or descendant of one.
+
+    ``conflicting_memory_id`` is empty when the holder cannot be named, for instance while its creation is under way.
+    """
+
+    def __init__(self, conflicting_path: str, conflicting_memory_id: str = "") -> None:
+        super().__init__(f"{conflicting_path} is held by another memory")
+        self.conflicting_path = conflicting_path
+        self.conflicting_memory_id = conflicting_memory_id
+
+
+class PreconditionFailed(CairnError):
+    """The content is not what the caller believed; nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__("content_sha256 does not match the memory's current content; read it again and retry")
+
+
+class Busy(CairnError):
+    """Others kept winning until the attempts ran out. Nothing was changed; the same call may be repeated."""
+
+
+class Unavailable(CairnError):
+    """This region cannot answer now (index being rebuilt, home unreachable). Nothing was changed."""
+
+
+class OutcomeUnknown(CairnError):
+    """A write may or may not have been committed. Blind repetition could undo somebody's later write."""

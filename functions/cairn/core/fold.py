@@ -1,0 +1,160 @@
+"""What one object does to the index: a join.
+
+Each function takes the row as it stands and one object, and gives the row as it should stand. They are commutative,
+associative and idempotent over the objects of one store, so that events may come in any order, twice, or again after a
+rebuild; a property test holds them to it. What a row says of a path follows from two rows and is recomputed, not
+joined (`path_row`): joined like the others, one memory would be listed at two paths for ever, or at none.
+
+Slots are compared as text: within a store's accepted chain of epochs text order is slot order (`cairn.core.slots`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cairn.core.records import Entry, Operation, Redaction
+from cairn.core.rows import LogRow, MemoryRow, PathRow, VersionRow
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """What one entry says of who occupies its path."""
+
+    store_id: str
+    path_hash: str
+    arrived: str | None = None
+    occupant: str | None = None
+    vacated: str | None = None
+    voided: str | None = None
+
+
+def log_facts(entry: Entry, *, void: bool = False) -> LogFacts:
+    """The occupancy that `entry` proves: every version of a memory says when the memory came to its path.
+
+    `void` is for a `moved_in` whose source slot holds something else.
+    """
+    store_id, path_hash, slot = entry.key.store_id, entry.key.path_hash, str(entry.slot)
+    if void or entry.operation is Operation.VOID:
+        return LogFacts(store_id, path_hash, voided=slot)
+    arrived = None if entry.arrived is None else str(entry.arrived)
+    left = entry.operation in (Operation.DELETED, Operation.MOVED_OUT)
+    return LogFacts(store_id, path_hash, arrived, entry.memory_id, vacated=slot if left else None)
+
+
+def join_log(before: LogRow | None, facts: LogFacts) -> LogRow:
+    """The higher of each fact; who occupies the path goes with the higher arrival."""
+    row = before or LogRow(store_id=facts.store_id, path_hash=facts.path_hash)
+    if facts.arrived is not None and (row.arrived is None or facts.arrived > row.arrived):
+        row = replace(row, arrived=facts.arrived, occupant=facts.occupant)
+    if facts.vacated is not None and (row.vacated is None or facts.vacated > row.vacated):
+        row = replace(row, vacated=facts.vacated)
+    if facts.voided is not None and (row.voided is None or facts.voided > row.voided):
+        row = replace(row, voided=facts.voided)
+    return row
+
+
+def occupant_of(row: LogRow | None) -> str | None:
+    """The memory_id at the path, as far as this row knows: one came, and none has left since."""
+    if row is None or row.arrived is None or (row.vacated is not None and row.vacated > row.arrived):
+        return None
+    return row.occupant
+
+
+def tail_of(row: LogRow | None) -> str | None:
+    """The highest slot this row knows to be taken; the occupant's own row may know a higher one."""
+    if row is None:
+        return None
+    return max((slot for slot in (row.arrived, row.vacated, row.voided) if slot is not None), default=None)
+
+
+def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
+    """The version of the higher generation. `entry` is committed: a `moved_in` comes here only with its `moved_out`.
+
+    A blank of the same generation absorbs the text; a blank head is not live.
+    """
+    if before is not None and entry.generation < before.generation:
+        return before
+    if before is not None and entry.generation == before.generation:
+        return replace(before, path=None, content_sha256=None, content_size_bytes=None) if entry.blank else before
+    gone = entry.operation is Operation.DELETED
+    return MemoryRow(
+        store_id=entry.key.store_id,
+        memory_id=entry.memory_id,
+        generation=entry.generation,
+        version_id=entry.version_id,
+        path_hash=entry.key.path_hash,
+        slot=str(entry.slot),
+        arrived=str(entry.arrived),
+        updated_at=entry.created_at,
+        created_at=entry.memory_created_at,
+        path=None if gone else entry.path,
+        content_sha256=None if gone else entry.content_sha256,
+        content_size_bytes=None if gone else entry.content_size_bytes,
+        flags=list(entry.flags) or None,
+        gone=gone,
+    )
+
+
+def is_live(row: MemoryRow | None) -> bool:
+    """Whether there is a memory to be read: not deleted, and its head not blanked."""
+    return row is not None and not row.gone and row.path is not None
+
+
+def join_version(before: VersionRow | None, entry: Entry) -> VersionRow:
+    """The version's facts beside what is known of its redaction; blanked text never comes back."""
+    row = VersionRow(
+        store_id=entry.key.store_id,
+        version_id=entry.version_id,
+        memory_id=entry.memory_id,
+        generation=entry.generation,
+        operation=_wire_operation(entry.operation),
+        position=str(entry.ref),
+        parent_version_id=entry.parent_version_id,
+        created_at=entry.created_at,
+        created_by=None if entry.created_by is None else str(entry.created_by),
+        path=entry.path,
+        content_sha256=entry.content_sha256,
+        content_size_bytes=entry.content_size_bytes,
+        flags=list(entry.flags) or None,
+        blank=entry.blank,
+        memory_key=f"{entry.key.store_id}#{entry.memory_id}",
+        generation_key=f"{entry.generation:010d}",
+        time_key=f"{entry.created_at:020d}#{entry.version_id}",
+    )
+    if before is None:
+        return row
+    row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
+    return _without_text(row) if before.blank or before.redacted_at is not None else row
+
+
+def join_redaction(before: VersionRow | None, order: Redaction) -> VersionRow:
+    """Absorbs: the first order stands, and the text goes."""
+    row = before or VersionRow(store_id=order.store_id, version_id=order.version_id)
+    if row.redacted_at is None or (order.redacted_at, order.redacted_by) < (row.redacted_at, row.redacted_by or ""):
+        row = replace(row, redacted_at=order.redacted_at, redacted_by=order.redacted_by)
+    return _without_text(row)
+
+
+def _without_text(row: VersionRow) -> VersionRow:
+    return replace(row, path=None, content_sha256=None, content_size_bytes=None, flags=None, blank=True)
+
+
+def _wire_operation(operation: Operation) -> str:
+    return Operation.MODIFIED.value if operation is Operation.MOVED_IN else operation.value
+
+
+def path_row(
+    before: PathRow | None, store_id: str, path: str, log: LogRow | None, occupant: MemoryRow | None
+) -> PathRow | None:
+    """Who is listed at `path`, from the log's row and its occupant's; None when nothing stands there any more.
+
+    A claim stays until its slot is seen taken; then whoever took it is the answer.
+    """
+    memory_id = None
+    if occupant is not None and occupant_of(log) == occupant.memory_id and is_live(occupant) and occupant.path == path:
+        memory_id = occupant.memory_id
+    row = replace(before, memory_id=memory_id) if before else PathRow(store_id=store_id, path=path, memory_id=memory_id)
+    tail = tail_of(log)
+    if row.claim_position is not None and tail is not None and row.claim_position.partition("/")[2] <= tail:
+        row = replace(row, claim_id=None, claim_position=None, claim_expires_at=None)
+    return None if row.memory_id is None and row.claim_id is None else row

@@ -1,0 +1,66 @@
+"""Ids: a prefix that names the kind, and a ULID (48 bits of milliseconds, 80 of randomness, Crockford base 32).
+
+Ids of stores and keys also carry the region they were born in, so that a region which has not heard of one yet knows
+whom to ask: ``memstore_useast1_01kb…``.
+Source: https://github.com/ulid/spec (lower case here).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_VALUES = {character: value for value, character in enumerate(_ALPHABET)}
+_ULID = r"[0-7][0-9a-hjkmnp-tv-z]{25}"
+
+STORE = re.compile(rf"memstore_([a-z0-9]+)_({_ULID})")
+MEMORY = re.compile(rf"mem_({_ULID})")
+VERSION = re.compile(rf"memver_({_ULID})")
+KEY = re.compile(rf"apikey_([a-z0-9]+)_({_ULID})")
+WORKSPACE = re.compile(r"wrkspc_[a-z0-9]{1,40}")
+
+
+def ulid(time_ms: int, randomness: bytes) -> str:
+    """26 characters whose order is the order of `time_ms`. `randomness` is ten bytes."""
+    number = (time_ms << 80) | int.from_bytes(randomness[:10], "big")
+    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def ulid_time_ms(text: str) -> int:
+    """The milliseconds at which a ULID was made."""
+    number = 0
+    for character in text[:10]:
+        number = number << 5 | _VALUES[character]
+    return number
+
+
+def region_code(region: str) -> str:
+    """``us-east-1`` -> ``useast1``."""
+    return region.replace("-", "")
+
+
+def birth_region(id: str, regions: tuple[str, ...]) -> str | None:
+    """The region that a store's or key's id names, or None when the deployment has no such region."""
+    match = STORE.fullmatch(id) or KEY.fullmatch(id)
+    if match is None:
+        return None
+    return next((region for region in regions if region_code(region) == match[1]), None)
+
+
+def derived_version_id(version_id: str, attempt: int) -> str:
+    """The version id of a later attempt of one call: the same instant, other randomness.
+
+    Each attempt of a rename needs its own, so that a retry never takes the void entry of an earlier one for its own.
+    """
+    if attempt == 0:
+        return version_id
+    prefix, _, body = version_id.partition("_")
+    digest = hashlib.sha256(f"{version_id}/{attempt}".encode()).digest()
+    return f"{prefix}_{ulid(ulid_time_ms(body), digest)}"
+
+
+def companion_id(version_id: str) -> str:
+    """The id of the `moved_out` entry that commits the `moved_in` entry `version_id`; the same whoever puts it."""
+    digest = hashlib.sha256(f"{version_id}/out".encode()).digest()
+    return f"memver_{ulid(ulid_time_ms(version_id.partition('_')[2]), digest)}"

@@ -1,0 +1,28 @@
+"""Limits of the API, in one place. Source: docs/api-compatibility.md."""
+
+from __future__ import annotations
+
+CONTENT_MAX_BYTES = 102_400
+PATH_MAX_BYTES = 1_024
+PATH_MAX_SEGMENTS = 20
+STORE_NAME_MAX_CHARS = 255
+DESCRIPTION_MAX_CHARS = 1_024
+METADATA_MAX_PAIRS = 16
+METADATA_KEY_MAX_CHARS = 64
+METADATA_VALUE_MAX_CHARS = 512
+LIST_DEFAULT = 20
+LIST_MAX = 100
+LIST_MAX_FULL = 20
+LIST_MAX_FULL_BYTES = 900_000
+"""Content in one page of a full listing; JSON may need six bytes for one, and a Lambda answer ends at 6 MB."""
+CURSOR_LIFETIME_US = 7 * 24 * 3600 * 1_000_000
+MEMORIES_PER_STORE_DEFAULT = 10_000
+
+OBJECT_METADATA_MAX_BYTES = 2_048
+"""User metadata of one S3 object, keys and values together. Source: S3 user guide, UsingMetadata."""
+
+CLAIM_LIFETIME_US = 5_000_000
+"""How long others yield to a claimed path. Safety does not rest on it: whoever breaks a claim takes its slot first."""
+
+WRITE_ATTEMPTS = 12
+"""How often a write decides again after losing a slot before it answers Busy."""

@@ -1,0 +1,304 @@
+"""What stands in the objects: entries of logs, records of stores and keys, orders of redaction, cuts.
+
+A log object's body is the memory's content, byte for byte; everything else about the version is its user metadata, so
+that each object can be understood alone and any table can be rebuilt from a listing. Metadata is US-ASCII and at most
+2,048 bytes in all, which one longest path fits and two do not: a rename's entries name each other by path hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from cairn.core.slots import Epoch, LogKey, LogRef, Slot
+
+SCHEMA = "1"
+
+
+class Operation(StrEnum):
+    """What an entry did. The first three are the API's words; the others are steps of a rename, or of nothing."""
+
+    CREATED = "created"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    MOVED_IN = "moved_in"
+    MOVED_OUT = "moved_out"
+    VOID = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who did it: ``api_key:apikey_…``, ``session:sesn_…``, ``user:user_…`` or ``service_account:svac_…``."""
+
+    kind: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+    @classmethod
+    def parse(cls, text: str) -> Actor:
+        kind, _, id = text.partition(":")
+        return cls(kind, id)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object of one log.
+
+    Attributes:
+        key: where it stands.
+        version_id: ``memver_…``; a `moved_out` has one derived from its `moved_in`; a `void` has its breaker's.
+        memory_id: whose version it is; empty for a `void`.
+        generation: the memory's count of its versions, across paths and epochs; a `moved_out` repeats its parent's.
+        arrived: the slot at which this memory came to this path (its own for `created` and `moved_in`).
+        parent_version_id: the memory's version before this one, or None for its first.
+        path, content_sha256, content_size_bytes: None where there is no content, and once blanked.
+        source: `moved_in` only: the position that must hold its `moved_out`.
+        destination: `moved_out` only: the position of its `moved_in`.
+        moved_version_id: `moved_out` only: the `moved_in` it commits.
+        blank: body, path and hash were erased; the slot stays taken.
+    """
+
+    key: LogKey
+    operation: Operation
+    version_id: str
+    memory_id: str = ""
+    generation: int = 0
+    arrived: Slot | None = None
+    parent_version_id: str | None = None
+    path: str | None = None
+    content_sha256: str | None = None
+    content_size_bytes: int | None = None
+    created_at: int = 0
+    memory_created_at: int = 0
+    created_by: Actor | None = None
+    source: LogRef | None = None
+    destination: LogRef | None = None
+    moved_version_id: str | None = None
+    flags: tuple[str, ...] = ()
+    blank: bool = False
+
+    @property
+    def slot(self) -> Slot:
+        return self.key.slot
+
+    @property
+    def ref(self) -> LogRef:
+        return LogRef(self.key.path_hash, self.key.slot)
+
+    @property
+    def has_content(self) -> bool:
+        return self.operation in (Operation.CREATED, Operation.MODIFIED, Operation.MOVED_IN) and not self.blank
+
+    def same_write(self, other: Entry) -> bool:
+        """Whether `other`, met in the slot, is this very write: a reply was lost, and it had won."""
+        return self.version_id == other.version_id and self._links == other._links
+
+    @property
+    def _links(self) -> tuple[object, ...]:
+        return (self.operation, self.memory_id, self.generation, self.source, self.destination, self.moved_version_id)
+
+    def blanked(self) -> Entry:
+        """What stays of it after retention or redaction: ids, links and times; no content, path or hash."""
+        return replace(self, path=None, content_sha256=None, content_size_bytes=None, flags=(), blank=True)
+
+    def to_metadata(self) -> dict[str, str]:
+        """User metadata of its object: short lower-case keys, ASCII values, absent where None."""
+        path = None if self.path is None else base64.urlsafe_b64encode(self.path.encode()).decode().rstrip("=")
+        fields: dict[str, object | None] = {
+            "schema": SCHEMA,
+            "id": self.version_id,
+            "op": self.operation,
+            "mem": self.memory_id or None,
+            "gen": self.generation or None,
+            "arrived": self.arrived,
+            "prev": self.parent_version_id,
+            "path": path,
+            "sha": self.content_sha256,
+            "size": self.content_size_bytes,
+            "at": self.created_at,
+            "born": self.memory_created_at or None,
+            "by": self.created_by,
+            "src": self.source,
+            "dst": self.destination,
+            "moved": self.moved_version_id,
+            "flags": ",".join(self.flags) or None,
+            "blank": "1" if self.blank else None,
+        }
+        return {name: str(value) for name, value in fields.items() if value is not None}
+
+    @classmethod
+    def from_metadata(cls, key: LogKey, metadata: Mapping[str, str]) -> Entry:
+        """The inverse of `to_metadata`. Raises ValueError for metadata that no writer of this schema made."""
+        if metadata.get("schema") != SCHEMA:
+            raise ValueError(f"{key}: schema {metadata.get('schema')!r} is not {SCHEMA!r}")
+        try:
+            return cls(
+                key=key,
+                operation=Operation(metadata["op"]),
+                version_id=metadata["id"],
+                memory_id=metadata.get("mem", ""),
+                generation=int(metadata.get("gen", "0")),
+                arrived=_optional(Slot.parse, metadata.get("arrived")),
+                parent_version_id=metadata.get("prev"),
+                path=_optional(_decode_path, metadata.get("path")),
+                content_sha256=metadata.get("sha"),
+                content_size_bytes=_optional(int, metadata.get("size")),
+                created_at=int(metadata["at"]),
+                memory_created_at=int(metadata.get("born", "0")),
+                created_by=_optional(Actor.parse, metadata.get("by")),
+                source=_optional(LogRef.parse, metadata.get("src")),
+                destination=_optional(LogRef.parse, metadata.get("dst")),
+                moved_version_id=metadata.get("moved"),
+                flags=tuple(filter(None, metadata.get("flags", "").split(","))),
+                blank=metadata.get("blank") == "1",
+            )
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{key}: metadata cannot be read ({error})") from error
+
+
+def _optional(parse: Any, text: str | None) -> Any:
+    return None if text is None else parse(text)
+
+
+def _decode_path(text: str) -> str:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+
+
+class StoreState(StrEnum):
+    ACTIVE = "active"
+    MOVING = "moving"
+    MOVED = "moved"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRecord:
+    """One version of a store's own record; the JSON body of its object.
+
+    `home` and `epochs` say where its logs are written: `epochs` is the accepted chain, oldest first, this one included.
+    """
+
+    store_id: str
+    workspace_id: str
+    name: str
+    description: str
+    metadata: Mapping[str, str]
+    salt: str
+    home: str
+    epochs: tuple[str, ...]
+    created_at: int
+    updated_at: int
+    created_by: str
+    version_id: str
+    state: StoreState = StoreState.ACTIVE
+    archived_at: int | None = None
+
+    def to_json(self) -> bytes:
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_json(cls, body: bytes) -> StoreRecord:
+        """Raises ValueError for a body that no writer of this schema made."""
+        fields = _load(body)
+        try:
+            return cls(**{**fields, "epochs": tuple(fields["epochs"]), "state": StoreState(fields["state"])})
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"a store's record cannot be read ({error})") from error
+
+    @property
+    def epoch(self) -> Epoch:
+        """The term in which its logs are written now."""
+        return parse_epoch(self.epochs[-1])
+
+
+def parse_epoch(text: str) -> Epoch:
+    return Slot.parse(f"{text}.0000000001").epoch
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyRecord:
+    """One version of an API key's record. The secret itself stands nowhere; `secret_sha256` is of the whole key text.
+
+    A key's secret has 256 random bits, so an unsalted hash cannot be searched.
+    """
+
+    workspace_id: str
+    key_id: str
+    name: str
+    scope: str
+    secret_sha256: str
+    created_at: int
+    revoked_at: int | None = None
+
+    def to_json(self) -> bytes:
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True).encode()
+
+    @classmethod
+    def from_json(cls, body: bytes) -> ApiKeyRecord:
+        """Raises ValueError for a body that no writer of this schema made."""
+        try:
+            return cls(**_load(body))
+        except TypeError as error:
+            raise ValueError(f"a key's record cannot be read ({error})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The order to erase one version everywhere: which object holds it, who asked, when."""
+
+    store_id: str
+    version_id: str
+    position: str
+    redacted_at: int
+    redacted_by: str
+
+    @property
+    def ref(self) -> LogRef:
+        return LogRef.parse(self.position)
+
+    def to_json(self) -> bytes:
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True).encode()
+
+    @classmethod
+    def from_json(cls, body: bytes) -> Redaction:
+        """Raises ValueError for a body that no writer of this schema made."""
+        try:
+            return cls(**_load(body))
+        except TypeError as error:
+            raise ValueError(f"an order of redaction cannot be read ({error})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One shard of the tails that an epoch began with: path hash -> tail slot, and memory_id -> where it stands."""
+
+    tails: Mapping[str, str] = field(default_factory=dict)
+    occupants: Mapping[str, str] = field(default_factory=dict)
+
+    SHARDS: ClassVar[int] = 16
+
+    @staticmethod
+    def shard_of(path_hash: str) -> int:
+        return int(path_hash[0], 16)
+
+    def to_json(self) -> bytes:
+        return json.dumps({"schema": SCHEMA, "tails": dict(self.tails), "occupants": dict(self.occupants)}).encode()
+
+    @classmethod
+    def from_json(cls, body: bytes) -> Cut:
+        """Raises ValueError for a body that no writer of this schema made."""
+        fields = _load(body)
+        return cls(fields.get("tails", {}), fields.get("occupants", {}))
+
+
+def _load(body: bytes) -> dict[str, Any]:
+    fields = json.loads(body)
+    if not isinstance(fields, dict) or fields.pop("schema", None) != SCHEMA:
+        raise ValueError(f"the record is not of schema {SCHEMA!r}")
+    return fields

@@ -1,0 +1,204 @@
+"""The rows of the index: what each table holds, and under which key.
+
+Rows are derived, so that the same objects give the same rows in every region and after every rebuild. A row carries no
+counter of its own changes: a change is conditional on the whole row still being what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple, Self
+
+
+class RowKey(NamedTuple):
+    """Where a row stands: the table's short name (`cairn.core.tables`), partition key, sort key."""
+
+    table: str
+    pk: str
+    sk: str
+
+
+Attributes = Mapping[str, Any]
+"""A row's attributes apart from its key: str, int, bool, lists and mappings of str; an absent one is None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Base of the rows below: to attributes and back, leaving out what is None."""
+
+    def to_attributes(self) -> dict[str, Any]:
+        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
+        return {name: value for name, value in pairs if value is not None}
+
+    @classmethod
+    def from_attributes(cls, attributes: Attributes) -> Self:
+        names = {f.name for f in fields(cls)}
+        return cls(**{name: value for name, value in attributes.items() if name in names})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRow(Row):
+    """A memory's head: all that a read, an update or a delete by id needs. The highest generation wins.
+
+    `gone` marks a deleted memory: its id, generation and position stay, so that nothing older comes back.
+    """
+
+    store_id: str
+    memory_id: str
+    generation: int
+    version_id: str
+    path_hash: str
+    slot: str
+    arrived: str
+    updated_at: int
+    created_at: int
+    path: str | None = None
+    content_sha256: str | None = None
+    content_size_bytes: int | None = None
+    flags: list[str] | None = None
+    gone: bool = False
+
+    @staticmethod
+    def key(store_id: str, memory_id: str) -> RowKey:
+        return RowKey("memories", store_id, memory_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRow(Row):
+    """What is known of one path's log: three facts, each with an order of its own.
+
+    `arrived` is the highest slot at which a memory (`occupant`) came to the path, `vacated` the highest at which one
+    left, `voided` the highest void entry met. Updates are not among them: the occupant's own row has its slot.
+    """
+
+    store_id: str
+    path_hash: str
+    arrived: str | None = None
+    occupant: str | None = None
+    vacated: str | None = None
+    voided: str | None = None
+
+    @staticmethod
+    def key(store_id: str, path_hash: str) -> RowKey:
+        return RowKey("logs", store_id, path_hash)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathRow(Row):
+    """A live memory at a path, or a claim on it, or both for the moment in which the one becomes the other."""
+
+    store_id: str
+    path: str
+    memory_id: str | None = None
+    claim_id: str | None = None
+    claim_position: str | None = None
+    claim_expires_at: int | None = None
+
+    @staticmethod
+    def key(store_id: str, path: str) -> RowKey:
+        return RowKey("paths", store_id, path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionRow(Row):
+    """One version of one memory. A redaction may be known before the version is: then only its two facts stand here."""
+
+    store_id: str
+    version_id: str
+    memory_id: str | None = None
+    generation: int | None = None
+    operation: str | None = None
+    position: str | None = None
+    parent_version_id: str | None = None
+    created_at: int | None = None
+    created_by: str | None = None
+    path: str | None = None
+    content_sha256: str | None = None
+    content_size_bytes: int | None = None
+    flags: list[str] | None = None
+    blank: bool = False
+    redacted_at: int | None = None
+    redacted_by: str | None = None
+    memory_key: str | None = None
+    generation_key: str | None = None
+    time_key: str | None = None
+
+    @staticmethod
+    def key(store_id: str, version_id: str) -> RowKey:
+        return RowKey("versions", store_id, version_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreRow(Row):
+    """A store's record as the index knows it; stands twice, by id and in its workspace's order of creation."""
+
+    store_id: str
+    workspace_id: str
+    slot: str
+    name: str
+    description: str
+    metadata: Mapping[str, str]
+    salt: str
+    home: str
+    epochs: list[str]
+    created_at: int
+    updated_at: int
+    version_id: str
+    state: str
+    archived_at: int | None = None
+
+    @staticmethod
+    def key(store_id: str) -> RowKey:
+        return RowKey("stores", store_id, "record")
+
+    @staticmethod
+    def listing_key(workspace_id: str, created_at: int, store_id: str) -> RowKey:
+        return RowKey("stores", workspace_id, f"{created_at:020d}#{store_id}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKeyRow(Row):
+    """An API key's record. A revocation absorbs: it may be written in any region and is never undone."""
+
+    workspace_id: str
+    key_id: str
+    name: str
+    scope: str
+    secret_sha256: str
+    created_at: int
+    revoked_at: int | None = None
+
+    @staticmethod
+    def key(workspace_id: str, key_id: str) -> RowKey:
+        return RowKey("keys", workspace_id, key_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRow(Row):
+    """Which generation of tables serves, whether it is known to be complete, and which one is being built."""
+
+    serving: int
+    complete: bool
+    building: int | None = None
+
+    KEY: ClassVar[RowKey] = RowKey("control", "control", "index")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalRow(Row):
+    """One object that this home acknowledged in one period; the checkpoint of that period is made of these."""
+
+    object_key: str
+    expires_at: int
+
+    @staticmethod
+    def key(home: str, period: int, object_key: str) -> RowKey:
+        """One of eight partitions a period; the object's own key sorts and makes a repetition harmless."""
+        shard = sum(object_key[-10:].encode()) % JOURNAL_SHARDS
+        return RowKey("journal", f"{home}#{period:012d}#{shard}", object_key)
+
+
+JOURNAL_SHARDS = 8
+JOURNAL_PERIOD_US = 60_000_000
+JOURNAL_LIFETIME_US = 7 * 24 * 3600 * 1_000_000

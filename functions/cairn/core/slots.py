@@ -1,0 +1,161 @@
+"""Where things stand: epochs, slots, and the S3 keys made of them.
+
+A **log** is the versions of one path, oldest first: objects whose keys differ only in their **slot**. A slot is taken
+once, for ever, by one conditional put, and a log has no holes within an epoch; those two facts are what every other
+guarantee rests on. Every key begins with the region that wrote it, so that no key is ever written in two regions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Epoch:
+    """One home's term over a store. `attempt` tells apart two terms of one number that one home began."""
+
+    number: int
+    home: str
+    attempt: int = 0
+
+    @property
+    def key_part(self) -> str:
+        """The epoch inside a key, where the home stands in front already: ``0001-0``."""
+        return f"{self.number:04d}-{self.attempt}"
+
+    def __str__(self) -> str:
+        return f"{self.number:04d}-{self.attempt}.{self.home}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """One position of a log. Order is (epoch number, home, attempt, sequence); sequences start at 1 in each epoch."""
+
+    epoch: Epoch
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}.{self.sequence:010d}"
+
+    @property
+    def following(self) -> Slot:
+        """The next position of the same epoch."""
+        return Slot(self.epoch, self.sequence + 1)
+
+    @property
+    def preceding(self) -> Slot | None:
+        """The position before it in the same epoch, or None for the first."""
+        return Slot(self.epoch, self.sequence - 1) if self.sequence > 1 else None
+
+    @classmethod
+    def parse(cls, text: str) -> Slot:
+        """The inverse of `str`. Raises ValueError."""
+        match = _SLOT.fullmatch(text)
+        if match is None:
+            raise ValueError(f"not a slot: {text!r}")
+        return cls(Epoch(int(match[1]), match[3], int(match[2])), int(match[4]))
+
+
+@dataclass(frozen=True, slots=True)
+class LogRef:
+    """One position of one log within a store: what a rename's two entries name each other by."""
+
+    path_hash: str
+    slot: Slot
+
+    def __str__(self) -> str:
+        return f"{self.path_hash}/{self.slot}"
+
+    @classmethod
+    def parse(cls, text: str) -> LogRef:
+        """The inverse of `str`. Raises ValueError."""
+        path_hash, _, slot = text.partition("/")
+        return cls(path_hash, Slot.parse(slot))
+
+
+@dataclass(frozen=True, slots=True)
+class LogKey:
+    """The key of one version of one memory."""
+
+    store_id: str
+    path_hash: str
+    slot: Slot
+
+    def __str__(self) -> str:
+        epoch = self.slot.epoch
+        return f"{epoch.home}/log/{self.store_id}/{self.path_hash}/{epoch.key_part}.{self.slot.sequence:010d}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreKey:
+    """The key of one version of a store's own record."""
+
+    store_id: str
+    slot: Slot
+
+    def __str__(self) -> str:
+        epoch = self.slot.epoch
+        return f"{epoch.home}/store/{self.store_id}/{epoch.key_part}.{self.slot.sequence:010d}"
+
+
+@dataclass(frozen=True, slots=True)
+class CutKey:
+    """The key of one shard of the tails that an epoch began with."""
+
+    store_id: str
+    epoch: Epoch
+    shard: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch.home}/cut/{self.store_id}/{self.epoch.key_part}/{self.shard:03d}"
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionKey:
+    """The key of the order to erase one version everywhere."""
+
+    region: str
+    store_id: str
+    version_id: str
+
+    def __str__(self) -> str:
+        return f"{self.region}/redaction/{self.store_id}/{self.version_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyKey:
+    """The key of one version of an API key's record, written by `region`."""
+
+    region: str
+    workspace_id: str
+    key_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.region}/key/{self.workspace_id}/{self.key_id}/{self.sequence:010d}"
+
+
+ObjectKey = LogKey | StoreKey | CutKey | RedactionKey | ApiKeyKey
+
+_SLOT = re.compile(r"(\d{4})-(\d+)\.([a-z0-9-]+)\.(\d{10})")
+_LOG = re.compile(r"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{64})/(\d{4})-(\d+)\.(\d{10})")
+_STORE = re.compile(r"([a-z0-9-]+)/store/([^/]+)/(\d{4})-(\d+)\.(\d{10})")
+_CUT = re.compile(r"([a-z0-9-]+)/cut/([^/]+)/(\d{4})-(\d+)/(\d{3})")
+_REDACTION = re.compile(r"([a-z0-9-]+)/redaction/([^/]+)/([^/]+)")
+_KEY = re.compile(r"([a-z0-9-]+)/key/([^/]+)/([^/]+)/(\d{10})")
+
+
+def parse_key(key: str) -> ObjectKey:
+    """What an object key names. Raises ValueError for a key that is none of ours, which is never to be passed over."""
+    if match := _LOG.fullmatch(key):
+        return LogKey(match[2], match[3], Slot(Epoch(int(match[4]), match[1], int(match[5])), int(match[6])))
+    if match := _STORE.fullmatch(key):
+        return StoreKey(match[2], Slot(Epoch(int(match[3]), match[1], int(match[4])), int(match[5])))
+    if match := _CUT.fullmatch(key):
+        return CutKey(match[2], Epoch(int(match[3]), match[1], int(match[4])), int(match[5]))
+    if match := _REDACTION.fullmatch(key):
+        return RedactionKey(match[1], match[2], match[3])
+    if match := _KEY.fullmatch(key):
+        return ApiKeyKey(match[1], match[2], match[3], int(match[4]))
+    raise ValueError(f"not a key of Cairn: {key!r}")

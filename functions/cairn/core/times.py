@@ -1,0 +1,26 @@
+"""Instants as whole microseconds since 1970, so that order and ticks are exact; RFC 3339 at the edges."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+TICK_US = 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def rfc3339(instant_us: int) -> str:
+    """``2026-11-21T10:00:00.000000Z``; always six decimals, so that text order is time order."""
+    return (_EPOCH + timedelta(microseconds=instant_us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_rfc3339(text: str) -> int:
+    """Microseconds since 1970. Raises ValueError for text without an offset, or that is no date and time."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("an offset such as Z or +00:00 is missing")
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def after(now_us: int, parent_us: int | None) -> int:
+    """The created_at of a version: the clock's, or the parent's plus one tick, so that history never runs backwards."""
+    return now_us if parent_us is None else max(now_us, parent_us + TICK_US)
