@@ -1,0 +1,1 @@
+"""The use cases: each reads like a page of prose over the ports, and `core` decides."""

@@ -1,0 +1,119 @@
+"""What the use cases answer with, and what they are asked with. Plain records; `wire` gives them their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a caller presented, taken apart: the key's own names for itself, and the SHA-256 (hex) of its whole text."""
+
+    workspace_id: str
+    key_id: str
+    secret_sha256: str
+
+
+@dataclass(slots=True)
+class Call:
+    """One request: who asks, and, once known, which region is home to what was asked for."""
+
+    credentials: Credentials
+    home: str | None = field(default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page; `next_after` is the position to continue from, None at the end. A page may be short, or empty."""
+
+    items: tuple[T, ...]
+    next_after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A memory_store. Instants are microseconds since 1970."""
+
+    id: str
+    name: str
+    description: str
+    metadata: Mapping[str, str]
+    created_at: int
+    updated_at: int
+    archived_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory at its head. `content` is None unless it was asked for."""
+
+    id: str
+    store_id: str
+    version_id: str
+    path: str
+    content_sha256: str
+    content_size_bytes: int
+    created_at: int
+    updated_at: int
+    content: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPrefix:
+    """A folder in a listing of depth 1; `path` ends with ``/``."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A memory_version. Text is None for a deletion and once redacted or blanked by retention.
+
+    Actors are texts such as ``api_key:apikey_…``.
+    """
+
+    id: str
+    memory_id: str
+    store_id: str
+    operation: str
+    created_at: int
+    created_by: str | None
+    path: str | None
+    content_sha256: str | None
+    content_size_bytes: int | None
+    redacted_at: int | None
+    redacted_by: str | None
+    content: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFilter:
+    """Which versions a listing is to show; None shows all. Instants are inclusive."""
+
+    memory_id: str | None = None
+    operation: str | None = None
+    created_by: str | None = None
+    created_at_gte: int | None = None
+    created_at_lte: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A new API key: the only time its text is to be had."""
+
+    api_key: str
+    workspace_id: str
+    key_id: str
+    name: str
+    scope: str
+    created_at: int
+
+
+UNSET: object = object()
+"""Marks a field that an update does not mention, where None has a meaning of its own."""
