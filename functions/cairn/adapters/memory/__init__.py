@@ -1,0 +1,24 @@
+"""Every port in memory: shipped, contract-tested, safe for threads. For tests, simulations and trying things out."""
+
+from cairn.adapters.memory.clock import ManualClock
+from cairn.adapters.memory.index import MemoryDatabase, MemoryIndex, MemoryTables
+from cairn.adapters.memory.metrics import RecordingMetrics
+from cairn.adapters.memory.objects import MemoryBuckets, MemoryErasableObjects, MemoryObjects, PutEvent
+from cairn.adapters.memory.peers import MemoryPeers
+from cairn.adapters.memory.queue import MemoryQueue
+from cairn.adapters.memory.randomness import SeededRandomness
+
+__all__ = [
+    "ManualClock",
+    "MemoryBuckets",
+    "MemoryDatabase",
+    "MemoryErasableObjects",
+    "MemoryIndex",
+    "MemoryObjects",
+    "MemoryPeers",
+    "MemoryQueue",
+    "MemoryTables",
+    "PutEvent",
+    "RecordingMetrics",
+    "SeededRandomness",
+]

@@ -1,0 +1,32 @@
+"""A clock that stands still until it is told otherwise."""
+
+from __future__ import annotations
+
+import threading
+
+
+class ManualClock:
+    """`ports.clock.Clock`: a pause takes no time but moves the clock by as much. Safe for threads.
+
+    Attributes:
+        paused_s: every pause that was asked for, in seconds.
+    """
+
+    def __init__(self, now_us: int = 1_790_000_000_000_000) -> None:
+        self._now_us = now_us
+        self._lock = threading.Lock()
+        self.paused_s: list[float] = []
+
+    def now_us(self) -> int:
+        with self._lock:
+            return self._now_us
+
+    def pause(self, seconds: float) -> None:
+        with self._lock:
+            self.paused_s.append(seconds)
+            self._now_us += round(seconds * 1_000_000)
+
+    def advance(self, seconds: float) -> None:
+        """Moves the clock; backwards if negative, as real ones do."""
+        with self._lock:
+            self._now_us += round(seconds * 1_000_000)
