@@ -1,0 +1,59 @@
+"""The CDK app: every region's base stack, then every region's mesh stack.
+
+Run by the CDK command line (``cdk.json``). Asks nothing of AWS, needs no credentials and no Docker; the account, where
+the record does not name one, is the one whose credentials the command line uses.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+from aws_cdk import App, Tags, Validations
+from cdk_nag import AwsSolutionsChecks
+
+from infra.deployment import CONTEXT_KEY, OVERRIDES_KEY, Deployment, InvalidDeployment, merged, parse
+from infra.stacks.base import BaseStack
+from infra.stacks.mesh import MeshStack
+
+
+def compose(app: App, deployment: Deployment) -> None:
+    """Add the deployment's stacks to `app`, mesh stacks last."""
+    bases = [BaseStack(app, deployment, region) for region in deployment.regions]
+    for region in deployment.regions:
+        mesh = MeshStack(app, deployment, region)
+        for base in bases:
+            mesh.add_dependency(base, "S3 replicates only to buckets that exist")
+    Tags.of(app).add("cairn:stage", deployment.stage)
+    if not deployment.emulated:
+        Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+
+
+def deployment_of(app: App) -> Deployment:
+    """The record in the app's context, with the overrides over it.
+
+    Raises:
+        InvalidDeployment: The record or the overrides break a rule.
+    """
+    record = app.node.try_get_context(CONTEXT_KEY)
+    if not isinstance(record, dict):
+        raise InvalidDeployment("", record, "must be an object")
+    overrides = app.node.try_get_context(OVERRIDES_KEY) or {}
+    deployment = parse(merged(record, json.loads(overrides) if isinstance(overrides, str) else overrides))
+    account = deployment.account or os.environ.get("CDK_DEFAULT_ACCOUNT")
+    return replace(deployment, account=account)
+
+
+def main() -> None:
+    """Synthesise."""
+    app = App()
+    try:
+        compose(app, deployment_of(app))
+    except InvalidDeployment as error:
+        raise SystemExit(str(error)) from None
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()

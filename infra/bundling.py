@@ -1,0 +1,222 @@
+"""What is uploaded for the functions: built when it is published, never at synth.
+
+The app declares each bundle by the fingerprint of its sources and by the command that builds it (this file). The CDK
+command line runs that command only if the fingerprint is not in the region's asset bucket yet; so synth needs neither
+network nor Docker, and an unchanged bundle is neither built nor uploaded again. Zips are kept in ``.bundle/``.
+
+There are four kinds:
+
+``function``          ``functions/<name>/handler.py`` and the library without its clients; a few hundred kilobytes.
+``dependencies``      a layer, the extra ``lambda`` of ``pyproject.toml``; every function has it.
+``scanner``           a layer, the extra ``scanner``; large, so only the functions that scan have it.
+``custom-resources``  what the mesh stacks run while they deploy; standard library and the runtime's own boto3.
+
+The pins come from ``pyproject.toml``; everything they need comes from ``requirements.lock``, by hash, for the target's
+processor and Python whatever this machine is. Layers, because a change of the code then uploads the code alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import hashlib
+import os
+import py_compile
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTRAS = {"dependencies": "lambda", "scanner": "scanner"}
+KINDS = ("function", *EXTRAS, "custom-resources")
+AWS_SERVICES = ("dynamodb", "lambda", "s3", "sqs", "sts")
+"""Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""
+
+_GLIBC_MINORS = range(34, 4, -1)
+"""Amazon Linux 2023 has glibc 2.34, and so takes wheels made for it or for any older one."""
+_ZIP_TIME = (2020, 1, 1, 0, 0, 0)
+
+
+class BundleError(Exception):
+    """A bundle cannot be built. The message says what is missing and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One zip: what kind, of which function, for which processor and Python.
+
+    Attributes:
+        kind: One of `KINDS`.
+        name: The function's name, for ``function``; otherwise the kind.
+        architecture: ``x86_64`` or ``arm64``.
+        python_version: For example ``3.13``.
+        host: Built for the Python that runs this, whatever the two fields above say.
+        functions: The folder of the functions' code.
+    """
+
+    kind: str
+    name: str
+    architecture: str = "x86_64"
+    python_version: str = "3.13"
+    host: bool = False
+    functions: Path = ROOT / "functions"
+
+    def fingerprint(self) -> str:
+        """64 hex digits that change whenever the zip would. Reads the sources, builds nothing."""
+        digest = hashlib.sha256()
+        native = (sys.version, sys.platform, os.uname().machine) if self.host else (self.architecture,)
+        compiled = self._compiled()
+        for word in (self.kind, self.name, self.python_version, *native, str(compiled), Path(__file__).read_text()):
+            digest.update(f"{len(word)}:{word}".encode())
+        for path, arcname in self._sources():
+            body = path.read_bytes()
+            digest.update(f"{arcname}:{len(body)}:".encode() + body)
+        return digest.hexdigest()
+
+    def command(self) -> list[str]:
+        """What builds this bundle and prints the path of its zip."""
+        words = [self.kind, "--name", self.name, "--architecture", self.architecture]
+        words += [
+            "--python-version",
+            self.python_version,
+            "--expect",
+            self.fingerprint(),
+            "--functions",
+            str(self.functions),
+        ]
+        return [sys.executable, str(Path(__file__).resolve()), *words, *(["--host"] if self.host else [])]
+
+    def build(self) -> Path:
+        """The zip, built unless it is in ``.bundle/`` already. Atomic: an interrupted build leaves nothing.
+
+        Raises:
+            BundleError: A handler is missing, or the dependencies cannot be fetched.
+        """
+        kept = ROOT / ".bundle"
+        target = kept / f"{self.name}-{self.fingerprint()[:32]}.zip"
+        if target.exists():
+            return target
+        kept.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept, prefix=f"{self.name}-") as scratch:
+            tree = Path(scratch) / "tree"
+            self._fill(tree)
+            if self._compiled():
+                _compile(tree)
+            made = Path(scratch) / "bundle.zip"
+            _zip(tree, made)
+            made.replace(target)
+        return target
+
+    def _fill(self, tree: Path) -> None:
+        if self.kind in EXTRAS:
+            self._install(tree / "python")
+            return
+        handler = self.functions / self.name / "handler.py"
+        if self.kind == "function" and not handler.is_file():
+            raise BundleError(f"{handler} does not exist, so '{self.name}' cannot be deployed.")
+        for path, arcname in self._sources():
+            place = tree / arcname
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place)
+
+    def _sources(self) -> Iterator[tuple[Path, str]]:
+        """Every file that decides what the bundle holds, with its place in it, in a fixed order."""
+        if self.kind in EXTRAS:
+            for name in ("pyproject.toml", "requirements.lock"):
+                yield ROOT / name, name
+        elif self.kind == "custom-resources":
+            yield from _python_files(ROOT / "infra" / "custom_resources", "")
+        else:
+            yield from _python_files(self.functions / self.name, "")
+            yield from _python_files(self.functions / "cairn", "cairn/", without="clients")
+
+    def _install(self, target: Path) -> None:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+        pins: list[str] = project["project"]["optional-dependencies"][EXTRAS[self.kind]]
+        options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary=:all:"]
+        options += ["--constraint", str(ROOT / "requirements.lock"), "--target", str(target), *self._platform()]
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "install", *options, *pins], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise BundleError(f"pip could not fetch the extra '{EXTRAS[self.kind]}':\n{done.stderr.strip()}")
+        _prune(target)
+
+    def _platform(self) -> list[str]:
+        """The wheels that fit. Source: PEP 600 and PEP 599, platform tags."""
+        if self.host:
+            return []
+        machine = {"x86_64": "x86_64", "arm64": "aarch64"}[self.architecture]
+        tags = [f"manylinux_2_{minor}_{machine}" for minor in _GLIBC_MINORS] + [f"manylinux2014_{machine}"]
+        return ["--python-version", self.python_version, *(word for tag in tags for word in ("--platform", tag))]
+
+    def _compiled(self) -> bool:
+        """Byte code goes along if this Python is the target's: a function may not keep its own, so imports are faster."""
+        return self.host or self.python_version == f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _python_files(folder: Path, prefix: str, without: str | None = None) -> Iterator[tuple[Path, str]]:
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_file() and "__pycache__" not in inside.parts and inside.parts[0] != without:
+            yield path, prefix + inside.as_posix()
+
+
+def _prune(packages: Path) -> None:
+    """Drop what no function reads: other services' API descriptions, scripts, examples."""
+    for data in (packages / "botocore" / "data", packages / "boto3" / "data"):
+        for entry in sorted(data.glob("*/")):
+            if entry.name not in AWS_SERVICES:
+                shutil.rmtree(entry)
+    for folder in (packages / "bin", packages / "boto3" / "examples"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _compile(tree: Path) -> None:
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    compileall.compile_dir(tree, quiet=2, invalidation_mode=mode, stripdir=str(tree))
+
+
+def _zip(tree: Path, target: Path) -> None:
+    """The same bytes for the same tree: fixed order, times and modes."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for path in sorted(tree.rglob("*")):
+            if path.is_file():
+                entry = zipfile.ZipInfo(path.relative_to(tree).as_posix(), _ZIP_TIME)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                entry.external_attr = 0o755 << 16
+                archive.writestr(entry, path.read_bytes())
+
+
+def main(words: list[str]) -> str:
+    """Build one bundle; the answer is the path of its zip.
+
+    Raises:
+        BundleError: As `Bundle.build`; or the sources changed since the app declared the bundle.
+    """
+    parser = argparse.ArgumentParser(description="Builds one bundle and prints the path of its zip.")
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--architecture", default="x86_64")
+    parser.add_argument("--python-version", default="3.13")
+    parser.add_argument("--host", action="store_true")
+    parser.add_argument("--expect", default="")
+    parser.add_argument("--functions", type=Path, default=ROOT / "functions")
+    given = parser.parse_args(words)
+    bundle = Bundle(given.kind, given.name, given.architecture, given.python_version, given.host, given.functions)
+    if given.expect and given.expect != bundle.fingerprint():
+        raise BundleError(f"The sources of '{given.name}' changed after synth. Deploy again.")
+    return str(bundle.build())
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(main(sys.argv[1:]) + "\n")
+    except BundleError as error:
+        sys.exit(str(error))

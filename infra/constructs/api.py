@@ -1,0 +1,82 @@
+"""The region's HTTP API: GET goes to the reader, everything else to the writer.
+
+Keys are checked in the functions. The access log keeps neither paths nor query strings nor addresses: a path can be
+personal.
+"""
+
+from __future__ import annotations
+
+import json
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_apigatewayv2 as api
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
+from constructs import Construct
+
+from infra.acknowledge import acknowledge
+from infra.constructs.functions.function import retention_of
+from infra.deployment import Deployment
+
+LOGGED = {
+    "requestId": "$context.requestId",
+    "requestTime": "$context.requestTime",
+    "routeKey": "$context.routeKey",
+    "status": "$context.status",
+    "responseLatencyMs": "$context.responseLatency",
+    "responseBytes": "$context.responseLength",
+    "integrationLatencyMs": "$context.integrationLatency",
+    "integrationStatus": "$context.integrationStatus",
+    "integrationRequestId": "$context.integration.requestId",
+    "integrationError": "$context.integrationErrorMessage",
+    "gatewayError": "$context.error.responseType",
+}
+"""One line of the access log. Source: Amazon API Gateway Developer Guide, "Customize HTTP API access logs"."""
+
+
+class RegionApi(Construct):
+    """``{prefix}-api``, its routes, its stage and its log."""
+
+    def __init__(
+        self, scope: Construct, deployment: Deployment, *, reader: lambda_.Function, writer: lambda_.Function
+    ) -> None:
+        """Make the API; `url` is where it answers."""
+        super().__init__(scope, "Api")
+        self.api = api.HttpApi(self, "Http", api_name=f"{deployment.prefix}-api", create_default_stage=False)
+        for function, methods in ((reader, ["GET"]), (writer, ["POST", "DELETE"])):
+            self.api.add_routes(
+                path="/{proxy+}",
+                methods=[api.HttpMethod[method] for method in methods],
+                integration=HttpLambdaIntegration(f"{methods[0].title()}Requests", function),
+            )
+        log = logs.LogGroup(
+            self,
+            "AccessLog",
+            log_group_name=f"/aws/vendedlogs/apis/{deployment.prefix}-api",
+            retention=retention_of(deployment),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        api.CfnStage(
+            self,
+            "Stage",
+            api_id=self.api.api_id,
+            stage_name="$default",
+            auto_deploy=True,
+            access_log_settings=api.CfnStage.AccessLogSettingsProperty(
+                destination_arn=log.log_group_arn, format=json.dumps(LOGGED)
+            ),
+            default_route_settings=api.CfnStage.RouteSettingsProperty(
+                detailed_metrics_enabled=True,
+                throttling_rate_limit=deployment.limits.requests_per_second,
+                throttling_burst_limit=deployment.limits.requests_burst,
+            ),
+        )
+        self.id = self.api.api_id
+        self.url = self.api.api_endpoint
+        acknowledge(
+            self.api,
+            {
+                "AwsSolutions-APIG4": "The functions check the API key themselves: two header forms, per-key store rules."
+            },
+        )

@@ -1,0 +1,135 @@
+"""The region's bucket: the one place where the truth stands.
+
+Versioned, encrypted, private, over TLS only. Its policy makes two promises of the design into rules that no function
+can break, whatever its code does: a slot is put only where none is, and nobody but the eraser deletes. Replicas arrive
+as ``s3:ReplicateObject``, which neither rule names.
+Source: Amazon S3 User Guide, "Enforce conditional writes on Amazon S3 buckets"; "Setting up permissions for live
+replication".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from constructs import Construct, IDependable
+
+from infra.acknowledge import acknowledge
+from infra.deployment import Deployment
+
+WRITTEN_ONCE = ("log", "store", "key", "cut")
+"""Kinds of object that are put only where nothing is, under any region's prefix."""
+
+NEVER_DELETED = (*WRITTEN_ONCE, "checkpoint", "verdict", "redaction")
+"""Kinds of object that only the eraser deletes, under any region's prefix."""
+
+
+class RegionBucket(Construct):
+    """One region's bucket, with its policy and its one notification."""
+
+    def __init__(
+        self, scope: Construct, deployment: Deployment, region: str, *, notified_arn: str, notified_ready: IDependable
+    ) -> None:
+        """Make the bucket `deployment.bucket(region)`.
+
+        Args:
+            scope: The stack.
+            deployment: The record.
+            region: The region of that stack.
+            notified_arn: The queue that receives every ``ObjectCreated`` event, replicas' too.
+            notified_ready: What must stand before S3 accepts that queue: its policy.
+        """
+        super().__init__(scope, "Bucket")
+        self.bucket = s3.Bucket(
+            self,
+            "Objects",
+            bucket_name=deployment.bucket(region),
+            versioned=True,
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            lifecycle_rules=[
+                s3.LifecycleRule(id="unfinished-uploads", abort_incomplete_multipart_upload_after=Duration.days(1))
+            ],
+            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        )
+        for statement in statements(deployment, region):
+            self.bucket.add_to_resource_policy(statement)
+        objects = self.bucket.node.default_child
+        assert isinstance(objects, s3.CfnBucket)  # noqa: S101 - tells mypy what jsii always returns here
+        objects.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
+            queue_configurations=[
+                s3.CfnBucket.QueueConfigurationProperty(event="s3:ObjectCreated:*", queue=notified_arn)
+            ]
+        )
+        self.bucket.node.add_dependency(notified_ready)
+        acknowledge(
+            self.bucket,
+            {
+                "AwsSolutions-S1": "Access logs would repeat every key and caller. Who needs them turns on CloudTrail "
+                "data events, which stay under the account's own rules."
+            },
+        )
+
+
+def statements(deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
+    """The rules of the region's bucket policy, all of them denials: what a function may, its own role says.
+
+    On the local cloud two rules are left out that the emulator cannot judge: it speaks HTTP on the loopback
+    interface, and never sees the condition of a put.
+    """
+    rules = [
+        _deny("OnlyTheEraserDeletes", ["s3:DeleteObject", "s3:DeleteObjectVersion"], NEVER_DELETED, deployment, region)
+    ]
+    if deployment.emulated:
+        return rules
+    return [
+        *rules,
+        _deny(
+            "PutOnlyWhereNothingIs",
+            ["s3:PutObject"],
+            WRITTEN_ONCE,
+            deployment,
+            region,
+            {"Null": {"s3:if-none-match": "true"}},
+        ),
+        iam.PolicyStatement(
+            sid="TlsOnly",
+            effect=iam.Effect.DENY,
+            principals=[iam.AnyPrincipal()],
+            actions=["s3:*"],
+            resources=[_bucket_arn(deployment, region), f"{_bucket_arn(deployment, region)}/*"],
+            conditions={"Bool": {"aws:SecureTransport": "false"}},
+        ),
+    ]
+
+
+def _deny(
+    sid: str,
+    actions: list[str],
+    kinds: tuple[str, ...],
+    deployment: Deployment,
+    region: str,
+    conditions: dict[str, Any] | None = None,
+) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        sid=sid,
+        effect=iam.Effect.DENY,
+        principals=[iam.AnyPrincipal()],
+        actions=actions,
+        resources=[f"{_bucket_arn(deployment, region)}/*/{kind}/*" for kind in kinds],
+        conditions={"ArnNotLike": {"aws:PrincipalArn": _eraser(deployment, region)}, **(conditions or {})},
+    )
+
+
+def _eraser(deployment: Deployment, region: str) -> list[str]:
+    """The exempt principal: AWS compares the role, the emulator the role's session."""
+    name = deployment.role("eraser", region)
+    role = deployment.arn("iam", "", f"role/{name}")
+    return [role, deployment.arn("sts", "", f"assumed-role/{name}/*")] if deployment.emulated else [role]
+
+
+def _bucket_arn(deployment: Deployment, region: str) -> str:
+    return deployment.arn("s3", "", deployment.bucket(region))

@@ -1,0 +1,48 @@
+"""The first row of ``{prefix}-control``: which index generation serves, and whether it is complete.
+
+Written once, when the region is new. A region whose bucket already holds objects begins incomplete: its index has to be
+rebuilt before it may answer that something does not exist.
+"""
+
+from __future__ import annotations
+
+from aws_cdk import CustomResource
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra.constructs.once import DeployTimeFunction
+from infra.deployment import Deployment
+
+
+class FirstControlRow(Construct):
+    """Puts the row if there is none. Never changes or deletes it."""
+
+    def __init__(self, scope: Construct, deployment: Deployment, region: str) -> None:
+        """Put the row for the region's generation."""
+        super().__init__(scope, "Control")
+        bucket = deployment.bucket(region)
+        table = f"{deployment.prefix}-control"
+        puts = DeployTimeFunction(
+            self,
+            deployment,
+            region,
+            name="first-control-row",
+            handler="control_row.handler",
+            statements=[
+                iam.PolicyStatement(
+                    sid="LookIntoBucket", actions=["s3:ListBucket"], resources=[deployment.arn("s3", "", bucket)]
+                ),
+                iam.PolicyStatement(
+                    sid="PutRow",
+                    actions=["dynamodb:PutItem"],
+                    resources=[deployment.arn("dynamodb", region, f"table/{table}")],
+                ),
+            ],
+        )
+        CustomResource(
+            self,
+            "Row",
+            service_token=puts.function.function_arn,
+            resource_type="Custom::CairnFirstControlRow",
+            properties={"Bucket": bucket, "Table": table, "Generation": str(deployment.generation(region))},
+        )

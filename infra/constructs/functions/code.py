@@ -1,0 +1,68 @@
+"""Bundles as CDK sees them: a fingerprint and a command, so that synth builds nothing (see `infra.bundling`)."""
+
+from __future__ import annotations
+
+from aws_cdk import Stack
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.acknowledge import acknowledge
+from infra.bundling import ROOT, Bundle
+from infra.deployment import Deployment
+
+_NO_OBJECT_VERSION = "Annotation::@aws-cdk/aws-lambda:codeFromBucketObjectVersionNotSpecified"
+
+
+def bundle_of(deployment: Deployment, kind: str, name: str | None = None) -> Bundle:
+    """The bundle of `kind`, for the deployment's processor and Python."""
+    host = deployment.bundling == "host"
+    functions = ROOT / deployment.functions_path
+    return Bundle(kind, name or kind, deployment.architecture, deployment.python_version, host, functions)
+
+
+def code_of(scope: Construct, bundle: Bundle) -> lambda_.Code:
+    """The bundle as a Lambda's or a layer's code. Its zip is made when the stack is published, and only if it is new.
+
+    Source: AWS CDK API reference, ``FileAssetSource.executable``.
+    """
+    location = Stack.of(scope).synthesizer.add_file_asset(
+        source_hash=bundle.fingerprint(),
+        executable=bundle.command(),
+        display_name=f"bundle of {bundle.name}",
+        deploy_time=True,
+    )
+    published = s3.Bucket.from_bucket_name(scope, f"Published{bundle.kind}{bundle.name}", location.bucket_name)
+    acknowledge(published, {_NO_OBJECT_VERSION: "The key is the fingerprint of what stands under it."})
+    return lambda_.Code.from_bucket(published, location.object_key)
+
+
+class Layers(Construct):
+    """The dependencies of the functions, as layers of the stack they stand in."""
+
+    def __init__(self, scope: Construct, deployment: Deployment) -> None:
+        """Declare both layers."""
+        super().__init__(scope, "Layers")
+        self._deployment = deployment
+        self.dependencies = self._layer("dependencies")
+        self.scanner = self._layer("scanner")
+
+    def _layer(self, kind: str) -> lambda_.LayerVersion:
+        return lambda_.LayerVersion(
+            self,
+            kind.title(),
+            layer_version_name=f"{self._deployment.prefix}-{kind}",
+            code=code_of(self, bundle_of(self._deployment, kind)),
+            compatible_runtimes=[runtime_of(self._deployment)],
+            compatible_architectures=[architecture_of(self._deployment)],
+        )
+
+
+def runtime_of(deployment: Deployment) -> lambda_.Runtime:
+    """The functions' runtime."""
+    return lambda_.Runtime(f"python{deployment.python_version}", lambda_.RuntimeFamily.PYTHON)
+
+
+def architecture_of(deployment: Deployment) -> lambda_.Architecture:
+    """The functions' processor."""
+    return lambda_.Architecture.ARM_64 if deployment.architecture == "arm64" else lambda_.Architecture.X86_64

@@ -1,0 +1,142 @@
+"""One Lambda, with its own role and its own log.
+
+The role holds the statements that it is given and those that every function needs (its log, its traces); nothing can
+be added to it afterwards, by CDK neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.acknowledge import acknowledge
+from infra.constructs.functions.code import Layers, architecture_of, bundle_of, code_of, runtime_of
+from infra.deployment import Deployment
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How large a function is. `scans`: it carries the scanner's layer."""
+
+    name: str
+    memory_mb: int
+    timeout: Duration
+    scans: bool = False
+
+
+class Function(Construct):
+    """``{prefix}-{name}`` in one region."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        deployment: Deployment,
+        region: str,
+        *,
+        shape: Shape,
+        statements: list[iam.PolicyStatement],
+        layers: Layers,
+    ) -> None:
+        """Make the function, its role ``{prefix}-{name}-{region}`` and its log ``/aws/lambda/{prefix}-{name}``."""
+        super().__init__(scope, shape.name.title())
+        name = deployment.function(shape.name)
+        log = logs.LogGroup(
+            self,
+            "Log",
+            log_group_name=f"/aws/lambda/{name}",
+            retention=retention_of(deployment),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        own = [*statements, *self._common(deployment, region, name)]
+        self.role = iam.Role(
+            self,
+            "Role",
+            role_name=deployment.role(shape.name, region),
+            description=f"What {shape.name} in {region} may, and nothing else",
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            inline_policies={"grants": iam.PolicyDocument(statements=own)},
+        )
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            function_name=name,
+            description=f"Cairn {deployment.stage}: {shape.name}",
+            role=self.role.without_policy_updates(),
+            runtime=runtime_of(deployment),
+            architecture=architecture_of(deployment),
+            handler="handler.handler",
+            code=code_of(self, bundle_of(deployment, "function", shape.name)),
+            layers=[layers.dependencies, *([layers.scanner] if shape.scans else [])],
+            memory_size=shape.memory_mb,
+            timeout=shape.timeout,
+            environment=_environment(deployment, region, shape.name),
+            tracing=lambda_.Tracing.ACTIVE,
+            logging_format=lambda_.LoggingFormat.JSON,
+            log_group=log,
+            reserved_concurrent_executions=deployment.limits.reserved_concurrency.get(shape.name),
+        )
+        self._acknowledge_wildcards(own)
+
+    @staticmethod
+    def _common(deployment: Deployment, region: str, name: str) -> list[iam.PolicyStatement]:
+        log = deployment.arn("logs", region, f"log-group:/aws/lambda/{name}:log-stream:*")
+        return [
+            iam.PolicyStatement(sid="Log", actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[log]),
+            iam.PolicyStatement(
+                sid="Trace", actions=["xray:PutTelemetryRecords", "xray:PutTraceSegments"], resources=["*"]
+            ),
+        ]
+
+    def _acknowledge_wildcards(self, statements: list[iam.PolicyStatement]) -> None:
+        """Accept each wildcard by its own name, so that a new one is found."""
+        for statement in statements:
+            for resource in statement.resources:
+                if "*" in resource:
+                    acknowledge(self.role, {f"AwsSolutions-IAM5[Resource::{shown(resource)}]": _reason(resource)})
+
+
+def retention_of(deployment: Deployment) -> logs.RetentionDays:
+    """The record's retention as CDK names it."""
+    named = {
+        1: "ONE_DAY", 3: "THREE_DAYS", 5: "FIVE_DAYS", 7: "ONE_WEEK", 14: "TWO_WEEKS", 30: "ONE_MONTH",
+        60: "TWO_MONTHS", 90: "THREE_MONTHS", 120: "FOUR_MONTHS", 150: "FIVE_MONTHS", 180: "SIX_MONTHS",
+        365: "ONE_YEAR", 400: "THIRTEEN_MONTHS", 545: "EIGHTEEN_MONTHS", 731: "TWO_YEARS", 1096: "THREE_YEARS",
+        1827: "FIVE_YEARS", 2192: "SIX_YEARS", 2557: "SEVEN_YEARS", 2922: "EIGHT_YEARS", 3288: "NINE_YEARS",
+        3653: "TEN_YEARS",
+    }  # fmt: skip
+    return logs.RetentionDays[named[deployment.log_retention_days]]
+
+
+def _environment(deployment: Deployment, region: str, name: str) -> dict[str, str]:
+    """What `cairn.entry.settings` reads; every name of a resource is derived from it."""
+    return {
+        "CAIRN_STAGE": deployment.stage,
+        "CAIRN_REGIONS": ",".join(deployment.regions),
+        "CAIRN_ACCOUNT": deployment.account_or_token,
+        "CAIRN_INDEX_GENERATION": str(deployment.generation(region)),
+        "CAIRN_MAX_MEMORIES_PER_STORE": str(deployment.limits.memories_per_store),
+        "CAIRN_LOG_LEVEL": deployment.log_level,
+        "POWERTOOLS_SERVICE_NAME": name,
+    }
+
+
+def shown(resource: str) -> str:
+    """The resource as cdk-nag prints it."""
+    from aws_cdk import Aws
+
+    return resource.replace(Aws.ACCOUNT_ID, "<AWS::AccountId>")
+
+
+def _reason(resource: str) -> str:
+    if resource == "*":
+        return "X-Ray has no resources to name."
+    if ":log-stream:" in resource:
+        return "Lambda names the streams of the function's own log."
+    if ":dynamodb:" in resource:
+        return "A rebuild makes tables of further generations; all begin with this deployment's prefix."
+    return "The objects of this deployment's own buckets; their keys cannot be known."

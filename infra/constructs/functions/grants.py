@@ -1,0 +1,111 @@
+"""The vocabulary in which each function's row of permissions is written.
+
+A method is one thing that a function may do; the functions' files compose them and nothing else adds to a role. Every
+resource is named by what the record derives, in this account; a wildcard stands only where the name has a part that
+cannot be known: an index generation, or the objects of a bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aws_cdk import aws_iam as iam
+
+from cairn.core.tables import TABLES
+from infra.deployment import Deployment
+
+READ = ("BatchGetItem", "GetItem", "Query")
+WRITE = ("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem")
+"""A transaction is authorised by what stands in it. Source: DynamoDB Developer Guide, "IAM with transactions"."""
+
+
+class Grants:
+    """What a function of one region may do."""
+
+    def __init__(self, deployment: Deployment, region: str) -> None:
+        """Grants for a function in `region`."""
+        self._deployment = deployment
+        self._region = region
+
+    def read_index(self) -> iam.PolicyStatement:
+        """Read the index in every generation, and the journal."""
+        return self._allow("ReadIndex", [f"dynamodb:{verb}" for verb in READ], self._index_tables(with_indexes=True))
+
+    def write_index(self) -> iam.PolicyStatement:
+        """Write the index in every generation, and the journal; each write may be a part of a transaction."""
+        return self._allow("WriteIndex", [f"dynamodb:{verb}" for verb in WRITE], self._index_tables())
+
+    def read_control(self) -> iam.PolicyStatement:
+        """Read which generation serves."""
+        return self._allow("ReadControl", [f"dynamodb:{verb}" for verb in READ], [self._table("control")])
+
+    def write_control(self) -> iam.PolicyStatement:
+        """Switch the generation that serves."""
+        return self._allow("WriteControl", [f"dynamodb:{verb}" for verb in WRITE], [self._table("control")])
+
+    def read_objects(self) -> list[iam.PolicyStatement]:
+        """Read and list the buckets of all regions; without the list, a missing key answers 403, not 404."""
+        buckets = [self._bucket(region) for region in self._deployment.regions]
+        return [
+            self._allow("ReadObjects", ["s3:GetObject"], [f"{bucket}/*" for bucket in buckets]),
+            self._allow("ListObjects", ["s3:ListBucket"], buckets),
+        ]
+
+    def put_own_objects(self, kinds: Iterable[str]) -> iam.PolicyStatement:
+        """Put objects of these kinds under the region's own prefix of its own bucket."""
+        own = f"{self._bucket(self._region)}/{self._region}"
+        return self._allow("PutObjects", ["s3:PutObject"], [f"{own}/{kind}/*" for kind in kinds])
+
+    def put_copies(self) -> iam.PolicyStatement:
+        """Put objects under any prefix of the region's own bucket; the bucket's policy asks for the condition."""
+        return self._allow("PutCopies", ["s3:PutObject"], [f"{self._bucket(self._region)}/*"])
+
+    def erase_objects(self) -> list[iam.PolicyStatement]:
+        """Read, blank and remove every version of an object of the region's own bucket."""
+        bucket = self._bucket(self._region)
+        actions = ["s3:DeleteObjectVersion", "s3:GetObject", "s3:GetObjectVersion", "s3:PutObject"]
+        return [
+            self._allow("EraseObjects", actions, [f"{bucket}/*"]),
+            self._allow("ListObjects", ["s3:ListBucket", "s3:ListBucketVersions"], [bucket]),
+        ]
+
+    def invoke(self, sid: str, *targets: tuple[str, Iterable[str]]) -> list[iam.PolicyStatement]:
+        """Invoke functions: each target is a name and the regions in which it may be invoked."""
+        arns = [
+            self._deployment.arn("lambda", region, f"function:{self._deployment.function(name)}")
+            for name, regions in targets
+            for region in regions
+        ]
+        return [self._allow(sid, ["lambda:InvokeFunction"], arns)] if arns else []
+
+    def consume(self, *queues: str) -> iam.PolicyStatement:
+        """Be woken by these queues. Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS"."""
+        actions = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"]
+        return self._allow("ConsumeQueues", actions, [self._queue(queue) for queue in queues])
+
+    def send(self, *queues: str) -> iam.PolicyStatement:
+        """Send to these queues, found by their names."""
+        return self._allow("SendToQueues", ["sqs:GetQueueUrl", "sqs:SendMessage"], [self._queue(q) for q in queues])
+
+    def _index_tables(self, *, with_indexes: bool = False) -> list[str]:
+        arns = []
+        for table in TABLES:
+            if table.name == "control":
+                continue
+            arn = self._table(f"{table.name}-g*" if table.generational else table.name)
+            arns.append(arn)
+            arns.extend(f"{arn}/index/{index.name}" for index in table.indexes if with_indexes)
+        return arns
+
+    def _table(self, name: str) -> str:
+        return self._deployment.arn("dynamodb", self._region, f"table/{self._deployment.prefix}-{name}")
+
+    def _queue(self, name: str) -> str:
+        return self._deployment.arn("sqs", self._region, f"{self._deployment.prefix}-{name}")
+
+    def _bucket(self, region: str) -> str:
+        return self._deployment.arn("s3", "", self._deployment.bucket(region))
+
+    @staticmethod
+    def _allow(sid: str, actions: list[str], resources: list[str]) -> iam.PolicyStatement:
+        return iam.PolicyStatement(sid=sid, actions=actions, resources=resources)

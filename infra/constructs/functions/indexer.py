@@ -1,0 +1,27 @@
+"""`indexer`: folds what arrived in the bucket, own and replicated, and what a rebuild lists."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+
+from infra.constructs.functions.function import Shape
+from infra.constructs.functions.grants import Grants
+from infra.deployment import Deployment
+
+SHAPE = Shape(name="indexer", memory_mb=512, timeout=Duration.seconds(60))
+
+BATCH_SIZE = 10
+
+
+def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
+    """What the indexer may."""
+    return [
+        grants.read_index(),
+        grants.write_index(),
+        grants.read_control(),
+        *grants.read_objects(),
+        grants.consume("index", "rebuild"),
+        grants.send("index-dlq"),
+        *grants.invoke("InvokeWritersAndEraser", ("writer", deployment.regions), ("eraser", [region])),
+    ]

@@ -1,0 +1,29 @@
+"""`writer`: answers every other request, and what other regions' writers and indexers ask of this one.
+
+It scans before it puts, so it carries the scanner's layer. It puts only under its own region's prefix.
+"""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+
+from infra.constructs.functions.function import Shape
+from infra.constructs.functions.grants import Grants
+from infra.deployment import Deployment
+
+SHAPE = Shape(name="writer", memory_mb=1024, timeout=Duration.seconds(29), scans=True)
+
+PUTS = ("key", "log", "redaction", "store")
+
+
+def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
+    """What the writer may."""
+    return [
+        grants.read_index(),
+        grants.write_index(),
+        grants.read_control(),
+        *grants.read_objects(),
+        grants.put_own_objects(PUTS),
+        *grants.invoke("InvokePeers", ("writer", deployment.peers(region)), ("eraser", [region])),
+    ]

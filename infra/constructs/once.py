@@ -1,0 +1,79 @@
+"""A function that runs while a stack deploys (a custom resource's), small and with a role of its own.
+
+CDK's ready-made ones bring a second language and a wider role; these are plain Python (`infra.custom_resources`).
+"""
+
+from __future__ import annotations
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.acknowledge import acknowledge
+from infra.constructs.functions.code import architecture_of, bundle_of, code_of, runtime_of
+from infra.constructs.functions.function import retention_of, shown
+from infra.deployment import Deployment
+
+TIMEOUT = Duration.minutes(5)
+
+
+class DeployTimeFunction(Construct):
+    """``{prefix}-{name}`` in one region, run by CloudFormation alone."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        deployment: Deployment,
+        region: str,
+        *,
+        name: str,
+        handler: str,
+        statements: list[iam.PolicyStatement],
+    ) -> None:
+        """Make the function, its role and its log."""
+        super().__init__(scope, "Function")
+        function_name = deployment.function(name)
+        log = logs.LogGroup(
+            self,
+            "Log",
+            log_group_name=f"/aws/lambda/{function_name}",
+            retention=retention_of(deployment),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        streams = deployment.arn("logs", region, f"log-group:/aws/lambda/{function_name}:log-stream:*")
+        role = iam.Role(
+            self,
+            "Role",
+            role_name=deployment.role(name, region),
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            inline_policies={
+                "grants": iam.PolicyDocument(
+                    statements=[
+                        *statements,
+                        iam.PolicyStatement(
+                            sid="Log", actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[streams]
+                        ),
+                    ]
+                )
+            },
+        )
+        acknowledge(
+            role,
+            {f"AwsSolutions-IAM5[Resource::{shown(streams)}]": "Lambda names the streams of the function's own log."},
+        )
+        self.function = lambda_.Function(
+            self,
+            "Code",
+            function_name=function_name,
+            description=f"Cairn {deployment.stage}: runs while the stack deploys",
+            role=role.without_policy_updates(),
+            runtime=runtime_of(deployment),
+            architecture=architecture_of(deployment),
+            handler=handler,
+            code=code_of(self, bundle_of(deployment, "custom-resources")),
+            timeout=TIMEOUT,
+            log_group=log,
+            logging_format=lambda_.LoggingFormat.JSON,
+        )

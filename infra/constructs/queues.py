@@ -1,0 +1,100 @@
+"""The region's queues: what happened to the bucket, and what a rebuild still has to read.
+
+Each has its dead-letter queue. A message is tried five times, then set aside for two weeks and an alarm rings.
+"""
+
+from __future__ import annotations
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct, IDependable
+
+from infra.acknowledge import acknowledge
+from infra.deployment import Deployment
+
+RECEIVES_MAX = 5
+KEPT = Duration.days(14)
+
+
+class WorkQueue(Construct):
+    """A queue and its dead-letter queue, encrypted, over TLS only."""
+
+    def __init__(self, scope: Construct, deployment: Deployment, name: str, *, consumer_timeout: Duration) -> None:
+        """Make ``{prefix}-{name}`` and ``{prefix}-{name}-dlq``.
+
+        Args:
+            scope: The region's queues.
+            deployment: The record.
+            name: What the queue carries.
+            consumer_timeout: Of the function that reads it. A message stays hidden for six times as long.
+                Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS", queue configuration.
+        """
+        super().__init__(scope, name.title())
+        self.name = f"{deployment.prefix}-{name}"
+        self.dead_letter_name = f"{self.name}-dlq"
+        self.dead_letters = sqs.Queue(
+            self,
+            "DeadLetters",
+            queue_name=self.dead_letter_name,
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            retention_period=KEPT,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.queue = sqs.Queue(
+            self,
+            "Messages",
+            queue_name=self.name,
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            retention_period=KEPT,
+            visibility_timeout=Duration.seconds(6 * consumer_timeout.to_seconds()),
+            dead_letter_queue=sqs.DeadLetterQueue(max_receive_count=RECEIVES_MAX, queue=self.dead_letters),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        if not deployment.emulated:
+            for queue in (self.queue, self.dead_letters):
+                queue.add_to_resource_policy(_tls_only(queue))
+        acknowledge(self.dead_letters, {"AwsSolutions-SQS3": "This is the dead-letter queue."})
+
+
+class RegionQueues(Construct):
+    """The queues of one region."""
+
+    def __init__(self, scope: Construct, deployment: Deployment, region: str, *, consumer_timeout: Duration) -> None:
+        """Make the queues; `index` accepts what the region's bucket reports."""
+        super().__init__(scope, "Queues")
+        self.index = WorkQueue(self, deployment, "index", consumer_timeout=consumer_timeout)
+        self.rebuild = WorkQueue(self, deployment, "rebuild", consumer_timeout=consumer_timeout)
+        self.index.queue.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="BucketReports",
+                principals=[iam.ServicePrincipal("s3.amazonaws.com")],
+                actions=["sqs:SendMessage"],
+                resources=[self.index.queue.queue_arn],
+                conditions={
+                    "ArnEquals": {"aws:SourceArn": deployment.arn("s3", "", deployment.bucket(region))},
+                    "StringEquals": {"aws:SourceAccount": deployment.account_or_token},
+                },
+            )
+        )
+
+    @property
+    def all(self) -> tuple[WorkQueue, ...]:
+        """Every queue of the region."""
+        return (self.index, self.rebuild)
+
+    @property
+    def index_policy(self) -> IDependable:
+        """What must stand before S3 accepts `index` as the bucket's target."""
+        return self.index.queue.node.find_child("Policy")
+
+
+def _tls_only(queue: sqs.Queue) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        sid="TlsOnly",
+        effect=iam.Effect.DENY,
+        principals=[iam.AnyPrincipal()],
+        actions=["sqs:*"],
+        resources=[queue.queue_arn],
+        conditions={"Bool": {"aws:SecureTransport": "false"}},
+    )

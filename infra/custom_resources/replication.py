@@ -1,0 +1,40 @@
+"""Puts a bucket's replication rules; takes them away again when the stack goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from respond import answer
+
+
+def handler(event: Mapping[str, Any], _context: object) -> None:
+    """CloudFormation's entry."""
+    import boto3
+
+    s3 = boto3.client("s3")
+    bucket = event["ResourceProperties"]["Bucket"]
+    answer(event, f"replication-{bucket}", lambda request, properties: apply(s3, request, properties))
+
+
+def apply(s3: Any, request: str, properties: Mapping[str, Any]) -> None:
+    """Bring the bucket's rules to what `properties` say; the same call twice changes nothing.
+
+    Cost: one request.
+    """
+    if request == "Delete":
+        s3.delete_bucket_replication(Bucket=properties["Bucket"])
+        return
+    s3.put_bucket_replication(
+        Bucket=properties["Bucket"],
+        ReplicationConfiguration={"Role": properties["Role"], "Rules": typed(properties["Rules"])},
+    )
+
+
+def typed(value: Any) -> Any:
+    """CloudFormation hands every number over as text; S3's numbers are whole ones, and no other field is all digits."""
+    if isinstance(value, Mapping):
+        return {key: typed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [typed(inner) for inner in value]
+    return int(value) if isinstance(value, str) and value.isdecimal() else value

@@ -1,0 +1,271 @@
+"""What is deployed, and where: one validated record, read once.
+
+The record stands in ``cdk.json`` under the context key ``cairn``. Whoever deploys something other than what stands
+there (the local cloud, a test, a second stage) passes a JSON object that is merged over it, key by key::
+
+    cdk deploy --all -c cairn-overrides='{"stage": "test", "regions": ["us-east-1"], "bundling": "host"}'
+
+Every name of every resource is derived here and nowhere else in the app; the functions derive the same names from
+their environment (`cairn.entry.settings`), which this record also fills.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+CONTEXT_KEY = "cairn"
+OVERRIDES_KEY = "cairn-overrides"
+
+FUNCTIONS = ("reader", "writer", "indexer", "eraser", "reconciler")
+ARCHITECTURES = ("x86_64", "arm64")
+BUNDLINGS = ("lambda", "host")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+RETENTION_DAYS = (
+    1,
+    3,
+    5,
+    7,
+    14,
+    30,
+    60,
+    90,
+    120,
+    150,
+    180,
+    365,
+    400,
+    545,
+    731,
+    1096,
+    1827,
+    2192,
+    2557,
+    2922,
+    3288,
+    3653,
+)
+"""What CloudWatch Logs accepts. Source: PutRetentionPolicy, ``retentionInDays``."""
+
+_STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}(?<!-)")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]{1,2}")
+_ACCOUNT = re.compile(r"[0-9]{12}")
+_S3_NAME_CHARACTERS_MAX = 63
+_ACCOUNT_CHARACTERS = 12
+
+
+class InvalidDeployment(ValueError):
+    """The record breaks a rule. The message names the field, the value and the rule."""
+
+    def __init__(self, field_name: str, value: object, rule: str) -> None:
+        super().__init__(f"cdk.json, context '{CONTEXT_KEY}', field '{field_name}': {value!r} {rule}")
+        self.field_name = field_name
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one region of the deployment lets through.
+
+    Attributes:
+        memories_per_store: The most live memories that one store may hold.
+        requests_per_second: The HTTP API's steady rate, all callers together.
+        requests_burst: How far the rate may be exceeded for a moment.
+        indexer_concurrency: The most indexers that run at once for one queue, 2 to 1000.
+        reserved_concurrency: Function to reserved concurrency; a function not named shares the account's.
+    """
+
+    memories_per_store: int = 10_000
+    requests_per_second: int = 500
+    requests_burst: int = 1_000
+    indexer_concurrency: int = 20
+    reserved_concurrency: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _whole("limits.memories_per_store", self.memories_per_store, 1, 1_000_000)
+        _whole("limits.requests_per_second", self.requests_per_second, 1, 100_000)
+        _whole("limits.requests_burst", self.requests_burst, self.requests_per_second, 100_000)
+        _whole("limits.indexer_concurrency", self.indexer_concurrency, 2, 1_000)
+        for name, count in _mapping("limits.reserved_concurrency", self.reserved_concurrency).items():
+            _one_of("limits.reserved_concurrency", name, FUNCTIONS)
+            _whole(f"limits.reserved_concurrency.{name}", count, 0, 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One deployment of Cairn: a stage, in one or more regions of one account.
+
+    Attributes:
+        stage: Distinguishes deployments within an account; part of every name.
+        regions: All regions of the deployment; each holds every store.
+        account: Twelve digits; absent, the account of whoever deploys.
+        limits: What a region lets through.
+        replication_time_control: S3's own promise of 15 minutes, paid by the gigabyte.
+        architecture: The processor of every function. Their dependencies are fetched for it.
+        bundling: ``lambda`` fetches the dependencies for Lambda's Linux and `python_version`; ``host`` for the Python
+            that runs this app, which is what the local cloud's functions run on.
+        python_version: The functions' Python, for example ``3.13``.
+        functions_path: The folder of the functions' code, from the checkout's root; a test may have another.
+        index_generation: Region to the generation of its index tables that the stack declares; 1 where absent.
+        log_retention_days: How long logs are kept.
+        log_level: Of every function.
+        emulated: Deployed to the local cloud. Adapts the bucket policy to what the emulator sees of a request.
+    """
+
+    stage: str
+    regions: tuple[str, ...]
+    account: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    replication_time_control: bool = True
+    architecture: str = "x86_64"
+    bundling: str = "lambda"
+    python_version: str = "3.13"
+    functions_path: str = "functions"
+    index_generation: Mapping[str, int] = field(default_factory=dict)
+    log_retention_days: int = 30
+    log_level: str = "INFO"
+    emulated: bool = False
+
+    def __post_init__(self) -> None:
+        _text(
+            "stage",
+            self.stage,
+            _STAGE,
+            "must be 1 to 16 of a-z, 0-9 and '-', beginning with a letter, not ending in '-'",
+        )
+        if not self.regions:
+            raise InvalidDeployment("regions", self.regions, "must name at least one region")
+        for region in self.regions:
+            _text("regions", region, _REGION, "must be a region's name, such as 'eu-west-1'")
+        if len(set(self.regions)) != len(self.regions):
+            raise InvalidDeployment("regions", list(self.regions), "must not name a region twice")
+        if len({partition_of(region) for region in self.regions}) > 1:
+            raise InvalidDeployment(
+                "regions", list(self.regions), "must lie in one AWS partition: S3 replicates no further"
+            )
+        if self.account is not None:
+            _text("account", self.account, _ACCOUNT, "must be twelve digits, as a string")
+        for name in ("replication_time_control", "emulated"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidDeployment(name, getattr(self, name), "must be true or false")
+        _one_of("architecture", self.architecture, ARCHITECTURES)
+        _one_of("bundling", self.bundling, BUNDLINGS)
+        _text(
+            "python_version",
+            self.python_version,
+            re.compile(r"3\.1[1-9]"),
+            "must be a Python from '3.11' on, as a string",
+        )
+        _text("functions_path", self.functions_path, re.compile(r".+"), "must be a folder's path")
+        for region, generation in _mapping("index_generation", self.index_generation).items():
+            _one_of("index_generation", region, self.regions)
+            _whole(f"index_generation.{region}", generation, 1, 1_000_000)
+        _one_of("log_retention_days", self.log_retention_days, RETENTION_DAYS)
+        _one_of("log_level", self.log_level, LOG_LEVELS)
+        longest = max(len(f"{self.prefix}--{region}") for region in self.regions) + _ACCOUNT_CHARACTERS
+        if longest > _S3_NAME_CHARACTERS_MAX:
+            raise InvalidDeployment("stage", self.stage, f"makes a bucket name of {longest} characters; S3 allows 63")
+
+    @property
+    def prefix(self) -> str:
+        """What every name begins with, for example ``cairn-dev``."""
+        return f"cairn-{self.stage}"
+
+    @property
+    def account_or_token(self) -> str:
+        """The account's number; while it is not known, a token that CloudFormation replaces by it."""
+        if self.account is not None:
+            return self.account
+        from aws_cdk import Aws
+
+        return Aws.ACCOUNT_ID
+
+    def bucket(self, region: str) -> str:
+        """The name of the region's bucket."""
+        return f"{self.prefix}-{self.account_or_token}-{region}"
+
+    def generation(self, region: str) -> int:
+        """The generation of index tables that the region's stack declares."""
+        return self.index_generation.get(region, 1)
+
+    def peers(self, region: str) -> tuple[str, ...]:
+        """All other regions, in the record's order."""
+        return tuple(other for other in self.regions if other != region)
+
+    def function(self, name: str) -> str:
+        """The name of a function; the same in every region."""
+        return f"{self.prefix}-{name}"
+
+    def role(self, name: str, region: str) -> str:
+        """The name of a role. IAM is global, so the region is part of it."""
+        return f"{self.prefix}-{name}-{region}"
+
+    def arn(self, service: str, region: str, resource: str) -> str:
+        """An ARN in this deployment's account; `region` empty where the service has none."""
+        partition = partition_of(self.regions[0])
+        account = "" if service == "s3" else self.account_or_token
+        return f"arn:{partition}:{service}:{region}:{account}:{resource}"
+
+
+def partition_of(region: str) -> str:
+    """The AWS partition that a region lies in. Source: AWS General Reference, "ARNs"."""
+    if region.startswith("cn-"):
+        return "aws-cn"
+    return "aws-us-gov" if region.startswith("us-gov-") else "aws"
+
+
+def parse(record: Mapping[str, Any]) -> Deployment:
+    """Read a deployment from JSON-shaped values.
+
+    Raises:
+        InvalidDeployment: A field is unknown, missing, or breaks its rule.
+    """
+    values = dict(_known("", record, Deployment))
+    for required in ("stage", "regions"):
+        if required not in values:
+            raise InvalidDeployment(required, None, "is required")
+    if not isinstance(values["regions"], (list, tuple)):
+        raise InvalidDeployment("regions", values["regions"], "must be a list of region names")
+    values["regions"] = tuple(values["regions"])
+    values["limits"] = Limits(**_known("limits.", _mapping("limits", values.get("limits", {})), Limits))
+    return Deployment(**values)
+
+
+def merged(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """`record` with `overrides` over it: objects are merged key by key, everything else is replaced."""
+    result = dict(record)
+    for key, value in overrides.items():
+        below = result.get(key)
+        both_objects = isinstance(below, Mapping) and isinstance(value, Mapping)
+        result[key] = merged(below, value) if both_objects else value  # type: ignore[arg-type]
+    return result
+
+
+def _known(path: str, record: Mapping[str, Any], shape: type) -> Mapping[str, Any]:
+    names = [f.name for f in fields(shape)]
+    for name in record:
+        if name not in names:
+            raise InvalidDeployment(f"{path}{name}", record[name], f"is not a field; the fields are {', '.join(names)}")
+    return record
+
+
+def _mapping(field_name: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidDeployment(field_name, value, "must be an object")
+    return value
+
+
+def _text(field_name: str, value: object, pattern: re.Pattern[str], rule: str) -> None:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise InvalidDeployment(field_name, value, rule)
+
+
+def _whole(field_name: str, value: object, least: int, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InvalidDeployment(field_name, value, f"must be a whole number from {least} to {most}")
+
+
+def _one_of(field_name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if value not in allowed:
+        raise InvalidDeployment(field_name, value, f"must be one of {', '.join(map(str, allowed))}")

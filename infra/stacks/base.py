@@ -1,0 +1,41 @@
+"""A region's own parts: it stands alone, whatever the other regions do."""
+
+from __future__ import annotations
+
+from aws_cdk import CfnOutput, Environment, Stack
+from constructs import Construct
+
+from infra.constructs.alarms import RegionAlarms
+from infra.constructs.api import RegionApi
+from infra.constructs.bucket import RegionBucket
+from infra.constructs.dashboard import RegionDashboard
+from infra.constructs.functions.indexer import SHAPE as INDEXER
+from infra.constructs.functions.region import RegionFunctions
+from infra.constructs.queues import RegionQueues
+from infra.constructs.tables import RegionTables
+from infra.deployment import Deployment
+
+
+class BaseStack(Stack):
+    """``{prefix}-base-{region}``: bucket, queues, tables, functions, API, alarms, dashboard."""
+
+    def __init__(self, scope: Construct, deployment: Deployment, region: str) -> None:
+        """Compose the region."""
+        super().__init__(
+            scope,
+            f"{deployment.prefix}-base-{region}",
+            env=Environment(account=deployment.account, region=region),
+            description=f"Cairn {deployment.stage}: bucket, index and functions of {region}",
+        )
+        queues = RegionQueues(self, deployment, region, consumer_timeout=INDEXER.timeout)
+        bucket = RegionBucket(
+            self, deployment, region, notified_arn=queues.index.queue.queue_arn, notified_ready=queues.index_policy
+        )
+        RegionTables(self, deployment, region)
+        functions = RegionFunctions(self, deployment, region, queues)
+        api = RegionApi(self, deployment, reader=functions.reader.function, writer=functions.writer.function)
+        RegionAlarms(self, deployment, queues=queues, functions=functions)
+        RegionDashboard(self, deployment, region, queues=queues, functions=functions, api=api)
+        CfnOutput(self, "ApiUrl", value=api.url)
+        CfnOutput(self, "ApiId", value=api.id)
+        CfnOutput(self, "BucketName", value=bucket.bucket.bucket_name)

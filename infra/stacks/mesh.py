@@ -1,0 +1,26 @@
+"""What joins a region to the others. Deployed once every region's base stack stands."""
+
+from __future__ import annotations
+
+from aws_cdk import Environment, Stack
+from constructs import Construct
+
+from infra.constructs.control import FirstControlRow
+from infra.constructs.replication import Replication
+from infra.deployment import Deployment
+
+
+class MeshStack(Stack):
+    """``{prefix}-mesh-{region}``: replication to every peer, and the first control row."""
+
+    def __init__(self, scope: Construct, deployment: Deployment, region: str) -> None:
+        """Compose the joints; a deployment of one region has nothing to replicate."""
+        super().__init__(
+            scope,
+            f"{deployment.prefix}-mesh-{region}",
+            env=Environment(account=deployment.account, region=region),
+            description=f"Cairn {deployment.stage}: what joins {region} to the other regions",
+        )
+        FirstControlRow(self, deployment, region)
+        if deployment.peers(region):
+            Replication(self, deployment, region)
