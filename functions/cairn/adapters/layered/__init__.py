@@ -1,0 +1,43 @@
+"""Adapters around adapters: every port call can be counted, scheduled or struck, whatever stands behind the port."""
+
+from cairn.adapters.layered.faulty import (
+    Crash,
+    Fault,
+    FaultRates,
+    FaultSource,
+    Faulty,
+    RandomFaults,
+    ScriptedFaults,
+    Strike,
+)
+from cairn.adapters.layered.instrumented import CallCounts
+from cairn.adapters.layered.intercepted import (
+    Call,
+    InterceptedErasableObjects,
+    InterceptedIndex,
+    InterceptedObjects,
+    InterceptedPeers,
+    InterceptedQueue,
+    InterceptedTables,
+    Interceptor,
+)
+
+__all__ = [
+    "Call",
+    "CallCounts",
+    "Crash",
+    "Fault",
+    "FaultRates",
+    "FaultSource",
+    "Faulty",
+    "InterceptedErasableObjects",
+    "InterceptedIndex",
+    "InterceptedObjects",
+    "InterceptedPeers",
+    "InterceptedQueue",
+    "InterceptedTables",
+    "Interceptor",
+    "RandomFaults",
+    "ScriptedFaults",
+    "Strike",
+]
