@@ -1,0 +1,92 @@
+"""Start and stop MiniStack, on 127.0.0.1 and a free port, with everything it writes below ``.cairn/emulator``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+
+from scripts.local_cloud.environment import ensure_folders, for_emulator
+from scripts.local_cloud.layout import PROJECT_ROOT, Layout
+from scripts.local_cloud.processes import ProcessFiles
+
+NAME = "emulator"
+_READY_WITHIN_S = 30.0
+
+
+class EmulatorFailed(Exception):
+    """The emulator ended, or did not answer in time; the message names its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emulator:
+    """A running emulator: where it answers, and which patches could not be applied (name to consequence)."""
+
+    endpoint: str
+    missing_patches: dict[str, str]
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def start(layout: Layout, processes: ProcessFiles, *, port: int | None = None, enforce_iam: bool = False) -> Emulator:
+    """Start an empty emulator and wait until it answers (about a second).
+
+    Whatever an earlier one left below ``.cairn/emulator`` is removed first.
+
+    Raises:
+        EmulatorFailed: it ended or did not answer within 30 seconds.
+    """
+    remove_state(layout)
+    folders = ("home", "tmp", "state", "s3")
+    ensure_folders(*(layout.emulator / name for name in folders))
+    chosen = free_port() if port is None else port
+    log = layout.logs / "emulator.log"
+    report = layout.emulator / "patches.json"
+    processes.start(
+        NAME,
+        [sys.executable, "-m", "scripts.local_cloud.emulator_main", str(report)],
+        environment=for_emulator(layout, chosen, enforce_iam=enforce_iam),
+        cwd=PROJECT_ROOT,
+        log=log,
+    )
+    endpoint = f"http://127.0.0.1:{chosen}"
+    deadline = time.monotonic() + _READY_WITHIN_S
+    while not answers(endpoint):
+        if processes.find(NAME) is None or time.monotonic() > deadline:
+            raise EmulatorFailed(f"the emulator did not start on port {chosen}; see {log}")
+        time.sleep(0.05)
+    return Emulator(endpoint, json.loads(report.read_text()))
+
+
+def answers(endpoint: str) -> bool:
+    """Whether something that speaks HTTP answers at the endpoint."""
+    try:
+        with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=2):  # noqa: S310  our own address
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+
+
+def stop(layout: Layout, processes: ProcessFiles) -> bool:
+    """End the emulator and its functions, and remove what they wrote. Returns whether anything ran."""
+    ended = processes.stop(NAME)
+    remove_state(layout)
+    return ended
+
+
+def remove_state(layout: Layout) -> None:
+    """Remove the emulator's folder, with its objects, tables and the functions' unpacked bundles."""
+    shutil.rmtree(layout.emulator, ignore_errors=True)

@@ -1,0 +1,58 @@
+"""Policies see the condition keys that AWS sets: the bucket policy that goes to AWS is the one that is tried here.
+
+The emulator never sets ``s3:if-none-match``, ``s3:if-match`` and ``s3:ObjectCreationOperation``, so a policy that
+requires a conditional put refuses correct ones too; and its ``aws:PrincipalArn`` of a role's session is the session's
+ARN where AWS gives the role's.
+
+Source: Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"; IAM user guide, "aws:PrincipalArn".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from scripts.local_cloud.patches import Patch, need
+
+_SESSION = re.compile(r"arn:(?P<partition>[^:]+):sts::(?P<account>\d{12}):assumed-role/(?P<role>[^/]+)/.+")
+
+
+def role_of(arn: str) -> str:
+    """The role's ARN of an assumed role's session; any other ARN as it is. A role's path is not known to a session."""
+    match = _SESSION.fullmatch(arn)
+    return f"arn:{match['partition']}:iam::{match['account']}:role/{match['role']}" if match else arn
+
+
+def put_object_keys(query: dict[str, Any], headers: dict[str, str]) -> dict[str, str]:
+    """The condition keys of a request that `s3:PutObject` authorizes: a put, a part, or an upload's begin or end."""
+    multipart = "uploads" in query or "partNumber" in query
+    keys = {"s3:ObjectCreationOperation": "false" if multipart else "true"}
+    for header in ("if-none-match", "if-match"):
+        if headers.get(header):
+            keys[f"s3:{header}"] = headers[header]
+    return keys
+
+
+def _apply() -> None:
+    from ministack.core import iam_actions, iam_evaluator
+
+    need(iam_actions, "s3_service_context")
+    need(iam_evaluator, "_resolve_condition_key", "_conditions_met")
+    service_context = iam_actions.s3_service_context
+    resolve = iam_evaluator._resolve_condition_key
+
+    def with_put_keys(
+        action: str, query: dict[str, Any] | None, path: str = "", headers: dict[str, str] | None = None
+    ) -> Any:
+        context = service_context(action, query, path, headers)
+        return {**put_object_keys(query or {}, headers or {}), **context} if action == "s3:PutObject" else context
+
+    def with_role_arn(key: str, context: Any) -> Any:
+        value = resolve(key, context)
+        return role_of(value) if key.lower() == "aws:principalarn" and isinstance(value, str) else value
+
+    iam_actions.s3_service_context = with_put_keys
+    iam_evaluator._resolve_condition_key = with_role_arn
+
+
+PATCH = Patch("condition_keys", "with --enforce-iam, correct conditional puts are refused", _apply)
