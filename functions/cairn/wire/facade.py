@@ -1,0 +1,93 @@
+"""The use cases as the wire drives them: what `cairn.app.cairn.Cairn` offers, and what a model of it must.
+
+Every method raises `cairn.core.errors` and nothing else. After a call, ``call.home`` is the store's home region, or
+None where it is not known or does not apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+
+
+class UseCases(Protocol):
+    """The fourteen operations of the API. Whoever implements them checks key, scope, tenancy, ids, paths and sizes."""
+
+    @property
+    def region(self) -> str:
+        """The region that answers."""
+
+    def create_store(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
+        """A new, empty store."""
+
+    def retrieve_store(self, call: Call, store_id: str) -> Store:
+        """A store, archived or not."""
+
+    def update_store(self, call: Call, store_id: str, *, name: object, description: object, metadata: object) -> Store:
+        """Changes what is not `UNSET`; metadata is a merge patch in which None removes a pair."""
+
+    def list_stores(
+        self,
+        call: Call,
+        *,
+        created_at_gte: int | None,
+        created_at_lte: int | None,
+        include_archived: bool,
+        limit: int,
+        after: str | None,
+    ) -> Page[Store]:
+        """The workspace's stores, newest first."""
+
+    def archive_store(self, call: Call, store_id: str) -> Store:
+        """Ends creating and changing in a store, for good; repeatable."""
+
+    def delete_store(self, call: Call, store_id: str) -> str:
+        """Removes a store with everything in it; its id."""
+
+    def create_memory(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+        """A new memory at a free path."""
+
+    def retrieve_memory(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
+        """A memory at its head."""
+
+    def update_memory(
+        self,
+        call: Call,
+        store_id: str,
+        memory_id: str,
+        *,
+        content: str | None,
+        path: str | None,
+        expected_content_sha256: str | None,
+        full: bool,
+    ) -> Memory:
+        """New content, a new path, or both; None leaves that side alone."""
+
+    def delete_memory(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+        """The end of a memory; its id."""
+
+    def list_memories(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        path_prefix: str | None,
+        depth: int,
+        limit: int,
+        after: str | None,
+        full: bool,
+    ) -> Page[Memory | MemoryPrefix]:
+        """Live memories in path order."""
+
+    def list_versions(
+        self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
+    ) -> Page[Version]:
+        """History, newest first."""
+
+    def retrieve_version(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
+        """One version, redacted or not."""
+
+    def redact_version(self, call: Call, store_id: str, version_id: str) -> Version:
+        """Erases one version's content, path and hash."""

@@ -1,0 +1,96 @@
+"""Answers as the API's JSON objects. Source: docs/api-compatibility.md, "Objects"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from cairn.app.answers import Memory, MemoryPrefix, Page, Store, Version
+from cairn.core.times import rfc3339
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+_ACTORS = {
+    "api_key": ("api_actor", "api_key_id"),
+    "session": ("session_actor", "session_id"),
+    "user": ("user_actor", "user_id"),
+    "service_account": ("service_account_actor", "service_account_id"),
+}
+
+
+def store(answer: Store) -> Json:
+    """A memory_store."""
+    return {
+        "type": "memory_store",
+        "id": answer.id,
+        "name": answer.name,
+        "description": answer.description,
+        "metadata": dict(answer.metadata),
+        "created_at": rfc3339(answer.created_at),
+        "updated_at": rfc3339(answer.updated_at),
+        "archived_at": _instant(answer.archived_at),
+    }
+
+
+def memory(answer: Memory) -> Json:
+    """A memory; `content` is null unless it was asked for."""
+    return {
+        "type": "memory",
+        "id": answer.id,
+        "memory_store_id": answer.store_id,
+        "memory_version_id": answer.version_id,
+        "path": answer.path,
+        "content": answer.content,
+        "content_sha256": answer.content_sha256,
+        "content_size_bytes": answer.content_size_bytes,
+        "created_at": rfc3339(answer.created_at),
+        "updated_at": rfc3339(answer.updated_at),
+    }
+
+
+def memory_or_prefix(answer: Memory | MemoryPrefix) -> Json:
+    """One row of a listing of memories."""
+    return memory(answer) if isinstance(answer, Memory) else {"type": "memory_prefix", "path": answer.path}
+
+
+def version(answer: Version) -> Json:
+    """A memory_version."""
+    return {
+        "type": "memory_version",
+        "id": answer.id,
+        "memory_id": answer.memory_id,
+        "memory_store_id": answer.store_id,
+        "operation": answer.operation,
+        "path": answer.path,
+        "content": answer.content,
+        "content_sha256": answer.content_sha256,
+        "content_size_bytes": answer.content_size_bytes,
+        "created_at": rfc3339(answer.created_at),
+        "created_by": _actor(answer.created_by),
+        "redacted_at": _instant(answer.redacted_at),
+        "redacted_by": _actor(answer.redacted_by),
+    }
+
+
+def deleted(type: str, id: str) -> Json:
+    """What a deletion answers; never an empty body, which the SDK cannot parse."""
+    return {"type": type, "id": id}
+
+
+def page(answer: Page[T], row: Callable[[T], Json], cursor: Callable[[str], str]) -> Json:
+    """A page of rows; `cursor` makes the text that continues after a position."""
+    next_page = None if answer.next_after is None else cursor(answer.next_after)
+    return {"data": [row(item) for item in answer.items], "next_page": next_page}
+
+
+def _instant(instant_us: int | None) -> str | None:
+    return None if instant_us is None else rfc3339(instant_us)
+
+
+def _actor(text: str | None) -> Json | None:
+    if text is None:
+        return None
+    kind, _, id = text.partition(":")
+    type, field = _ACTORS[kind]
+    return {"type": type, field: id}

@@ -1,0 +1,273 @@
+"""The fourteen operations: from a request to a use case to JSON. A route is a method, a path, and a function.
+
+Bodies are parsed with pydantic, imported only where there is one: the reader has none, and starts faster without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cairn.app.answers import UNSET, Call, Page, VersionFilter
+from cairn.core.errors import InvalidRequest
+from cairn.wire import cursors, objects
+from cairn.wire.cursors import Listing
+from cairn.wire.errors import MethodNotAllowed, UnknownRoute
+from cairn.wire.facade import UseCases
+from cairn.wire.objects import Json
+from cairn.wire.requests import Request
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request on its way to the use cases. `ids` are those of the path, in its order."""
+
+    cairn: UseCases
+    call: Call
+    request: Request
+    ids: tuple[str, ...]
+    now_us: int
+
+    @property
+    def store_id(self) -> str:
+        """The store that the path names."""
+        return self.ids[0]
+
+    @property
+    def item_id(self) -> str:
+        """The memory or version that the path names."""
+        return self.ids[1]
+
+    def position(self, listing: Listing) -> str | None:
+        """Where the listing is to go on. Raises InvalidRequest naming ``page``."""
+        cursor = self.request.query.text("page")
+        return None if cursor is None else cursors.position(cursor, self._own(listing), self.now_us)
+
+    def page(self, listing: Listing, answer: Page[T], row: Callable[[T], Json]) -> Json:
+        """The envelope of a listing."""
+        return objects.page(answer, row, lambda position: cursors.issue(self._own(listing), position, self.now_us))
+
+    def _own(self, listing: Listing) -> Listing:
+        return (self.call.credentials.workspace_id, *listing)
+
+
+def create_store(exchange: Exchange) -> Json:
+    from cairn.wire.schemas import StoreCreate, parse
+
+    body = parse(StoreCreate, exchange.request.body())
+    return objects.store(
+        exchange.cairn.create_store(
+            exchange.call, name=body.name, description=body.description or "", metadata=body.metadata or {}
+        )
+    )
+
+
+def list_stores(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    since, until = query.instant("created_at[gte]"), query.instant("created_at[lte]")
+    archived = query.one_of("include_archived", "true", "false") == "true"
+    listing: Listing = ("stores", since, until, archived)
+    answer = exchange.cairn.list_stores(
+        exchange.call,
+        created_at_gte=since,
+        created_at_lte=until,
+        include_archived=archived,
+        limit=query.limit(),
+        after=exchange.position(listing),
+    )
+    return exchange.page(listing, answer, objects.store)
+
+
+def retrieve_store(exchange: Exchange) -> Json:
+    return objects.store(exchange.cairn.retrieve_store(exchange.call, exchange.store_id))
+
+
+def update_store(exchange: Exchange) -> Json:
+    """Null and absence are one: `description` is cleared with ``""``, a pair of metadata with null inside it."""
+    from cairn.wire.schemas import StoreUpdate, parse
+
+    body = parse(StoreUpdate, exchange.request.body())
+    return objects.store(
+        exchange.cairn.update_store(
+            exchange.call,
+            exchange.store_id,
+            name=UNSET if body.name is None else body.name,
+            description=UNSET if body.description is None else body.description,
+            metadata=UNSET if body.metadata is None else body.metadata,
+        )
+    )
+
+
+def archive_store(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return objects.store(exchange.cairn.archive_store(exchange.call, exchange.store_id))
+
+
+def delete_store(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return objects.deleted("memory_store_deleted", exchange.cairn.delete_store(exchange.call, exchange.store_id))
+
+
+def create_memory(exchange: Exchange) -> Json:
+    from cairn.wire.schemas import MemoryCreate, parse
+
+    full = exchange.request.query.full(default=False)
+    body = parse(MemoryCreate, exchange.request.body())
+    return objects.memory(
+        exchange.cairn.create_memory(exchange.call, exchange.store_id, path=body.path, content=body.content, full=full)
+    )
+
+
+def list_memories(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    prefix, depth = query.text("path_prefix"), int(query.one_of("depth", "0", "1") or 0)
+    listing: Listing = ("memories", exchange.store_id, prefix, depth)
+    answer = exchange.cairn.list_memories(
+        exchange.call,
+        exchange.store_id,
+        path_prefix=prefix,
+        depth=depth,
+        limit=query.limit(),
+        after=exchange.position(listing),
+        full=query.full(default=False),
+    )
+    return exchange.page(listing, answer, objects.memory_or_prefix)
+
+
+def retrieve_memory(exchange: Exchange) -> Json:
+    full = exchange.request.query.full(default=True)
+    return objects.memory(exchange.cairn.retrieve_memory(exchange.call, exchange.store_id, exchange.item_id, full=full))
+
+
+def update_memory(exchange: Exchange) -> Json:
+    from cairn.wire.schemas import MemoryUpdate, parse
+
+    full = exchange.request.query.full(default=False)
+    body = parse(MemoryUpdate, exchange.request.body())
+    if body.content is None and body.path is None:
+        raise InvalidRequest("content", "must be given, or path, or both")
+    return objects.memory(
+        exchange.cairn.update_memory(
+            exchange.call,
+            exchange.store_id,
+            exchange.item_id,
+            content=body.content,
+            path=body.path,
+            expected_content_sha256=body.precondition.content_sha256 if body.precondition else None,
+            full=full,
+        )
+    )
+
+
+def delete_memory(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    expected = exchange.request.query.sha256("expected_content_sha256")
+    id = exchange.cairn.delete_memory(
+        exchange.call, exchange.store_id, exchange.item_id, expected_content_sha256=expected
+    )
+    return objects.deleted("memory_deleted", id)
+
+
+def list_versions(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    filter = VersionFilter(
+        memory_id=query.words("memory_id"),
+        operation=query.one_of("operation", "created", "modified", "deleted"),
+        created_by=_actor(exchange.request),
+        created_at_gte=query.instant("created_at[gte]"),
+        created_at_lte=query.instant("created_at[lte]"),
+    )
+    listing: Listing = (
+        "versions",
+        exchange.store_id,
+        filter.memory_id,
+        filter.operation,
+        filter.created_by,
+        filter.created_at_gte,
+        filter.created_at_lte,
+    )
+    answer = exchange.cairn.list_versions(
+        exchange.call,
+        exchange.store_id,
+        filter,
+        limit=query.limit(),
+        after=exchange.position(listing),
+        full=query.full(default=False),
+    )
+    return exchange.page(listing, answer, objects.version)
+
+
+def retrieve_version(exchange: Exchange) -> Json:
+    full = exchange.request.query.full(default=True)
+    return objects.version(
+        exchange.cairn.retrieve_version(exchange.call, exchange.store_id, exchange.item_id, full=full)
+    )
+
+
+def redact_version(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return objects.version(exchange.cairn.redact_version(exchange.call, exchange.store_id, exchange.item_id))
+
+
+def _actor(request: Request) -> str | None:
+    """The one actor asked for. A version has one author, so two of the filters could only be a mistake."""
+    kinds = {"api_key_id": "api_key", "session_id": "session", "service_account_id": "service_account"}
+    asked = {name: id for name in kinds if (id := request.query.words(name)) is not None}
+    if len(asked) > 1:
+        raise InvalidRequest(next(reversed(asked)), f"cannot be combined with {next(iter(asked))}")
+    return next((f"{kinds[name]}:{id}" for name, id in asked.items()), None)
+
+
+def _check_no_body(exchange: Exchange) -> None:
+    if not exchange.request.raw_body:
+        return
+    from cairn.wire.schemas import check_no_body
+
+    check_no_body(exchange.request.body())
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path, ``*`` standing for an id, and what each method does there."""
+
+    path: tuple[str, ...]
+    methods: dict[str, Callable[[Exchange], Json]]
+
+    def ids(self, segments: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The ids in `segments`, or None where they are not of this path. An id is never empty."""
+        if len(segments) != len(self.path):
+            return None
+        pairs = list(zip(self.path, segments, strict=True))
+        ids = tuple(segment for part, segment in pairs if part == "*")
+        fixed = all(segment == part for part, segment in pairs if part != "*")
+        return ids if fixed and all(ids) else None
+
+
+_STORES = ("v1", "memory_stores")
+_STORE = (*_STORES, "*")
+
+ROUTES: tuple[Route, ...] = (
+    Route(_STORES, {"GET": list_stores, "POST": create_store}),
+    Route(_STORE, {"GET": retrieve_store, "POST": update_store, "DELETE": delete_store}),
+    Route((*_STORE, "archive"), {"POST": archive_store}),
+    Route((*_STORE, "memories"), {"GET": list_memories, "POST": create_memory}),
+    Route((*_STORE, "memories", "*"), {"GET": retrieve_memory, "POST": update_memory, "DELETE": delete_memory}),
+    Route((*_STORE, "memory_versions"), {"GET": list_versions}),
+    Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
+    Route((*_STORE, "memory_versions", "*", "redact"), {"POST": redact_version}),
+)
+
+
+def find(request: Request) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
+    """The operation a request asks for, and the ids in its path. Raises UnknownRoute or MethodNotAllowed."""
+    for route in ROUTES:
+        ids = route.ids(request.segments)
+        if ids is not None:
+            operation = route.methods.get(request.method)
+            if operation is None:
+                raise MethodNotAllowed(tuple(route.methods))
+            return operation, ids
+    raise UnknownRoute

@@ -1,0 +1,185 @@
+"""The bodies of requests: strict JSON, strict types, no field that is not named here.
+
+Every fault becomes one `InvalidRequest` that names the field and the rule. Where the API leaves a field out, null means
+the same as leaving it out; `content` of a new memory and `precondition` are the exceptions, where null could hide a
+mistake.
+Source: docs/api-compatibility.md, "Requests" and "Limits".
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from cairn.core import limits
+from cairn.core.errors import InvalidRequest
+
+FIELDS_MAX = 64
+"""Fields of one JSON object. No body has more, and a fault for each of a million would take seconds to collect."""
+
+_NAME_MAX_CHARS = 80
+
+
+def _without_controls(text: str) -> str:
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise PydanticCustomError("control_characters", "must not contain control characters")
+    return text
+
+
+def _present(value: Any) -> Any:
+    if value is None:
+        raise PydanticCustomError("null", "must not be null; leave it out instead")
+    return value
+
+
+Name = Annotated[str, Field(min_length=1, max_length=limits.STORE_NAME_MAX_CHARS), AfterValidator(_without_controls)]
+Description = Annotated[str, Field(max_length=limits.DESCRIPTION_MAX_CHARS)]
+MetadataKey = Annotated[str, Field(min_length=1, max_length=limits.METADATA_KEY_MAX_CHARS)]
+MetadataValue = Annotated[str, Field(max_length=limits.METADATA_VALUE_MAX_CHARS)]
+Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=limits.METADATA_MAX_PAIRS)]
+MetadataPatch = Annotated[dict[MetadataKey, MetadataValue | None], Field(max_length=2 * limits.METADATA_MAX_PAIRS)]
+"""Removes all pairs a store can have and sets as many: what the store then holds is checked where it is known."""
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
+
+
+class Body(BaseModel):
+    """Base of the bodies below; by itself, the body of an operation that takes none."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class StoreCreate(Body):
+    """POST /v1/memory_stores."""
+
+    name: Name
+    description: Description | None = None
+    metadata: Metadata | None = None
+
+
+class StoreUpdate(Body):
+    """POST /v1/memory_stores/{id}; may be empty."""
+
+    name: Name | None = None
+    description: Description | None = None
+    metadata: MetadataPatch | None = None
+
+
+class MemoryCreate(Body):
+    """POST …/memories. The grammar of the path and the size of the content are the core's to check."""
+
+    path: str
+    content: str
+
+
+class Precondition(Body):
+    """What the memory's current content must be."""
+
+    type: Literal["content_sha256"]
+    content_sha256: Sha256
+
+
+class MemoryUpdate(Body):
+    """POST …/memories/{id}; names content, path or both."""
+
+    content: str | None = None
+    path: str | None = None
+    precondition: Annotated[Precondition | None, AfterValidator(_present)] = None
+
+
+B = TypeVar("B", bound=Body)
+
+
+def parse(schema: type[B], body: bytes) -> B:
+    """The body as `schema`.
+
+    Raises:
+        InvalidRequest: naming the first field at fault, or ``body``.
+    """
+    try:
+        return schema.model_validate(_decode(body))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=True)[0]
+        raise InvalidRequest(_field(first["loc"]), _rule(first)) from None
+
+
+def check_no_body(body: bytes) -> None:
+    """An operation without a body takes an empty one, or ``{}``.
+
+    Anything else is refused rather than passed over: a precondition put into the body of a DELETE must not be lost.
+    """
+    if body.strip():
+        parse(Body, body)
+
+
+def _decode(body: bytes) -> Any:
+    """Strict JSON: UTF-8, no field twice, no NaN or Infinity, no absurd depth, length of number or count of fields."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("body", "must be UTF-8") from error
+    if not text.strip():
+        raise InvalidRequest("body", "must be a JSON object")
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise InvalidRequest("body", "is nested too deeply") from error
+    except ValueError as error:
+        raise InvalidRequest("body", "must be valid JSON") from error
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > FIELDS_MAX:
+        raise InvalidRequest("body", f"must have at most {FIELDS_MAX} fields in one object")
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if not _is_unicode(name):
+            raise InvalidRequest("body", "must not have lone surrogates in a field's name")
+        if name in fields:
+            raise InvalidRequest(name[:_NAME_MAX_CHARS], "must be given once")
+        fields[name] = value
+    return fields
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise InvalidRequest("body", f"must be valid JSON, which has no {constant}")
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    """``metadata.key`` for a fault of a key or its value; ``body`` for the body itself."""
+    return ".".join(str(part)[:_NAME_MAX_CHARS] for part in location if part != "[key]") or "body"
+
+
+_RULES = {
+    "missing": "is required",
+    "extra_forbidden": "is not a field of this request",
+    "string_type": "must be a string",
+    "string_unicode": "must not contain lone surrogates",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "string_too_short": "must be at least {min_length} character long",
+    "string_too_long": "must be at most {max_length} characters long",
+    "too_long": "must have at most {max_length} pairs",
+    "literal_error": "must be {expected}",
+    "string_pattern_mismatch": "must be 64 lower-case hexadecimal characters",
+}
+
+
+def _rule(error: ErrorDetails) -> str:
+    template = _RULES.get(error["type"])
+    rule = error["msg"] if template is None else template.format(**error.get("ctx", {}))
+    if error["loc"][-1:] == ("[key]",):
+        return f"as a key, {rule}"
+    return rule
