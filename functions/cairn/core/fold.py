@@ -36,9 +36,10 @@ def log_facts(entry: Entry, *, void: bool = False) -> LogFacts:
     store_id, path_hash, slot = entry.key.store_id, entry.key.path_hash, str(entry.slot)
     if void or entry.operation is Operation.VOID:
         return LogFacts(store_id, path_hash, voided=slot)
-    arrived = None if entry.arrived is None else str(entry.arrived)
-    left = entry.operation in (Operation.DELETED, Operation.MOVED_OUT)
-    return LogFacts(store_id, path_hash, arrived, entry.memory_id, vacated=slot if left else None)
+    if entry.operation is Operation.MOVED_OUT:
+        return LogFacts(store_id, path_hash, vacated=slot)
+    vacated = slot if entry.operation is Operation.DELETED else None
+    return LogFacts(store_id, path_hash, str(entry.arrived), entry.memory_id, vacated)
 
 
 def join_log(before: LogRow | None, facts: LogFacts) -> LogRow:

@@ -71,3 +71,10 @@ class ErasableObjects(Protocol):
         Raises:
             ObjectNotFound: the key was never here. Unavailable: not finished; repeat it.
         """
+
+    def delete_older(self, key: str) -> int:
+        """Deletes every version of `key` but the current one, which stays. Repeatable. Returns how many went.
+
+        Raises:
+            Unavailable: not finished; repeat it.
+        """

@@ -1,0 +1,226 @@
+"""Cairn in one region: every use case, put together over that region's ports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from cairn.app.access import Door
+from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.keys import Keys
+from cairn.app.logs import Logs
+from cairn.app.memories import Memories
+from cairn.app.passing import Passing, encode_error, encode_outcome, encode_settled
+from cairn.app.records import Records, to_record
+from cairn.app.redacting import Redacting, answer
+from cairn.app.region import Region
+from cairn.app.stores import Stores, given
+from cairn.app.versions import Versions
+from cairn.app.writing import Writer
+from cairn.core.commands import from_payload
+from cairn.core.errors import CairnError, NotFound
+from cairn.core.records import StoreState
+from cairn.core.rows import MemoryRow, StoreRow
+from cairn.core.slots import LogKey, parse_key
+
+
+class Cairn:
+    """The facade that HTTP, direct invocations and local clients drive. Every method raises `core.errors` only."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._door = Door(region)
+        self._writer = Writer(region)
+        passing = Passing(region)
+        self._stores = Stores(region, self._door, passing)
+        self._memories = Memories(region, self._door, self._writer, passing)
+        self._versions = Versions(region, self._door)
+        self._redacting = Redacting(region, self._door, self._writer, passing)
+        self._keys = Keys(region)
+        self._records = Records(region)
+        self._logs = Logs(region)
+
+    @property
+    def region(self) -> str:
+        """The region that answers."""
+        return self._region.name
+
+    # ---- stores -------------------------------------------------------------------------------------------------
+
+    def create_store(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
+        """See `Stores.create`."""
+        return self._stores.create(call, name=name, description=description, metadata=metadata)
+
+    def retrieve_store(self, call: Call, store_id: str) -> Store:
+        """See `Stores.retrieve`."""
+        return self._stores.retrieve(call, store_id)
+
+    def update_store(self, call: Call, store_id: str, *, name: object, description: object, metadata: object) -> Store:
+        """See `Stores.update`; a field that is UNSET is left alone."""
+        return self._stores.update(call, store_id, given(name=name, description=description, metadata=metadata))
+
+    def list_stores(
+        self,
+        call: Call,
+        *,
+        created_at_gte: int | None,
+        created_at_lte: int | None,
+        include_archived: bool,
+        limit: int,
+        after: str | None,
+    ) -> Page[Store]:
+        """See `Stores.page`."""
+        return self._stores.page(
+            call,
+            created_at_gte=created_at_gte,
+            created_at_lte=created_at_lte,
+            include_archived=include_archived,
+            limit=limit,
+            after=after,
+        )
+
+    def archive_store(self, call: Call, store_id: str) -> Store:
+        """See `Stores.archive`."""
+        return self._stores.archive(call, store_id)
+
+    def delete_store(self, call: Call, store_id: str) -> str:
+        """See `Stores.delete`."""
+        return self._stores.delete(call, store_id)
+
+    # ---- memories -----------------------------------------------------------------------------------------------
+
+    def create_memory(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+        """See `Memories.create`."""
+        return self._memories.create(call, store_id, path=path, content=content, full=full)
+
+    def retrieve_memory(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
+        """See `Memories.retrieve`."""
+        return self._memories.retrieve(call, store_id, memory_id, full=full)
+
+    def update_memory(
+        self,
+        call: Call,
+        store_id: str,
+        memory_id: str,
+        *,
+        content: str | None,
+        path: str | None,
+        expected_content_sha256: str | None,
+        full: bool,
+    ) -> Memory:
+        """See `Memories.update`."""
+        return self._memories.update(
+            call,
+            store_id,
+            memory_id,
+            content=content,
+            path=path,
+            expected_content_sha256=expected_content_sha256,
+            full=full,
+        )
+
+    def delete_memory(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+        """See `Memories.delete`."""
+        return self._memories.delete(call, store_id, memory_id, expected_content_sha256=expected_content_sha256)
+
+    def list_memories(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        path_prefix: str | None,
+        depth: int,
+        limit: int,
+        after: str | None,
+        full: bool,
+    ) -> Page[Memory | MemoryPrefix]:
+        """See `Memories.page`."""
+        return self._memories.page(
+            call, store_id, path_prefix=path_prefix, depth=depth, limit=limit, after=after, full=full
+        )
+
+    # ---- versions -----------------------------------------------------------------------------------------------
+
+    def list_versions(
+        self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
+    ) -> Page[Version]:
+        """See `Versions.page`."""
+        return self._versions.page(call, store_id, filter, limit=limit, after=after, full=full)
+
+    def retrieve_version(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
+        """See `Versions.retrieve`."""
+        return self._versions.retrieve(call, store_id, version_id, full=full)
+
+    def redact_version(self, call: Call, store_id: str, version_id: str) -> Version:
+        """See `Redacting.redact`."""
+        return self._redacting.redact(call, store_id, version_id)
+
+    # ---- direct invocations -------------------------------------------------------------------------------------
+
+    def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """A peer's or an operator's call, let in by IAM alone: ``{"call": …}`` to JSON, errors under ``error``.
+
+        Raises:
+            KeyError, TypeError, ValueError: a payload that no version of Cairn made.
+        """
+        calls = {
+            "write": self._write,
+            "store": self._change_store,
+            "redact": self._redact,
+            "help": self._help,
+            "keys.create": self._create_key,
+            "keys.revoke": self._revoke_key,
+            "keys.list": self._list_keys,
+        }
+        fields = dict(payload)
+        try:
+            return calls[fields.pop("call")](fields)
+        except CairnError as error:
+            return {"error": encode_error(error)}
+
+    def _write(self, fields: dict[str, Any]) -> dict[str, Any]:
+        workspace_id = fields.pop("workspace_id")
+        command = from_payload(fields)
+        keys = [StoreRow.key(command.store_id), MemoryRow.key(command.store_id, command.memory_id)]
+        view = self._region.view(keys)
+        store = self._door.store(view, command.store_id, workspace_id)
+        if store.home != self._region.name:
+            raise NotFound("memory_store", command.store_id)
+        return encode_outcome(self._writer.write(view, store, command))
+
+    def _change_store(self, fields: dict[str, Any]) -> dict[str, Any]:
+        row = self._stores.change_at_home(self._own_store(fields["store_id"]), fields)
+        return {"slot": row.slot, "record": to_record(row, fields["actor"]).to_json().decode()}
+
+    def _redact(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return answer(self._redacting.redact_at_home(self._own_store(fields["store_id"]), fields))
+
+    def _help(self, fields: dict[str, Any]) -> dict[str, Any]:
+        key = parse_key(fields["key"])
+        entry = self._logs.entry(key) if isinstance(key, LogKey) else None
+        if entry is None:
+            return {"settled": []}
+        view = self._region.view()
+        return {"settled": encode_settled(self._writer.help(view, self._own_store(entry.key.store_id), entry))}
+
+    def _own_store(self, store_id: str) -> StoreRow:
+        """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable."""
+        view = self._region.view([StoreRow.key(store_id)])
+        attributes = view.rows.get(StoreRow.key(store_id))
+        row = self._records.find(view, store_id) if attributes is None else StoreRow.from_attributes(attributes)
+        if row is None or row.home != self._region.name or row.state == StoreState.DELETED:
+            raise NotFound("memory_store", store_id)
+        return row
+
+    def _create_key(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return asdict(self._keys.create(fields["workspace_id"], fields["name"], fields["scope"]))
+
+    def _revoke_key(self, fields: dict[str, Any]) -> dict[str, Any]:
+        record = self._keys.revoke(fields["workspace_id"], fields["key_id"])
+        return {"record": asdict(record)}
+
+    def _list_keys(self, fields: dict[str, Any]) -> dict[str, Any]:
+        rows = self._keys.of_workspace(fields["workspace_id"])
+        hidden = {"secret_sha256"}
+        return {"keys": [{k: v for k, v in asdict(row).items() if k not in hidden} for row in rows]}

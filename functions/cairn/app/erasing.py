@@ -1,0 +1,60 @@
+"""The eraser: the only one that may overwrite or delete, and only in its own region.
+
+It trusts nobody's word that something is to be erased: it looks for the reason in the bucket itself.
+"""
+
+from __future__ import annotations
+
+from cairn.app.logs import Logs
+from cairn.app.region import Region
+from cairn.core.errors import InvalidRequest, Unavailable
+from cairn.core.records import Entry, Operation
+from cairn.core.slots import LogKey, RedactionKey, parse_key
+from cairn.ports import errors as port_errors
+from cairn.ports.objects import ErasableObjects
+
+
+class Eraser:
+    """Blanks log objects for which an order stands, and entries of renames that never came to be."""
+
+    def __init__(self, region: Region, erasable: ErasableObjects) -> None:
+        self._region = region
+        self._erasable = erasable
+        self._logs = Logs(region)
+
+    def erase(self, key: str) -> bool:
+        """Blanks one object and deletes its older S3 versions, if there is a reason; whether there was. Repeatable.
+
+        Raises:
+            InvalidRequest: not a key of a log. Unavailable: not finished; repeat it.
+        """
+        log_key = parse_key(key)
+        if not isinstance(log_key, LogKey):
+            raise InvalidRequest("key", "names no entry of a log")
+        entry = self._logs.entry(log_key)
+        if entry is None or not self._has_reason(entry):
+            return False
+        try:
+            if entry.blank:
+                self._erasable.delete_older(key)
+            else:
+                self._erasable.erase(key, b"", entry.blanked().to_metadata())
+        except port_errors.PortError as error:
+            raise Unavailable("the object is not erased yet; try again") from error
+        return True
+
+    def _has_reason(self, entry: Entry) -> bool:
+        if entry.blank:
+            return True
+        if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
+            return True
+        return any(self._ordered(region, entry) for region in self._region.regions)
+
+    def _ordered(self, region: str, entry: Entry) -> bool:
+        try:
+            self._region.objects.head(str(RedactionKey(region, entry.key.store_id, entry.version_id)))
+        except port_errors.ObjectNotFound:
+            return False
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        return True

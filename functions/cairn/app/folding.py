@@ -1,0 +1,246 @@
+"""Folding what stands in the log into the tables: the only place that writes rows of memories, logs, paths, versions.
+
+Whoever observes a commit folds it before answering, so that no answer is newer than the index it leaves behind. The
+writer folds what it put, the indexer folds it again when the event comes, a rebuild folds everything: the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from cairn.app.region import Region, View
+from cairn.core import fold
+from cairn.core.errors import OutcomeUnknown, Unavailable
+from cairn.core.records import Entry, Operation, Redaction
+from cairn.core.rows import (
+    JOURNAL_LIFETIME_US,
+    JOURNAL_PERIOD_US,
+    Attributes,
+    JournalRow,
+    LogRow,
+    MemoryRow,
+    PathRow,
+    Row,
+    RowKey,
+    VersionRow,
+)
+from cairn.ports import errors as port_errors
+from cairn.ports.index import Change, Index
+
+FOLD_ATTEMPTS = 20
+ENTRIES_PER_TRANSACTION = 8
+
+T = TypeVar("T", bound=Row)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An entry whose meaning is known: committed, or void. A rename's two entries are settled, and folded, together."""
+
+    entry: Entry
+    void: bool = False
+
+    @property
+    def is_version(self) -> bool:
+        return not self.void and self.entry.operation not in (Operation.VOID, Operation.MOVED_OUT)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Rows of one index while a change to them is worked out: what was read, and what it becomes."""
+
+    region: Region
+    index: Index
+    before: dict[RowKey, Attributes | None]
+    after: dict[RowKey, Row | None] = field(default_factory=dict)
+
+    def load(self, keys: Sequence[RowKey]) -> None:
+        missing = [key for key in dict.fromkeys(keys) if key not in self.before]
+        if missing:
+            rows = self.region.read(self.index, missing)
+            self.before.update({key: rows.get(key) for key in missing})
+
+    def memory(self, key: RowKey) -> MemoryRow | None:
+        return self._row(key, MemoryRow)
+
+    def log(self, key: RowKey) -> LogRow | None:
+        return self._row(key, LogRow)
+
+    def path(self, key: RowKey) -> PathRow | None:
+        return self._row(key, PathRow)
+
+    def version(self, key: RowKey) -> VersionRow | None:
+        return self._row(key, VersionRow)
+
+    def _row(self, key: RowKey, kind: type[T]) -> T | None:
+        if key in self.after:
+            row = self.after[key]
+            return row if isinstance(row, kind) else None
+        attributes = self.before.get(key)
+        return None if attributes is None else kind.from_attributes(attributes)
+
+    def changes(self, read_also: set[RowKey]) -> list[Change]:
+        """What differs from what was read, and checks of the rows in `read_also` that a change leant on."""
+        changed: list[Change] = []
+        for key, row in self.after.items():
+            after = None if row is None else row.to_attributes()
+            if after != self.before[key]:
+                changed.append(Change(key, self.before[key], after))
+        if changed:
+            touched = {change.key for change in changed}
+            checks = [key for key in read_also if key not in touched and key in self.before]
+            changed += [Change(key, self.before[key], self.before[key]) for key in checks]
+        return changed
+
+
+class Folder:
+    """Folds settled entries and orders of redaction into every generation of tables that is written."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def fold(
+        self,
+        view: View,
+        settled: Sequence[Settled],
+        known: Mapping[RowKey, Attributes | None] | None = None,
+        journal: bool = True,
+    ) -> None:
+        """Makes the index hold at least what these entries say.
+
+        One transaction when `known` gives every row concerned as it stands; otherwise a read before it, or a few. More
+        than a handful of entries go in several transactions: between them a path may be listed late, never twice.
+
+        Raises:
+            Unavailable, OutcomeUnknown: the index could not be brought so far; the entries themselves stand.
+        """
+        for index in view.indexes:
+            serving = index.generation == view.index.generation
+            for start in range(0, len(settled), ENTRIES_PER_TRANSACTION):
+                some = settled[start : start + ENTRIES_PER_TRANSACTION]
+                self._settle_into(index, some, known if serving else None, journal and serving)
+
+    def fold_redaction(self, view: View, order: Redaction) -> None:
+        """Makes the version's row say that it is redacted, whether or not the version is known yet."""
+        key = VersionRow.key(order.store_id, order.version_id)
+        for index in view.indexes:
+            self._commit_until_done(index, lambda rows: self._redact(rows, key, order), None)
+
+    def _redact(self, rows: _Rows, key: RowKey, order: Redaction) -> list[Change]:
+        rows.load([key])
+        rows.after[key] = fold.join_redaction(rows.version(key), order)
+        return rows.changes(set())
+
+    def _settle_into(
+        self,
+        index: Index,
+        settled: Sequence[Settled],
+        known: Mapping[RowKey, Attributes | None] | None,
+        journal: bool,
+    ) -> None:
+        self._commit_until_done(index, lambda rows: self._work_out(rows, settled, journal), known)
+
+    def _commit_until_done(
+        self,
+        index: Index,
+        work_out: Callable[[_Rows], list[Change]],
+        known: Mapping[RowKey, Attributes | None] | None,
+    ) -> None:
+        rows = _Rows(self._region, index, dict(known or {}))
+        for attempt in range(FOLD_ATTEMPTS):
+            try:
+                changes = work_out(rows)
+                if changes:
+                    index.commit(changes)
+                return
+            except port_errors.Contended:
+                self._region.back_off(attempt)
+            except port_errors.OutcomeUnknown:
+                pass
+            except port_errors.Unavailable as error:
+                raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
+            rows = _Rows(self._region, index, {})
+        raise OutcomeUnknown("the index stayed contended; read before trying again")
+
+    def _work_out(self, rows: _Rows, settled: Sequence[Settled], journal: bool) -> list[Change]:
+        rows.load([key for one in settled for key in _own_keys(one)])
+        paths: dict[str, str] = {}
+        new_versions: list[Entry] = []
+        occupancy: list[Settled] = []
+        for one in settled:
+            if one.is_version:
+                new_versions += self._join_version(rows, one.entry)
+                self._join_memory(rows, one, paths, occupancy)
+            else:
+                occupancy.append(one)
+        read_also = self._join_occupancy(rows, occupancy, paths)
+        changes = rows.changes(read_also)
+        if journal:
+            changes += self._journal(new_versions)
+        return changes
+
+    def _join_version(self, rows: _Rows, entry: Entry) -> list[Entry]:
+        key = VersionRow.key(entry.key.store_id, entry.version_id)
+        before = rows.version(key)
+        rows.after[key] = fold.join_version(before, entry)
+        return [entry] if before is None or before.memory_id is None else []
+
+    def _join_memory(self, rows: _Rows, one: Settled, paths: dict[str, str], occupancy: list[Settled]) -> None:
+        """Joins the head; an update of a memory that stays where it was says nothing new of its path."""
+        entry = one.entry
+        key = MemoryRow.key(entry.key.store_id, entry.memory_id)
+        before = rows.memory(key)
+        after = fold.join_memory(before, entry)
+        rows.after[key] = after
+        stays = before is not None and before.arrived == str(entry.arrived) and before.path_hash == entry.key.path_hash
+        if stays and before is not None and entry.operation is not Operation.DELETED and before.path == after.path:
+            return
+        occupancy.append(one)
+        for row in (before, after):
+            if row is not None and row.path is not None:
+                paths[row.path] = row.path_hash
+
+    def _join_occupancy(self, rows: _Rows, occupancy: Sequence[Settled], paths: dict[str, str]) -> set[RowKey]:
+        """Joins the logs' rows, then recomputes the listing's rows of every path concerned."""
+        if not occupancy:
+            return set()
+        store_id = occupancy[0].entry.key.store_id
+        rows.load([LogRow.key(store_id, one.entry.key.path_hash) for one in occupancy])
+        for one in occupancy:
+            key = LogRow.key(store_id, one.entry.key.path_hash)
+            rows.after[key] = fold.join_log(rows.log(key), fold.log_facts(one.entry, void=one.void))
+            if one.entry.path is not None:
+                paths[one.entry.path] = one.entry.key.path_hash
+        log_keys = {path: LogRow.key(store_id, path_hash) for path, path_hash in paths.items()}
+        path_keys = {path: PathRow.key(store_id, path) for path in paths}
+        rows.load([*log_keys.values(), *path_keys.values()])
+        occupants = {path: fold.occupant_of(rows.log(key)) for path, key in log_keys.items()}
+        memory_keys = {path: MemoryRow.key(store_id, id) for path, id in occupants.items() if id is not None}
+        rows.load(list(memory_keys.values()))
+        for path in paths:
+            occupant = rows.memory(memory_keys[path]) if path in memory_keys else None
+            rows.after[path_keys[path]] = fold.path_row(
+                rows.path(path_keys[path]), store_id, path, rows.log(log_keys[path]), occupant
+            )
+        return {*log_keys.values(), *memory_keys.values()}
+
+    def _journal(self, entries: Sequence[Entry]) -> list[Change]:
+        """Rows that say what this home acknowledged in the period that is open now."""
+        now_us = self._region.clock.now_us()
+        changes = []
+        for entry in entries:
+            if entry.slot.epoch.home != self._region.name:
+                continue
+            row = JournalRow(object_key=str(entry.key), expires_at=(now_us + JOURNAL_LIFETIME_US) // 1_000_000)
+            key = JournalRow.key(self._region.name, now_us // JOURNAL_PERIOD_US, str(entry.key))
+            changes.append(Change(key, None, row.to_attributes(), unconditional=True))
+        return changes
+
+
+def _own_keys(one: Settled) -> list[RowKey]:
+    if not one.is_version:
+        return []
+    store_id = one.entry.key.store_id
+    return [MemoryRow.key(store_id, one.entry.memory_id), VersionRow.key(store_id, one.entry.version_id)]

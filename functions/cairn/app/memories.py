@@ -1,0 +1,272 @@
+"""Memories: written at home wherever the call lands, read from the index and the bucket of this region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cairn.app.access import Door, Scope, StoreAccess
+from cairn.app.answers import Call, Memory, MemoryPrefix, Page
+from cairn.app.contents import Contents, within_budget
+from cairn.app.folding import Folder
+from cairn.app.passing import Passing, decode_outcome
+from cairn.app.region import Region, View
+from cairn.app.writing import Outcome, Writer
+from cairn.core import ids
+from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
+from cairn.core.errors import InvalidRequest, NotFound, Unavailable
+from cairn.core.fold import is_live
+from cairn.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
+from cairn.core.listing import direct_child, past
+from cairn.core.paths import check_path, check_path_prefix, path_hash
+from cairn.core.rows import LogRow, MemoryRow, PathRow, RowKey
+from cairn.core.slots import LogRef, Slot
+from cairn.ports import errors as port_errors
+from cairn.ports.index import Query
+
+SALTS_KEPT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """One line of a listing before its content: the answer, and where the listing goes on after it."""
+
+    item: Memory | MemoryPrefix
+    after: str
+    row: MemoryRow | None = None
+
+
+class Memories:
+    """The use cases of memories."""
+
+    def __init__(self, region: Region, door: Door, writer: Writer, passing: Passing) -> None:
+        self._region = region
+        self._door = door
+        self._writer = writer
+        self._passing = passing
+        self._folder = Folder(region)
+        self._contents = Contents(region)
+
+    # ---- writing ------------------------------------------------------------------------------------------------
+
+    def create(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+        """A new memory at a free path.
+
+        One index read, a claim, a look, one PUT, one transaction; a HEAD more for a refusal.
+
+        Raises:
+            InvalidRequest, NotFound, PathConflict, Busy, Unavailable, OutcomeUnknown; or what `Door` raises.
+        """
+        check_path(path)
+        _check_content(content)
+        access = self._door.enter_store(call, Scope.write, store_id, self._occupancy_keys(store_id, path))
+        self._remember_salt(access)
+        memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
+        command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content)
+        return self._answer(self._execute(access, command), content if full else None)
+
+    def update(
+        self,
+        call: Call,
+        store_id: str,
+        memory_id: str,
+        *,
+        content: str | None,
+        path: str | None,
+        expected_content_sha256: str | None,
+        full: bool,
+    ) -> Memory:
+        """New content, a new path, or both, if the content is still the expected one.
+
+        One index read, one PUT, one transaction; a rename adds its claim, look and second PUT, and a GET for content
+        that it keeps. What is so already is answered without a new version.
+
+        Raises: as `create`; PreconditionFailed.
+        """
+        if content is None and path is None:
+            raise InvalidRequest("", "at least one of content and path must be given")
+        if path is not None:
+            check_path(path)
+        if content is not None:
+            _check_content(content)
+        _check_memory_id(memory_id)
+        keys = [MemoryRow.key(store_id, memory_id)] + ([] if path is None else self._occupancy_keys(store_id, path))
+        access = self._door.enter_store(call, Scope.write, store_id, keys)
+        self._remember_salt(access)
+        version_id = self._region.new_id("memver")
+        command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected_content_sha256)
+        outcome = self._execute(access, command)
+        if full and content is None and outcome.memory is not None and outcome.error is None:
+            content = self._contents.read(store_id, _position(outcome.memory))
+        return self._answer(outcome, content if full else None)
+
+    def delete(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+        """Ends a memory; its versions stay listable. Two index reads, one PUT, one transaction. Raises as `update`."""
+        _check_memory_id(memory_id)
+        access = self._door.enter_store(call, Scope.write, store_id, [MemoryRow.key(store_id, memory_id)])
+        version_id = self._region.new_id("memver")
+        command = DeleteMemory(store_id, memory_id, version_id, access.actor, expected_content_sha256)
+        outcome = self._execute(access, command)
+        if outcome.error is not None:
+            raise outcome.error
+        return memory_id
+
+    def _execute(self, access: StoreAccess, command: Command) -> Outcome:
+        """Here, if this is the store's home; otherwise there, and what came of it is folded here."""
+        if access.store.home == self._region.name:
+            return self._writer.write(access.view, access.store, command)
+        payload = {"call": "write", "workspace_id": access.key.workspace_id, **to_payload(command)}
+        outcome = decode_outcome(self._passing.call(access.store.home, payload))
+        self._folder.fold(access.view, outcome.settled)
+        return outcome
+
+    def _answer(self, outcome: Outcome, content: str | None) -> Memory:
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.memory is None:
+            raise Unavailable("the write's outcome was not told; read before trying again")
+        return to_memory(outcome.memory, content)
+
+    def _occupancy_keys(self, store_id: str, path: str) -> list[RowKey]:
+        """The rows that say who is at `path`, to be read with the first batch; none until the salt has been seen."""
+        salt = self._region.salts.get(store_id)
+        if not salt:
+            return []
+        return [LogRow.key(store_id, path_hash(bytes.fromhex(salt), path)), PathRow.key(store_id, path)]
+
+    def _remember_salt(self, access: StoreAccess) -> None:
+        if len(self._region.salts) >= SALTS_KEPT:
+            self._region.salts.clear()
+        self._region.salts[access.store.store_id] = access.store.salt
+
+    # ---- reading ------------------------------------------------------------------------------------------------
+
+    def retrieve(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
+        """A memory at its head, as this region knows it. One index read, and one GET for the content.
+
+        Raises:
+            NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        _check_memory_id(memory_id)
+        key = MemoryRow.key(store_id, memory_id)
+        access = self._door.enter_store(call, Scope.read, store_id, [key])
+        attributes = access.view.rows.get(key)
+        if attributes is None:
+            access.view.require_complete()
+            raise NotFound("memory", memory_id)
+        row = MemoryRow.from_attributes(attributes)
+        if not is_live(row):
+            raise NotFound("memory", memory_id)
+        return to_memory(row, self._contents.read(store_id, _position(row)) if full else None)
+
+    def page(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        path_prefix: str | None,
+        depth: int,
+        limit: int,
+        after: str | None,
+        full: bool,
+    ) -> Page[Memory | MemoryPrefix]:
+        """Live memories in byte order of their paths; with depth 1, deeper ones rolled into their folder.
+
+        A memory that stands at one path all the while is on exactly one page. Two index reads and a query; with
+        `full` at most 20 items or 900,000 bytes, and a GET for each.
+
+        Raises:
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        prefix = check_path_prefix(path_prefix or "/")
+        access = self._door.enter_store(call, Scope.read, store_id)
+        access.view.require_complete()
+        limit = min(limit, LIST_MAX_FULL) if full else limit
+        listed, more = self._collect(access.view, store_id, prefix, depth, limit, after)
+        if full:
+            fit = within_budget(
+                [one.row.content_size_bytes or 0 if one.row else 0 for one in listed], LIST_MAX_FULL_BYTES
+            )
+            listed, more = self._with_content(store_id, listed[:fit]), more or fit < len(listed)
+        return Page(tuple(one.item for one in listed), listed[-1].after if more and listed else None)
+
+    def _collect(
+        self, view: View, store_id: str, prefix: str, depth: int, limit: int, after: str | None
+    ) -> tuple[list[_Listed], bool]:
+        """At most `limit` lines, and whether there may be more."""
+        listed: list[_Listed] = []
+        begins = "" if prefix == "/" else prefix
+        while True:
+            try:
+                found = view.index.query(Query("paths", store_id, prefix=begins, after=after, limit=limit + 1))
+            except port_errors.Unavailable as error:
+                raise Unavailable("the index does not answer; try again") from error
+            paths = [PathRow.from_attributes(one.attributes) for one in found]
+            exhausted = len(found) <= limit
+            for line in self._lines(view, prefix, depth, paths):
+                if after is not None and line.after <= after:
+                    continue
+                if len(listed) == limit:
+                    return listed, True
+                listed.append(line)
+                after = line.after
+            if exhausted:
+                return listed, False
+            after = max(after or "", paths[-1].path)
+
+    def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> list[_Listed]:
+        """The lines that these rows make; a memory is shown only at the path that its own row names."""
+        folders = [direct_child(prefix, row.path) if depth == 1 else None for row in paths]
+        keys = {
+            row.path: MemoryRow.key(row.store_id, row.memory_id)
+            for row, folder in zip(paths, folders, strict=True)
+            if row.memory_id is not None and folder is None
+        }
+        rows = self._region.read(view.index, list(keys.values())) if keys else {}
+        lines: list[_Listed] = []
+        for path_row, folder in zip(paths, folders, strict=True):
+            if folder is not None and path_row.memory_id is not None:
+                if not lines or lines[-1].after != past(folder):
+                    lines.append(_Listed(MemoryPrefix(folder), past(folder)))
+            elif path_row.path in keys and (attributes := rows.get(keys[path_row.path])) is not None:
+                row = MemoryRow.from_attributes(attributes)
+                if is_live(row) and row.path == path_row.path:
+                    lines.append(_Listed(to_memory(row, None), path_row.path, row))
+        return lines
+
+    def _with_content(self, store_id: str, listed: list[_Listed]) -> list[_Listed]:
+        rows = [one.row for one in listed if one.row is not None]
+        texts = iter(self._contents.read_many(store_id, [_position(row) for row in rows]))
+        return [
+            replace(one, item=replace(one.item, content=next(texts))) if isinstance(one.item, Memory) else one
+            for one in listed
+        ]
+
+
+def to_memory(row: MemoryRow, content: str | None) -> Memory:
+    """What the API calls a memory."""
+    return Memory(
+        id=row.memory_id,
+        store_id=row.store_id,
+        version_id=row.version_id,
+        path=row.path or "",
+        content_sha256=row.content_sha256 or "",
+        content_size_bytes=row.content_size_bytes or 0,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        content=content,
+        flags=tuple(row.flags or ()),
+    )
+
+
+def _position(row: MemoryRow) -> LogRef:
+    return LogRef(row.path_hash, Slot.parse(row.slot))
+
+
+def _check_content(content: str) -> None:
+    if len(content) > CONTENT_MAX_BYTES or len(content.encode()) > CONTENT_MAX_BYTES:
+        raise InvalidRequest("content", f"must be at most {CONTENT_MAX_BYTES} bytes of UTF-8", too_large=True)
+
+
+def _check_memory_id(memory_id: str) -> None:
+    if ids.MEMORY.fullmatch(memory_id) is None:
+        raise NotFound("memory", memory_id)

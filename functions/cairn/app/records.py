@@ -1,0 +1,185 @@
+"""Store records: a log of their own, one object a version, with the same rules as every other log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from cairn.app.region import Region, View
+from cairn.core import ids
+from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
+from cairn.core.limits import WRITE_ATTEMPTS
+from cairn.core.records import StoreRecord, StoreState
+from cairn.core.rows import Attributes, RowKey, StoreRow
+from cairn.core.slots import Epoch, Slot, StoreKey
+from cairn.ports import errors as port_errors
+from cairn.ports.index import Change, Index
+
+FOLD_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A record and the slot it stands in."""
+
+    slot: Slot
+    record: StoreRecord
+
+
+class Records:
+    """Finds, puts and folds the records of stores."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def find(self, view: View, store_id: str) -> StoreRow | None:
+        """A record that the index lacks, from this bucket or else from the birth region's; folded on the way.
+
+        Raises:
+            Unavailable: the birth region does not answer, so nobody here can tell.
+        """
+        birth = ids.birth_region(store_id, self._region.regions)
+        if birth is None:
+            return None
+        first = Epoch(1, birth)
+        placed = self.latest(store_id, first) or self.latest(store_id, first, birth)
+        if placed is None:
+            return None
+        self.fold(view, placed)
+        return to_row(placed)
+
+    def latest(self, store_id: str, epoch: Epoch, region: str | None = None) -> Placed | None:
+        """The last record of an epoch, as a bucket has it. A LIST, and a GET if there is one. Raises Unavailable."""
+        prefix = f"{epoch.home}/store/{store_id}/{epoch.key_part}."
+        try:
+            last, after = None, None
+            while True:
+                page = self._region.objects.list(prefix, after=after, region=region)
+                last = page.keys[-1] if page.keys else last
+                if page.next_after is None:
+                    break
+                after = page.next_after
+            if last is None:
+                return None
+            body = self._region.objects.get(last, region).body
+        except port_errors.PortError as error:
+            raise Unavailable("the store's birth region does not answer; try again") from error
+        return Placed(Slot(epoch, int(last.rpartition(".")[2])), StoreRecord.from_json(body))
+
+    def put(self, placed: Placed) -> bool:
+        """Takes the record's slot; False when it is taken by another record. Raises Unavailable, OutcomeUnknown."""
+        key = str(StoreKey(placed.record.store_id, placed.slot))
+        for attempt in range(WRITE_ATTEMPTS):
+            try:
+                self._region.objects.put_if_absent(key, placed.record.to_json(), {})
+                return True
+            except port_errors.Contended:
+                self._region.back_off(attempt)
+                continue
+            except port_errors.Unavailable as error:
+                raise Unavailable("the bucket refuses writes now; try again") from error
+            except (port_errors.ObjectExists, port_errors.OutcomeUnknown):
+                pass
+            try:
+                found = StoreRecord.from_json(self._region.objects.get(key).body)
+                return found.version_id == placed.record.version_id
+            except port_errors.ObjectNotFound:
+                continue
+            except port_errors.PortError as error:
+                raise OutcomeUnknown("the record may have been written; read before trying again") from error
+        raise Busy("others kept writing here; try again")
+
+    def change(self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None]) -> StoreRow:
+        """Puts the record that `change` makes of the newest one; None from it means that nothing is to change.
+
+        A no-op, like a refusal that `change` raises, is decided on a record whose next slot was found free.
+        """
+        for attempt in range(WRITE_ATTEMPTS):
+            newer = self._newer(row)
+            if newer is not None:
+                self.fold(view, newer)
+                row = to_row(newer)
+            record = change(row)
+            if record is None:
+                return row
+            placed = Placed(Slot.parse(row.slot).following, record)
+            if self.put(placed):
+                self.fold_own(view, placed)
+                return to_row(placed)
+            self._region.back_off(attempt)
+        raise Busy("others kept writing here; try again")
+
+    def _newer(self, row: StoreRow) -> Placed | None:
+        """What the record's log holds after `row`. One HEAD where that is nothing."""
+        slot, found = Slot.parse(row.slot).following, None
+        while True:
+            try:
+                body = self._region.objects.get(str(StoreKey(row.store_id, slot))).body
+            except port_errors.ObjectNotFound:
+                return found
+            except port_errors.PortError as error:
+                raise Unavailable("the bucket does not answer; try again") from error
+            found, slot = Placed(slot, StoreRecord.from_json(body)), slot.following
+
+    def fold_own(self, view: View, placed: Placed) -> None:
+        """Folds what this call put: an index that fails now leaves it unacknowledged."""
+        try:
+            self.fold(view, placed)
+        except Unavailable as error:
+            raise OutcomeUnknown("the record was written, but is not indexed yet; read before trying again") from error
+
+    def fold(self, view: View, placed: Placed) -> None:
+        """Joins one version of a record, by id and into its workspace's listing; the highest slot wins."""
+        for index in view.indexes:
+            self._fold_into(index, placed)
+
+    def _fold_into(self, index: Index, placed: Placed) -> None:
+        after = to_row(placed)
+        key = StoreRow.key(after.store_id)
+        listing = StoreRow.listing_key(after.workspace_id, after.created_at, after.store_id)
+        for attempt in range(FOLD_ATTEMPTS):
+            rows = self._region.read(index, [key, listing])
+            before = rows.get(key)
+            if before is not None and StoreRow.from_attributes(before).slot >= after.slot and listing in rows:
+                return
+            if before is not None and StoreRow.from_attributes(before).slot > after.slot:
+                return
+            try:
+                index.commit(self._changes(key, listing, before, rows.get(listing), after))
+                return
+            except (port_errors.Contended, port_errors.OutcomeUnknown):
+                self._region.back_off(attempt)
+            except port_errors.Unavailable as error:
+                raise Unavailable("the index does not answer; try again") from error
+        raise OutcomeUnknown("the store's row stayed contended; read before trying again")
+
+    def _changes(
+        self, key: RowKey, listing: RowKey, before: Attributes | None, listed: Attributes | None, after: StoreRow
+    ) -> list[Change]:
+        attributes = after.to_attributes()
+        return [Change(key, before, attributes), Change(listing, listed, attributes)]
+
+
+def to_row(placed: Placed) -> StoreRow:
+    """The row of a record. A deleted store keeps its place, so that nothing older comes back, and no text."""
+    fields = asdict(placed.record)
+    del fields["created_by"]
+    if placed.record.state is StoreState.DELETED:
+        fields |= {"name": "", "description": "", "metadata": {}, "salt": ""}
+    return StoreRow(
+        **{
+            **fields,
+            "slot": str(placed.slot),
+            "epochs": list(placed.record.epochs),
+            "state": placed.record.state.value,
+            "metadata": dict(fields["metadata"]),
+        }
+    )
+
+
+def to_record(row: StoreRow, created_by: str) -> StoreRecord:
+    """The record that a row came from, to be changed into the next one."""
+    fields = {name: value for name, value in asdict(row).items() if name != "slot"}
+    return StoreRecord(
+        **{**fields, "epochs": tuple(row.epochs), "state": StoreState(row.state), "created_by": created_by}
+    )

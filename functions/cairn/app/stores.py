@@ -1,0 +1,177 @@
+"""Stores: made where the call lands, changed at home, read anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cairn.app.access import Door, Scope
+from cairn.app.answers import UNSET, Call, Page, Store
+from cairn.app.passing import Passing
+from cairn.app.records import Placed, Records, to_record, to_row
+from cairn.app.region import Region
+from cairn.core.errors import InvalidRequest, NotFound, Unavailable
+from cairn.core.limits import METADATA_MAX_PAIRS
+from cairn.core.records import StoreRecord, StoreState
+from cairn.core.rows import StoreRow
+from cairn.core.slots import Epoch, Slot
+from cairn.ports import errors as port_errors
+from cairn.ports.index import Query
+
+
+class Stores:
+    """The use cases of memory_stores."""
+
+    def __init__(self, region: Region, door: Door, passing: Passing) -> None:
+        self._region = region
+        self._door = door
+        self._passing = passing
+        self._records = Records(region)
+
+    def create(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
+        """A new store whose home is this region. One PUT, one index read and write."""
+        access = self._door.enter(call, Scope.admin)
+        region, now_us = self._region, self._region.clock.now_us()
+        epoch = Epoch(1, region.name)
+        record = StoreRecord(
+            store_id=region.new_regional_id("memstore"),
+            workspace_id=access.key.workspace_id,
+            name=name,
+            description=description,
+            metadata=dict(metadata),
+            salt=region.randomness.bytes(32).hex(),
+            home=region.name,
+            epochs=(str(epoch),),
+            created_at=now_us,
+            updated_at=now_us,
+            created_by=access.actor,
+            version_id=region.new_id("memver"),
+        )
+        placed = Placed(Slot(epoch, 1), record)
+        if not self._records.put(placed):
+            raise Unavailable("the new store's id is taken; try again")
+        self._records.fold_own(access.view, placed)
+        call.home = region.name
+        return to_store(to_row(placed))
+
+    def retrieve(self, call: Call, store_id: str) -> Store:
+        """The store, archived or not. One index read."""
+        return to_store(self._door.enter_store(call, Scope.read, store_id).store)
+
+    def update(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
+        """Changes name, description or metadata (a merge patch; None deletes a key). Refused once archived."""
+        return self._change(call, store_id, {"change": "update", **changes})
+
+    def archive(self, call: Call, store_id: str) -> Store:
+        """Ends writing for good. Archiving again changes nothing."""
+        return self._change(call, store_id, {"change": "archive"})
+
+    def delete(self, call: Call, store_id: str) -> str:
+        """Ends the store: from then on it is not found, nor anything in it."""
+        self._change(call, store_id, {"change": "delete"})
+        return store_id
+
+    def page(
+        self,
+        call: Call,
+        *,
+        created_at_gte: int | None,
+        created_at_lte: int | None,
+        include_archived: bool,
+        limit: int,
+        after: str | None,
+    ) -> Page[Store]:
+        """The workspace's stores, newest first. One index read and one query, more where many are filtered out."""
+        access = self._door.enter(call, Scope.read)
+        access.view.require_complete()
+        found: list[Store] = []
+        if after is None and created_at_lte is not None:
+            after = f"{max(created_at_lte, 0) + 1:020d}"
+        while True:
+            query = Query("stores", access.key.workspace_id, after=after, limit=limit + 1, descending=True)
+            try:
+                page = access.view.index.query(query)
+            except port_errors.Unavailable as error:
+                raise Unavailable("the index does not answer; try again") from error
+            for row_found in page:
+                row = StoreRow.from_attributes(row_found.attributes)
+                if created_at_gte is not None and row.created_at < created_at_gte:
+                    return Page(tuple(found), None)
+                if row.state == StoreState.DELETED or (row.archived_at is not None and not include_archived):
+                    after = row_found.sort_key
+                    continue
+                if len(found) == limit:
+                    return Page(tuple(found), after)
+                found.append(to_store(row))
+                after = row_found.sort_key
+            if len(page) <= limit:
+                return Page(tuple(found), None)
+
+    def _change(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
+        access = self._door.enter_store(call, Scope.admin, store_id)
+        version_id = self._region.new_id("memver")
+        request = {"store_id": store_id, "actor": access.actor, "version_id": version_id, **changes}
+        if access.store.home == self._region.name:
+            return to_store(self.change_at_home(access.store, request))
+        answer = self._passing.call(access.store.home, {"call": "store", **request})
+        placed = Placed(Slot.parse(answer["slot"]), StoreRecord.from_json(answer["record"].encode()))
+        self._records.fold_own(access.view, placed)
+        return to_store(to_row(placed))
+
+    def change_at_home(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow:
+        """Carries a change out where the store's home is. One GET that finds nothing, one PUT, one transaction."""
+        view = self._region.view()
+        return self._records.change(view, row, lambda now: self._next(now, request))
+
+    def _next(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRecord | None:
+        """The next record, or None where nothing changes."""
+        if row.version_id == request["version_id"]:
+            return None
+        if row.state == StoreState.DELETED:
+            raise NotFound("memory_store", row.store_id)
+        now_us = max(self._region.clock.now_us(), row.updated_at + 1)
+        record = replace(to_record(row, request["actor"]), version_id=request["version_id"])
+        if request["change"] == "delete":
+            return replace(
+                record, state=StoreState.DELETED, name="", description="", metadata={}, salt="", updated_at=now_us
+            )
+        if request["change"] == "archive":
+            return None if row.archived_at is not None else replace(record, archived_at=now_us, updated_at=now_us)
+        if row.archived_at is not None:
+            raise InvalidRequest("memory_store_id", "the memory store is archived and takes no changes")
+        changed = replace(
+            record,
+            name=request.get("name") or row.name,
+            description=request["description"] or "" if "description" in request else row.description,
+            metadata=_merged(row.metadata, request.get("metadata")),
+        )
+        if (changed.name, changed.description, changed.metadata) == (row.name, row.description, dict(row.metadata)):
+            return None
+        return replace(changed, updated_at=now_us)
+
+
+def _merged(metadata: Mapping[str, str], patch: Mapping[str, str | None] | None) -> dict[str, str]:
+    merged = {**metadata, **(patch or {})}
+    kept = {name: value for name, value in merged.items() if value is not None}
+    if len(kept) > METADATA_MAX_PAIRS:
+        raise InvalidRequest("metadata", f"must have at most {METADATA_MAX_PAIRS} pairs")
+    return kept
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that an update mentions."""
+    return {name: value for name, value in fields.items() if value is not UNSET}
+
+
+def to_store(row: StoreRow) -> Store:
+    """What the API calls a memory_store."""
+    return Store(
+        id=row.store_id,
+        name=row.name,
+        description=row.description,
+        metadata=dict(row.metadata),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        archived_at=row.archived_at,
+    )

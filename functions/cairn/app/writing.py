@@ -1,0 +1,402 @@
+"""Where a write is decided and committed: the CAS loop of a store's home.
+
+    read the head -> `core.decide` -> put the next slot -> fold -> answer
+
+The put is the commit: the precondition check, the content and the audit entry in one call. If the slot is taken, what
+stands there is folded and the command is decided again. Nothing is answered, not even a refusal, that the log could
+contradict: a refusal or a no-op is given only once the slot after its head was found free.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cairn.app.claims import Claim, Claims, Yielded
+from cairn.app.folding import Folder, Settled
+from cairn.app.logs import Logs, current_epoch
+from cairn.app.putting import Put, Slots
+from cairn.app.region import Region, View
+from cairn.core import decide, fold
+from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
+from cairn.core.errors import Busy, CairnError, InvalidRequest, OutcomeUnknown, PathConflict, Unavailable
+from cairn.core.ids import derived_version_id
+from cairn.core.limits import WRITE_ATTEMPTS
+from cairn.core.paths import path_hash
+from cairn.core.records import Actor, Entry, Operation, StoreState
+from cairn.core.rows import Attributes, LogRow, MemoryRow, PathRow, RowKey, StoreRow, VersionRow
+from cairn.core.slots import LogKey, LogRef, Slot
+from cairn.ports import errors as port_errors
+
+COUNT_LIFETIME_US = 60_000_000
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a command, and every entry that was put or met on the way, for whoever passed it on to fold.
+
+    `memory` is the head after it (for a deletion, the tombstone's row); `error` is set for a refusal.
+    """
+
+    memory: MemoryRow | None = None
+    error: CairnError | None = None
+    settled: list[Settled] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One command on its way through the loop."""
+
+    view: View
+    store: StoreRow
+    outcome: Outcome
+    number: int = 0
+    claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
+
+
+class Writer:
+    """Commits commands on memories of stores whose home this region is."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._logs = Logs(region)
+        self._slots = Slots(region, self._logs)
+        self._folder = Folder(region)
+        self._claims = Claims(region)
+
+    # ---- the loop ---------------------------------------------------------------------------------------------
+
+    def write(self, view: View, store: StoreRow, command: Command) -> Outcome:
+        """Carries the command out, or says why not.
+
+        `view.rows` may hold the rows concerned already; what is missing is read. An update costs one PUT and one
+        transaction; a creation adds its claim and its look; a refusal costs one HEAD.
+
+        Raises:
+            Busy, Unavailable: nothing was done. OutcomeUnknown: it may have been.
+        """
+        attempt = _Attempt(view, store, Outcome())
+        for attempt.number in range(WRITE_ATTEMPTS):
+            _require_writable(attempt.store, command)
+            try:
+                if self._try(attempt, command):
+                    return attempt.outcome
+            except Yielded:
+                self._region.back_off(attempt.number + 2)
+            self._refresh(attempt)
+        raise Busy("others kept writing here; try again")
+
+    def _refresh(self, attempt: _Attempt) -> None:
+        """Before deciding again: which tables serve, and the store's record, as they are now."""
+        key = StoreRow.key(attempt.store.store_id)
+        attempt.view = self._region.view([key])
+        if key in attempt.view.rows:
+            attempt.store = StoreRow.from_attributes(attempt.view.rows[key])
+
+    def _try(self, attempt: _Attempt, command: Command) -> bool:
+        """Whether the command has its outcome; False to decide again."""
+        if isinstance(command, CreateMemory):
+            return self._create(attempt, command)
+        head = self._head(attempt, command.memory_id)
+        if isinstance(command, DeleteMemory):
+            decision = decide.decide_delete(head, command)
+        else:
+            decision = decide.decide_update(head, command)
+        if head is None:
+            attempt.view.require_complete()
+        if isinstance(decision, decide.Commit) and head is not None:
+            if decision.operation is Operation.MOVED_IN and isinstance(command, UpdateMemory):
+                return self._rename(attempt, command, head, decision)
+            return self._append(attempt, command, head, decision)
+        if head is not None and not head.gone and self._caught_up(attempt, head):
+            return False
+        if isinstance(decision, decide.Refused):
+            attempt.outcome.error = decision.error
+        else:
+            attempt.outcome.memory = head
+        return True
+
+    def _head(self, attempt: _Attempt, memory_id: str) -> MemoryRow | None:
+        if attempt.number:
+            return self._fresh(attempt, memory_id)
+        key = MemoryRow.key(attempt.store.store_id, memory_id)
+        return MemoryRow.from_attributes(attempt.view.rows[key]) if key in attempt.view.rows else None
+
+    # ---- update and delete ------------------------------------------------------------------------------------
+
+    def _append(
+        self, attempt: _Attempt, command: UpdateMemory | DeleteMemory, head: MemoryRow, commit: decide.Commit
+    ) -> bool:
+        slot = self._next(attempt, head)
+        if slot is None:
+            return False
+        draft = self._draft(command, attempt)
+        entry = decide.follows(draft, head, LogKey(head.store_id, head.path_hash, slot), commit)
+        if self._slots.take(entry, _body(entry, commit.content)) is Put.TAKEN:
+            self._catch_up(attempt, head.path_hash, slot)
+            return False
+        self._fold_own(attempt, [Settled(entry)], self._known(head, entry))
+        attempt.outcome.memory = fold.join_memory(head, entry)
+        return True
+
+    def _known(self, head: MemoryRow, entry: Entry) -> dict[RowKey, Attributes | None]:
+        return {
+            MemoryRow.key(head.store_id, head.memory_id): head.to_attributes(),
+            VersionRow.key(head.store_id, entry.version_id): None,
+        }
+
+    # ---- create -----------------------------------------------------------------------------------------------
+
+    def _create(self, attempt: _Attempt, command: CreateMemory) -> bool:
+        store = attempt.store
+        attempt.view.require_complete()
+        hash = path_hash(bytes.fromhex(store.salt), command.path)
+        log, path_row = self._occupancy(attempt, hash, command.path)
+        occupant = fold.occupant_of(log)
+        if occupant is not None:
+            return self._blocked(attempt, occupant, command.path, hash)
+        slot = self._free_slot(attempt, hash, log)
+        if slot is None:
+            return False
+        self._require_room(attempt.view, store.store_id)
+        claim = Claim(store.store_id, command.path, f"{command.version_id}.{attempt.number}", LogRef(hash, slot))
+        if not self._claim(attempt, claim, path_row, moving_id=None):
+            return attempt.outcome.error is not None
+        draft = self._draft(command, attempt)
+        entry = decide.created(draft, LogKey(store.store_id, hash, slot), command.path, command.content)
+        if self._slots.take(entry, _body(entry, command.content)) is Put.TAKEN:
+            self._claims.withdraw(attempt.view, claim)
+            self._catch_up(attempt, hash, slot)
+            return False
+        known: dict[RowKey, Attributes | None] = {
+            MemoryRow.key(store.store_id, command.memory_id): None,
+            VersionRow.key(store.store_id, entry.version_id): None,
+            LogRow.key(store.store_id, hash): None if log is None else log.to_attributes(),
+        }
+        self._fold_own(attempt, [Settled(entry)], known | attempt.claimed)
+        attempt.outcome.memory = fold.join_memory(None, entry)
+        return True
+
+    def _occupancy(self, attempt: _Attempt, hash: str, path: str) -> tuple[LogRow | None, PathRow | None]:
+        log_key, path_key = LogRow.key(attempt.store.store_id, hash), PathRow.key(attempt.store.store_id, path)
+        rows = attempt.view.rows
+        if attempt.number or log_key not in rows or path_key not in rows:
+            rows = self._region.read(attempt.view.index, [log_key, path_key])
+        log = LogRow.from_attributes(rows[log_key]) if log_key in rows else None
+        return log, PathRow.from_attributes(rows[path_key]) if path_key in rows else None
+
+    def _blocked(self, attempt: _Attempt, occupant: str, path: str, hash: str) -> bool:
+        """A live memory holds the path: refuse, unless the log says that it has left or died since."""
+        head = self._fresh(attempt, occupant)
+        if head is None or not fold.is_live(head) or head.path_hash != hash:
+            tail = self._logs.tail(attempt.store, hash)
+            if tail is not None:
+                self._observe(attempt, tail)
+            return False
+        if self._caught_up(attempt, head):
+            return False
+        attempt.outcome.error = PathConflict(path, occupant)
+        attempt.outcome.memory = head
+        return True
+
+    def _free_slot(self, attempt: _Attempt, hash: str, log: LogRow | None) -> Slot | None:
+        """The position after the tail that the index knows; None when the log had more, which is folded now."""
+        tail = fold.tail_of(log)
+        slot = self._logs.next_slot(attempt.store, hash, None if tail is None else Slot.parse(tail))
+        if slot.epoch != current_epoch(attempt.store):
+            self._catch_up(attempt, hash, slot)
+            return None
+        return slot
+
+    def _require_room(self, view: View, store_id: str) -> None:
+        """Raises InvalidRequest at the store's cap of memories.
+
+        Counting costs pages of reads, so a count is kept for a minute where it is far from the cap. Creations at once
+        may pass the cap by as many as there are; none is ever refused below it.
+        """
+        cap, now_us = self._region.memories_per_store, self._region.clock.now_us()
+        counted, counted_at = self._region.counts.get(store_id, (cap, now_us))
+        if counted >= cap * 0.9 or now_us - counted_at > COUNT_LIFETIME_US:
+            counted, counted_at = self._count(view, store_id), now_us
+        if counted >= cap:
+            raise InvalidRequest("path", f"the store holds {cap} memories, which is its limit; delete some first")
+        self._region.counts[store_id] = (counted + 1, counted_at)
+
+    def _count(self, view: View, store_id: str) -> int:
+        try:
+            return view.index.count("paths", store_id)
+        except port_errors.Unavailable as error:
+            raise Unavailable("the index does not answer; try again") from error
+
+    def _claim(self, attempt: _Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> bool:
+        """Claims, then looks. False: a neighbour stands in the way (the outcome says which), or the log moved on."""
+        if before is not None and before.claim_id is not None and self._claims.expired(before):
+            self._break(attempt, before)
+            return False
+        row = self._claims.make(attempt.view, claim, before)
+        attempt.claimed = {claim.key: row.to_attributes()}
+        for neighbour in self._claims.neighbours(attempt.view, claim.path, claim.store_id, moving_id):
+            self._yield_to(attempt, claim, neighbour)
+            return False
+        return True
+
+    def _yield_to(self, attempt: _Attempt, claim: Claim, neighbour: PathRow) -> None:
+        """Refuses for a live neighbour that the log confirms; waits for a claimed one; breaks an expired claim."""
+        self._claims.withdraw(attempt.view, claim)
+        if neighbour.memory_id is not None:
+            head = self._fresh(attempt, neighbour.memory_id)
+            if head is None or not fold.is_live(head) or head.path != neighbour.path:
+                return
+            if not self._caught_up(attempt, head):
+                attempt.outcome.error = PathConflict(neighbour.path, neighbour.memory_id)
+                attempt.outcome.memory = head
+            return
+        if not self._claims.expired(neighbour):
+            raise Yielded
+        self._break(attempt, neighbour)
+
+    def _break(self, attempt: _Attempt, claimed: PathRow) -> None:
+        """Takes the slot that an expired claim names, so that its stalled creator cannot put it any more."""
+        if claimed.claim_position is None:
+            return
+        position = LogRef.parse(claimed.claim_position)
+        if position.slot.epoch == current_epoch(attempt.store):
+            key = LogKey(attempt.store.store_id, position.path_hash, position.slot)
+            entry = decide.void(key, self._region.new_id("memver"), self._region.clock.now_us())
+            if self._slots.take(entry, _body(entry, None)) is Put.MINE:
+                self._fold_own(attempt, [Settled(entry)], None)
+            else:
+                self._catch_up(attempt, position.path_hash, position.slot)
+        self._claims.remove_broken(attempt.view, claimed)
+
+    # ---- rename -----------------------------------------------------------------------------------------------
+
+    def _rename(self, attempt: _Attempt, command: UpdateMemory, head: MemoryRow, commit: decide.Commit) -> bool:
+        """Two puts; the second, in the source's next slot, commits for both paths at once."""
+        store = attempt.store
+        attempt.view.require_complete()
+        hash = path_hash(bytes.fromhex(store.salt), commit.path)
+        source_slot = self._next(attempt, head)
+        if source_slot is None:
+            return False
+        log, path_row = self._occupancy(attempt, hash, commit.path)
+        occupant = fold.occupant_of(log)
+        if occupant is not None and occupant != head.memory_id:
+            return self._blocked(attempt, occupant, commit.path, hash) and self._still(attempt, head)
+        slot = self._free_slot(attempt, hash, log)
+        if slot is None:
+            return False
+        content = commit.content if commit.content is not None else self._content(head)
+        draft = self._draft(command, attempt, derived_version_id(command.version_id, attempt.number))
+        claim = Claim(store.store_id, commit.path, draft.version_id, LogRef(hash, slot))
+        if not self._claim(attempt, claim, path_row, moving_id=head.memory_id):
+            return attempt.outcome.error is not None and self._still(attempt, head)
+        entry = decide.follows(draft, head, LogKey(store.store_id, hash, slot), commit, source=source_slot)
+        if self._slots.take(entry, _body(entry, content)) is Put.TAKEN:
+            self._claims.withdraw(attempt.view, claim)
+            self._catch_up(attempt, hash, slot)
+            return False
+        departure = decide.moved_out(entry)
+        if self._slots.take(departure, _body(departure, None)) is Put.MINE:
+            self._fold_own(attempt, [Settled(entry), Settled(departure)], self._known(head, entry))
+            attempt.outcome.memory = fold.join_memory(head, entry)
+            return True
+        self._fold_own(attempt, [Settled(entry, void=True)], None)
+        self._claims.withdraw(attempt.view, claim)
+        self._catch_up(attempt, head.path_hash, source_slot)
+        return False
+
+    def _still(self, attempt: _Attempt, head: MemoryRow) -> bool:
+        """Whether the refusal holds: the memory stood at its source all the while that the destination was blocked."""
+        if not self._caught_up(attempt, head):
+            return True
+        attempt.outcome.error = None
+        return False
+
+    def _content(self, head: MemoryRow) -> str:
+        key = LogKey(head.store_id, head.path_hash, Slot.parse(head.slot))
+        try:
+            return self._region.objects.get(str(key)).body.decode()
+        except port_errors.PortError as error:
+            raise Unavailable("the memory's content cannot be read now; try again") from error
+
+    def refresh(self, view: View, store: StoreRow, head: MemoryRow) -> bool:
+        """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
+        return self._caught_up(_Attempt(view, store, Outcome()), head)
+
+    def help(self, view: View, store: StoreRow, moved_in: Entry) -> list[Settled]:
+        """Finishes somebody's rename whose second put is missing, and folds what came of it. Repeatable."""
+        attempt = _Attempt(view, store, Outcome())
+        self._observe(attempt, moved_in)
+        return attempt.outcome.settled
+
+    # ---- what stands in the log --------------------------------------------------------------------------------
+
+    def _next(self, attempt: _Attempt, head: MemoryRow) -> Slot | None:
+        """The slot after the head; None when the log had more than the index knew, which is folded now."""
+        slot = self._logs.next_slot(attempt.store, head.path_hash, Slot.parse(head.slot))
+        if slot.epoch != current_epoch(attempt.store):
+            self._catch_up(attempt, head.path_hash, slot)
+            return None
+        return slot
+
+    def _caught_up(self, attempt: _Attempt, head: MemoryRow) -> bool:
+        """Whether the log had more than `head`, which is folded now. One HEAD where it had not."""
+        slot = self._logs.next_slot(attempt.store, head.path_hash, Slot.parse(head.slot))
+        return self._catch_up(attempt, head.path_hash, slot) > 0
+
+    def _catch_up(self, attempt: _Attempt, hash: str, slot: Slot) -> int:
+        """Folds everything from `slot` to the log's tail; how much it was."""
+        met = 0
+        while (entry := self._logs.entry(LogKey(attempt.store.store_id, hash, slot))) is not None:
+            self._observe(attempt, entry)
+            slot = self._logs.next_slot(attempt.store, hash, slot)
+            met += 1
+        if slot.epoch != current_epoch(attempt.store):
+            raise Unavailable("an older version of this memory has not arrived in its home yet; try again")
+        return met
+
+    def _observe(self, attempt: _Attempt, entry: Entry) -> None:
+        """Folds one entry that was met, finishing its rename where that is half done."""
+        settled = self._logs.settle(entry, self._finish)
+        self._folder.fold(attempt.view, settled)
+        attempt.outcome.settled.extend(settled)
+
+    def _finish(self, moved_in: Entry) -> None:
+        departure = decide.moved_out(moved_in)
+        self._slots.take(departure, _body(departure, None))
+
+    def _fresh(self, attempt: _Attempt, memory_id: str) -> MemoryRow | None:
+        key = MemoryRow.key(attempt.store.store_id, memory_id)
+        rows = self._region.read(attempt.view.index, [key])
+        return MemoryRow.from_attributes(rows[key]) if key in rows else None
+
+    def _fold_own(
+        self, attempt: _Attempt, settled: Sequence[Settled], known: dict[RowKey, Attributes | None] | None
+    ) -> None:
+        """Folds what this call committed: it stands in the log, so an index that fails now leaves it unacknowledged."""
+        try:
+            self._folder.fold(attempt.view, settled, known)
+        except Unavailable as error:
+            raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
+        attempt.outcome.settled.extend(settled)
+
+    def _draft(self, command: Command, attempt: _Attempt, version_id: str | None = None) -> decide.Draft:
+        actor = Actor.parse(command.actor)
+        return decide.Draft(version_id or command.version_id, command.memory_id, actor, self._region.clock.now_us())
+
+
+def _require_writable(store: StoreRow, command: Command) -> None:
+    """Source: docs/api-compatibility.md §1.8: an archived store takes no new text; deletions still go through."""
+    if store.state != StoreState.ACTIVE:
+        raise Unavailable("the store's home is being moved; try again")
+    if store.archived_at is not None and not isinstance(command, DeleteMemory):
+        raise InvalidRequest("memory_store_id", "the memory store is archived and takes no new content")
+
+
+def _body(entry: Entry, content: str | None) -> bytes:
+    """The content; or, for an entry without any, a record that says what it is to whoever reads the bucket."""
+    if entry.has_content:
+        return (content or "").encode()
+    return json.dumps({"operation": entry.operation.value, "version_id": entry.version_id}).encode()

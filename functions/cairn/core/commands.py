@@ -1,0 +1,63 @@
+"""What callers ask of one memory, as records that can be passed on to a store's home."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMemory:
+    """A new memory at a free path. The ids were made where the call landed."""
+
+    store_id: str
+    memory_id: str
+    version_id: str
+    actor: str
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMemory:
+    """New content, a new path, or both; None leaves that side alone. The precondition speaks of the current content."""
+
+    store_id: str
+    memory_id: str
+    version_id: str
+    actor: str
+    content: str | None = None
+    path: str | None = None
+    expected_content_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteMemory:
+    """The end of a memory; its versions stay listable."""
+
+    store_id: str
+    memory_id: str
+    version_id: str
+    actor: str
+    expected_content_sha256: str | None = None
+
+
+Command = CreateMemory | UpdateMemory | DeleteMemory
+
+_KINDS: dict[str, type[Command]] = {
+    "memory.create": CreateMemory,
+    "memory.update": UpdateMemory,
+    "memory.delete": DeleteMemory,
+}
+
+
+def to_payload(command: Command) -> dict[str, Any]:
+    """JSON-ready, with the command's name under ``command``."""
+    name = next(name for name, kind in _KINDS.items() if type(command) is kind)
+    return {"command": name, **asdict(command)}
+
+
+def from_payload(payload: dict[str, Any]) -> Command:
+    """The inverse of `to_payload`. Raises KeyError or TypeError for a payload that no version of Cairn made."""
+    fields = dict(payload)
+    return _KINDS[fields.pop("command")](**fields)
