@@ -131,7 +131,8 @@ class Bundle:
             for name in ("pyproject.toml", "requirements.lock"):
                 yield ROOT / name, name
         elif self.kind == "custom-resources":
-            yield from _python_files(ROOT / "infra" / "custom_resources", "")
+            yield ROOT / "infra" / "__init__.py", "infra/__init__.py"
+            yield from _python_files(ROOT / "infra" / "custom_resources", "infra/custom_resources/")
         else:
             yield from _python_files(self.functions / self.name, "")
             yield from _python_files(self.functions / "cairn", "cairn/", without="clients")
@@ -157,7 +158,7 @@ class Bundle:
         return ["--python-version", self.python_version, *(word for tag in tags for word in ("--platform", tag))]
 
     def _compiled(self) -> bool:
-        """Byte code goes along if this Python is the target's: a function may not keep its own, so imports are faster."""
+        """Whether byte code goes along, so that imports are fast: only the target's own Python can make it."""
         return self.host or self.python_version == f"{sys.version_info.major}.{sys.version_info.minor}"
 
 

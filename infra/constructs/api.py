@@ -76,7 +76,5 @@ class RegionApi(Construct):
         self.url = self.api.api_endpoint
         acknowledge(
             self.api,
-            {
-                "AwsSolutions-APIG4": "The functions check the API key themselves: two header forms, per-key store rules."
-            },
+            {"AwsSolutions-APIG4": "The functions check the API key themselves: two header forms, rules per key."},
         )

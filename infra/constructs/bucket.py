@@ -48,6 +48,7 @@ class RegionBucket(Construct):
             bucket_name=deployment.bucket(region),
             versioned=True,
             encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=not deployment.emulated,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             lifecycle_rules=[
@@ -77,33 +78,14 @@ class RegionBucket(Construct):
 def statements(deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
     """The rules of the region's bucket policy, all of them denials: what a function may, its own role says.
 
-    On the local cloud two rules are left out that the emulator cannot judge: it speaks HTTP on the loopback
-    interface, and never sees the condition of a put.
+    On the local cloud the condition of a put is not asked for: the emulator's policy engine never sees it.
     """
-    rules = [
-        _deny("OnlyTheEraserDeletes", ["s3:DeleteObject", "s3:DeleteObjectVersion"], NEVER_DELETED, deployment, region)
-    ]
-    if deployment.emulated:
-        return rules
-    return [
-        *rules,
-        _deny(
-            "PutOnlyWhereNothingIs",
-            ["s3:PutObject"],
-            WRITTEN_ONCE,
-            deployment,
-            region,
-            {"Null": {"s3:if-none-match": "true"}},
-        ),
-        iam.PolicyStatement(
-            sid="TlsOnly",
-            effect=iam.Effect.DENY,
-            principals=[iam.AnyPrincipal()],
-            actions=["s3:*"],
-            resources=[_bucket_arn(deployment, region), f"{_bucket_arn(deployment, region)}/*"],
-            conditions={"Bool": {"aws:SecureTransport": "false"}},
-        ),
-    ]
+    deletes = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
+    rules = [_deny("OnlyTheEraserDeletes", deletes, NEVER_DELETED, deployment, region)]
+    if not deployment.emulated:
+        unconditional = {"Null": {"s3:if-none-match": "true"}}
+        rules.append(_deny("PutOnlyWhereNothingIs", ["s3:PutObject"], WRITTEN_ONCE, deployment, region, unconditional))
+    return rules
 
 
 def _deny(

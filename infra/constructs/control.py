@@ -27,7 +27,7 @@ class FirstControlRow(Construct):
             deployment,
             region,
             name="first-control-row",
-            handler="control_row.handler",
+            handler="infra.custom_resources.control_row.handler",
             statements=[
                 iam.PolicyStatement(
                     sid="LookIntoBucket", actions=["s3:ListBucket"], resources=[deployment.arn("s3", "", bucket)]

@@ -13,7 +13,7 @@ from constructs import Construct
 
 from infra.acknowledge import acknowledge
 from infra.constructs.functions.code import architecture_of, bundle_of, code_of, runtime_of
-from infra.constructs.functions.function import retention_of, shown
+from infra.constructs.functions.function import RUNTIME_CHOSEN, retention_of, shown
 from infra.deployment import Deployment
 
 TIMEOUT = Duration.minutes(5)
@@ -77,3 +77,4 @@ class DeployTimeFunction(Construct):
             log_group=log,
             logging_format=lambda_.LoggingFormat.JSON,
         )
+        acknowledge(self.function, RUNTIME_CHOSEN)

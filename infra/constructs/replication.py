@@ -36,7 +36,7 @@ class Replication(Construct):
             deployment,
             region,
             name="replicate",
-            handler="replication.handler",
+            handler="infra.custom_resources.replication.handler",
             statements=[
                 iam.PolicyStatement(
                     sid="PutRules",

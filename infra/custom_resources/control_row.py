@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from respond import answer
+from infra.custom_resources.respond import answer
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
@@ -31,7 +32,5 @@ def apply(s3: Any, dynamodb: Any, request: str, properties: Mapping[str, Any]) -
         "serving": {"N": str(properties["Generation"])},
         "complete": {"BOOL": not listed.get("KeyCount")},
     }
-    try:
+    with contextlib.suppress(dynamodb.exceptions.ConditionalCheckFailedException):
         dynamodb.put_item(TableName=properties["Table"], Item=row, ConditionExpression="attribute_not_exists(pk)")
-    except dynamodb.exceptions.ConditionalCheckFailedException:
-        return

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from respond import answer
+from infra.custom_resources.respond import answer
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
@@ -23,7 +24,8 @@ def apply(s3: Any, request: str, properties: Mapping[str, Any]) -> None:
     Cost: one request.
     """
     if request == "Delete":
-        s3.delete_bucket_replication(Bucket=properties["Bucket"])
+        with contextlib.suppress(s3.exceptions.NoSuchBucket):
+            s3.delete_bucket_replication(Bucket=properties["Bucket"])
         return
     s3.put_bucket_replication(
         Bucket=properties["Bucket"],

@@ -18,6 +18,8 @@ from infra.acknowledge import acknowledge
 from infra.constructs.functions.code import Layers, architecture_of, bundle_of, code_of, runtime_of
 from infra.deployment import Deployment
 
+RUNTIME_CHOSEN = {"AwsSolutions-L1": "The Python version is chosen in the record, so that every wheel exists for it."}
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -80,6 +82,7 @@ class Function(Construct):
             log_group=log,
             reserved_concurrent_executions=deployment.limits.reserved_concurrency.get(shape.name),
         )
+        acknowledge(self.function, RUNTIME_CHOSEN)
         self._acknowledge_wildcards(own)
 
     @staticmethod

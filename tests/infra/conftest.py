@@ -1,0 +1,49 @@
+"""Shared by the infrastructure's tests: three apps, each synthesised once a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.infra.synthesized import FAR, HERE, THERE, App, record, synthesize
+
+os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "1")
+
+Synthesize = Callable[[dict[str, Any]], App]
+
+
+@pytest.fixture(scope="session")
+def synthesized(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Synthesize:
+    """Synthesises a record's app, once for all processes of the run."""
+    base = tmp_path_factory.getbasetemp()
+    cache: Path = (base if worker_id == "master" else base.parent) / "synthesized"
+    cache.mkdir(exist_ok=True)
+    return lambda values: synthesize(values, cache)
+
+
+@pytest.fixture(scope="session")
+def one_region(synthesized: Synthesize) -> App:
+    """A deployment that stands alone."""
+    return synthesized(record(HERE))
+
+
+@pytest.fixture(scope="session")
+def two_regions(synthesized: Synthesize) -> App:
+    """A deployment with one peer."""
+    return synthesized(record(HERE, THERE, index_generation={THERE: 3}, replication_time_control=False))
+
+
+@pytest.fixture(scope="session")
+def three_regions(synthesized: Synthesize) -> App:
+    """A deployment with every kind of pair."""
+    return synthesized(record(HERE, THERE, FAR))
+
+
+@pytest.fixture(scope="session")
+def emulated(synthesized: Synthesize) -> App:
+    """A deployment to the local cloud."""
+    return synthesized(record(HERE, THERE, emulated=True, bundling="host"))

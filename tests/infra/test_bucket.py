@@ -1,0 +1,135 @@
+"""The bucket: private, versioned, kept; and the two rules that no function's code can break."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.infra.policies import by_resource, role
+from tests.infra.synthesized import ACCOUNT, HERE, THERE, App
+
+BUCKET = f"arn:aws:s3:::cairn-test-{ACCOUNT}-{HERE}"
+WRITER = role(f"cairn-test-writer-{HERE}")
+ERASER = role(f"cairn-test-eraser-{HERE}")
+WRITTEN_ONCE = ["log", "store", "key", "cut"]
+NEVER_DELETED = [*WRITTEN_ONCE, "checkpoint", "verdict", "redaction"]
+
+
+def policy_of(app: App) -> dict[str, Any]:
+    (policy,) = app.base(HERE).properties("AWS::S3::BucketPolicy")
+    document: dict[str, Any] = policy["PolicyDocument"]
+    return document
+
+
+def bucket_of(app: App) -> dict[str, Any]:
+    (bucket,) = app.base(HERE).properties("AWS::S3::Bucket")
+    return bucket
+
+
+def test_it_is_versioned_encrypted_and_private(one_region: App) -> None:
+    bucket = bucket_of(one_region)
+    assert bucket["BucketName"] == f"cairn-test-{ACCOUNT}-{HERE}"
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"][0]["ServerSideEncryptionByDefault"] == {
+        "SSEAlgorithm": "AES256"
+    }
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
+
+
+def test_no_lifecycle_rule_removes_an_object(one_region: App) -> None:
+    (rule,) = bucket_of(one_region)["LifecycleConfiguration"]["Rules"]
+    assert set(rule) == {"Id", "Status", "AbortIncompleteMultipartUpload"}
+
+
+def test_it_survives_a_destroy_and_a_creation_that_fails_leaves_none(one_region: App) -> None:
+    (bucket,) = one_region.base(HERE).resources("AWS::S3::Bucket").values()
+    assert bucket["DeletionPolicy"] == "RetainExceptOnCreate"
+    assert bucket["UpdateReplacePolicy"] == "Retain"
+
+
+def test_every_created_object_is_reported_to_one_queue_and_to_nothing_else(one_region: App) -> None:
+    notification = bucket_of(one_region)["NotificationConfiguration"]
+    assert notification == {
+        "QueueConfigurations": [
+            {"Event": "s3:ObjectCreated:*", "Queue": f"arn:aws:sqs:<region>:{ACCOUNT}:cairn-test-index"}
+        ]
+    }
+
+
+def test_the_queue_accepts_the_bucket_before_the_bucket_names_the_queue(one_region: App) -> None:
+    template = one_region.base(HERE)
+    (bucket,) = template.resources("AWS::S3::Bucket").values()
+    policies = template.resources("AWS::SQS::QueuePolicy")
+    (first,) = set(bucket["DependsOn"]) & set(policies)
+    assert "s3.amazonaws.com" in str(policies[first])
+
+
+def test_the_queue_accepts_this_bucket_of_this_account_only(one_region: App) -> None:
+    queue = f"arn:aws:sqs:<region>:{ACCOUNT}:cairn-test-index"
+    (document,) = [
+        policy["PolicyDocument"]
+        for policy in one_region.base(HERE).properties("AWS::SQS::QueuePolicy")
+        if "s3.amazonaws.com" in str(policy)
+    ]
+
+    def asked(bucket: str, account: str) -> str:
+        keys = {"aws__sourcearn": bucket, "aws__sourceaccount": account}
+        return by_resource(document, "*", "sqs:SendMessage", queue, service="s3.amazonaws.com", **keys)
+
+    assert asked(BUCKET, ACCOUNT) == "Allow"
+    assert asked("arn:aws:s3:::another", ACCOUNT) == "ImplicitDeny"
+    assert asked(BUCKET, "999988887777") == "ImplicitDeny"
+
+
+@pytest.mark.parametrize("kind", WRITTEN_ONCE)
+@pytest.mark.parametrize("prefix", [HERE, THERE])
+def test_a_put_without_the_condition_is_denied_to_all_but_the_eraser(one_region: App, kind: str, prefix: str) -> None:
+    key = f"{BUCKET}/{prefix}/{kind}/memstore_1/a/0001-0.0000000001"
+    document = policy_of(one_region)
+    assert by_resource(document, WRITER, "s3:PutObject", key) == "Deny"
+    assert by_resource(document, ERASER, "s3:PutObject", key) == "ImplicitDeny"
+    assert by_resource(document, WRITER, "s3:PutObject", key, s3__if_none_match="*") == "ImplicitDeny"
+
+
+@pytest.mark.parametrize("kind", NEVER_DELETED)
+@pytest.mark.parametrize("action", ["s3:DeleteObject", "s3:DeleteObjectVersion"])
+def test_nobody_but_the_eraser_deletes(one_region: App, kind: str, action: str) -> None:
+    key = f"{BUCKET}/{THERE}/{kind}/memstore_1/a/0001-0.0000000001"
+    document = policy_of(one_region)
+    assert by_resource(document, WRITER, action, key) == "Deny"
+    assert by_resource(document, f"arn:aws:iam::{ACCOUNT}:user/admin", action, key) == "Deny"
+    assert by_resource(document, ERASER, action, key) == "ImplicitDeny"
+
+
+def test_another_regions_eraser_is_not_exempt(two_regions: App) -> None:
+    other = role(f"cairn-test-eraser-{THERE}")
+    key = f"{BUCKET}/{HERE}/log/memstore_1/a/0001-0.0000000001"
+    assert by_resource(policy_of(two_regions), other, "s3:DeleteObjectVersion", key) == "Deny"
+
+
+@pytest.mark.parametrize("action", ["s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"])
+def test_replicas_are_not_hindered(one_region: App, action: str) -> None:
+    key = f"{BUCKET}/{THERE}/log/memstore_1/a/0001-0.0000000001"
+    replicator = role(f"cairn-test-replication-{THERE}")
+    assert by_resource(policy_of(one_region), replicator, action, key) == "ImplicitDeny"
+
+
+@pytest.mark.parametrize("resource", [BUCKET, f"{BUCKET}/{HERE}/log/a"])
+def test_plain_http_is_denied_to_everyone(one_region: App, resource: str) -> None:
+    assert by_resource(policy_of(one_region), ERASER, "s3:GetObject", resource, tls=False) == "Deny"
+
+
+def test_the_policy_grants_nothing(one_region: App) -> None:
+    assert {statement["Effect"] for statement in policy_of(one_region)["Statement"]} == {"Deny"}
+
+
+def test_on_the_local_cloud_the_eraser_is_known_by_its_session_too(emulated: App) -> None:
+    session = f"arn:aws:sts::{ACCOUNT}:assumed-role/cairn-test-eraser-{HERE}/cairn-test-eraser"
+    writer = f"arn:aws:sts::{ACCOUNT}:assumed-role/cairn-test-writer-{HERE}/cairn-test-writer"
+    key = f"{BUCKET}/{HERE}/log/memstore_1/a/0001-0.0000000001"
+    document = policy_of(emulated)
+    for who in (session, ERASER):
+        assert by_resource(document, who, "s3:DeleteObjectVersion", key, tls=False) == "ImplicitDeny"
+    assert by_resource(document, writer, "s3:DeleteObjectVersion", key, tls=False) == "Deny"

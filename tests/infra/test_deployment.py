@@ -1,0 +1,98 @@
+"""The one record: what it refuses, and that it says which field and which rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.deployment import Deployment, InvalidDeployment, Limits, merged, parse
+
+VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "rule"),
+    [
+        ({"stage": "Dev"}, "stage", "a-z"),
+        ({"stage": ""}, "stage", "a-z"),
+        ({"stage": "a" * 17}, "stage", "16"),
+        ({"stage": "dev-"}, "stage", "not ending"),
+        ({"regions": []}, "regions", "at least one"),
+        ({"regions": "us-east-1"}, "regions", "list"),
+        ({"regions": ["us-east-1", "us-east-1"]}, "regions", "twice"),
+        ({"regions": ["Virginia"]}, "regions", "region's name"),
+        ({"regions": ["us-east-1", "cn-north-1"]}, "regions", "partition"),
+        ({"account": 111122223333}, "account", "string"),
+        ({"account": "1111"}, "account", "twelve digits"),
+        ({"limits": []}, "limits", "object"),
+        ({"limits": {"memories": 1}}, "limits.memories", "the fields are memories_per_store"),
+        ({"limits": {"memories_per_store": 0}}, "limits.memories_per_store", "from 1"),
+        ({"limits": {"memories_per_store": True}}, "limits.memories_per_store", "whole number"),
+        ({"limits": {"requests_per_second": 10, "requests_burst": 9}}, "limits.requests_burst", "from 10"),
+        ({"limits": {"indexer_concurrency": 1}}, "limits.indexer_concurrency", "from 2"),
+        ({"limits": {"reserved_concurrency": {"cook": 1}}}, "limits.reserved_concurrency", "writer"),
+        ({"limits": {"reserved_concurrency": {"writer": -1}}}, "limits.reserved_concurrency.writer", "from 0"),
+        ({"replication_time_control": "yes"}, "replication_time_control", "true or false"),
+        ({"emulated": 1}, "emulated", "true or false"),
+        ({"architecture": "sparc"}, "architecture", "arm64"),
+        ({"bundling": "docker"}, "bundling", "host"),
+        ({"python_version": 3.13}, "python_version", "string"),
+        ({"python_version": "2.7"}, "python_version", "3.11"),
+        ({"index_generation": {"mars-1": 1}}, "index_generation", "us-east-1"),
+        ({"index_generation": {"us-east-1": 0}}, "index_generation.us-east-1", "from 1"),
+        ({"log_retention_days": 31}, "log_retention_days", "30"),
+        ({"log_level": "LOUD"}, "log_level", "INFO"),
+        ({"retention": 30}, "retention", "the fields are stage"),
+    ],
+)
+def test_a_broken_rule_is_refused_by_the_name_of_its_field(change: dict[str, Any], field: str, rule: str) -> None:
+    with pytest.raises(InvalidDeployment) as refused:
+        parse({**VALID, **change})
+    assert refused.value.field_name == field
+    assert f"'{field}'" in str(refused.value)
+    assert rule in str(refused.value)
+
+
+@pytest.mark.parametrize("field", ["stage", "regions"])
+def test_stage_and_regions_have_no_default(field: str) -> None:
+    with pytest.raises(InvalidDeployment, match=f"'{field}': None is required"):
+        parse({name: value for name, value in VALID.items() if name != field})
+
+
+def test_everything_else_has_a_default() -> None:
+    assert parse(VALID) == Deployment(stage="dev", regions=("us-east-1", "eu-west-1"), limits=Limits())
+
+
+def test_replication_time_control_is_on_unless_switched_off() -> None:
+    assert parse(VALID).replication_time_control
+    assert not parse({**VALID, "replication_time_control": False}).replication_time_control
+
+
+def test_overrides_are_merged_key_by_key_and_lists_are_replaced() -> None:
+    over = {"regions": ["us-west-2"], "limits": {"requests_burst": 7}, "emulated": True}
+    assert merged({**VALID, "limits": {"requests_per_second": 5, "requests_burst": 6}}, over) == {
+        "stage": "dev",
+        "regions": ["us-west-2"],
+        "limits": {"requests_per_second": 5, "requests_burst": 7},
+        "emulated": True,
+    }
+
+
+def test_names_are_those_that_the_functions_derive() -> None:
+    deployment = parse({**VALID, "account": "111122223333"})
+    assert deployment.bucket("eu-west-1") == "cairn-dev-111122223333-eu-west-1"
+    assert deployment.function("writer") == "cairn-dev-writer"
+    assert deployment.role("writer", "eu-west-1") == "cairn-dev-writer-eu-west-1"
+    assert deployment.peers("eu-west-1") == ("us-east-1",)
+    assert deployment.arn("sqs", "eu-west-1", "q") == "arn:aws:sqs:eu-west-1:111122223333:q"
+
+
+def test_no_valid_record_makes_a_bucket_name_that_s3_refuses() -> None:
+    longest = {"stage": "a" * 16, "regions": ["ap-southeast-2"], "account": "1" * 12}
+    assert len(parse(longest).bucket("ap-southeast-2")) <= 63
+
+
+def test_names_in_another_partition_carry_it() -> None:
+    deployment = parse({"stage": "dev", "regions": ["cn-north-1"], "account": "111122223333"})
+    assert deployment.arn("s3", "", deployment.bucket("cn-north-1")).startswith("arn:aws-cn:s3:::")
