@@ -1,0 +1,53 @@
+"""The HTTP API: which function answers, and what its log may not say."""
+
+from __future__ import annotations
+
+import json
+
+from infra.constructs.api import LOGGED
+from tests.infra.synthesized import HERE, App
+
+
+def test_get_goes_to_the_reader_and_everything_else_to_the_writer(one_region: App) -> None:
+    template = one_region.base(HERE)
+    targets = {
+        f"integrations/<{name}>": body["Properties"]["IntegrationUri"]["Fn::GetAtt"][0]
+        for name, body in template.resources("AWS::ApiGatewayV2::Integration").items()
+    }
+    functions = template.resources("AWS::Lambda::Function")
+    routes = {
+        route["RouteKey"]: functions[targets[route["Target"]]]["Properties"]["FunctionName"]
+        for route in template.properties("AWS::ApiGatewayV2::Route")
+    }
+    assert routes == {
+        "GET /{proxy+}": "cairn-test-reader",
+        "POST /{proxy+}": "cairn-test-writer",
+        "DELETE /{proxy+}": "cairn-test-writer",
+    }
+
+
+def test_events_have_the_second_payload_format(one_region: App) -> None:
+    integrations = one_region.base(HERE).properties("AWS::ApiGatewayV2::Integration")
+    assert {integration["PayloadFormatVersion"] for integration in integrations} == {"2.0"}
+
+
+def test_only_this_api_may_invoke_and_only_for_its_routes(one_region: App) -> None:
+    for permission in one_region.base(HERE).properties("AWS::Lambda::Permission"):
+        assert permission["Principal"] == "apigateway.amazonaws.com"
+        assert "ApiHttp" in permission["SourceArn"]
+        assert permission["SourceArn"].endswith("/{proxy+}")
+
+
+def test_the_log_has_neither_path_nor_query_nor_address(one_region: App) -> None:
+    (stage,) = one_region.base(HERE).properties("AWS::ApiGatewayV2::Stage")
+    assert json.loads(stage["AccessLogSettings"]["Format"]) == LOGGED
+    personal = ("path", "query", "sourceip", "useragent", "caller", "user", "authorizer", "domain")
+    said = " ".join(LOGGED.values()).lower()
+    assert [word for word in personal if word in said] == []
+
+
+def test_the_rate_is_the_records(one_region: App) -> None:
+    (stage,) = one_region.base(HERE).properties("AWS::ApiGatewayV2::Stage")
+    assert stage["StageName"] == "$default"
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] == one_region.deployment.limits.requests_per_second
+    assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] == one_region.deployment.limits.requests_burst

@@ -1,0 +1,197 @@
+"""Least privilege: each function may do what its row names, here and nowhere else, and nothing besides.
+
+The table below is the design's, written out; it is compared with what is deployed in both directions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.infra.policies import by_role
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App
+
+REGIONS = [HERE, THERE, FAR]
+GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
+
+
+def table(name: str) -> str:
+    return f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-test-{name}"
+
+
+def bucket(region: str) -> str:
+    return f"arn:aws:s3:::cairn-test-{ACCOUNT}-{region}"
+
+
+def queue(name: str) -> str:
+    return f"arn:aws:sqs:{HERE}:{ACCOUNT}:cairn-test-{name}"
+
+
+def function(name: str, region: str) -> str:
+    return f"arn:aws:lambda:{region}:{ACCOUNT}:function:cairn-test-{name}"
+
+
+def log(name: str) -> str:
+    return f"arn:aws:logs:{HERE}:{ACCOUNT}:log-group:/aws/lambda/cairn-test-{name}:log-stream:*"
+
+
+def each(actions: list[str], resources: list[str]) -> set[tuple[str, str]]:
+    return {(action, resource) for action in actions for resource in resources}
+
+
+INDEX = [table(f"{name}-g*") for name in GENERATIONS] + [table("journal")]
+SECOND_ORDERS = [table("versions-g*/index/by_memory"), table("versions-g*/index/by_time")]
+READ = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
+WRITE = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"]
+
+READ_INDEX = each(READ, [*INDEX, *SECOND_ORDERS, table("control")])
+WRITE_INDEX = each(WRITE, INDEX)
+READ_OBJECTS = each(["s3:GetObject"], [f"{bucket(region)}/*" for region in REGIONS]) | each(
+    ["s3:ListBucket"], [bucket(region) for region in REGIONS]
+)
+
+
+def common(name: str) -> set[tuple[str, str]]:
+    traces = each(["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"])
+    return each(["logs:CreateLogStream", "logs:PutLogEvents"], [log(name)]) | traces
+
+
+MAY: dict[str, set[tuple[str, str]]] = {
+    "reader": READ_INDEX | READ_OBJECTS,
+    "writer": READ_INDEX
+    | WRITE_INDEX
+    | READ_OBJECTS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in ("log", "store", "key", "redaction")])
+    | each(["lambda:InvokeFunction"], [function("writer", THERE), function("writer", FAR), function("eraser", HERE)]),
+    "indexer": READ_INDEX
+    | WRITE_INDEX
+    | READ_OBJECTS
+    | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("index"), queue("rebuild")])
+    | each(["sqs:SendMessage", "sqs:GetQueueUrl"], [queue("index-dlq")])
+    | each(["lambda:InvokeFunction"], [*(function("writer", region) for region in REGIONS), function("eraser", HERE)]),
+    "eraser": READ_INDEX
+    | WRITE_INDEX
+    | each(["s3:GetObject", "s3:GetObjectVersion", "s3:PutObject", "s3:DeleteObjectVersion"], [f"{bucket(HERE)}/*"])
+    | each(["s3:ListBucket", "s3:ListBucketVersions"], [bucket(HERE)]),
+}
+
+
+def grants(app: App, name: str) -> dict[str, Any]:
+    made = app.base(HERE).named("AWS::IAM::Role", "RoleName", f"cairn-test-{name}-{HERE}")
+    (policy,) = made["Policies"]
+    document: dict[str, Any] = policy["PolicyDocument"]
+    return document
+
+
+def as_list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("name", MAY)
+def test_a_function_may_what_its_row_names_and_nothing_else(three_regions: App, name: str) -> None:
+    granted: set[tuple[str, str]] = set()
+    for statement in grants(three_regions, name)["Statement"]:
+        assert statement["Effect"] == "Allow"
+        granted |= each(as_list(statement["Action"]), as_list(statement["Resource"]))
+    assert granted == MAY[name] | common(name)
+
+
+@pytest.mark.parametrize("name", MAY)
+def test_the_role_has_no_other_policy(three_regions: App, name: str) -> None:
+    template = three_regions.base(HERE)
+    made = template.named("AWS::IAM::Role", "RoleName", f"cairn-test-{name}-{HERE}")
+    assert "ManagedPolicyArns" not in made
+    assert template.resources("AWS::IAM::Policy") == {}
+    principals = [statement["Principal"] for statement in made["AssumeRolePolicyDocument"]["Statement"]]
+    assert principals == [{"Service": "lambda.amazonaws.com"}]
+
+
+OWN_SLOT = f"{bucket(HERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
+OTHERS_SLOT = f"{bucket(HERE)}/{THERE}/log/memstore_1/9f2c/0001-0.0000000042"
+ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "resource", "may"),
+    [
+        ("reader", "s3:GetObject", ABROAD, True),
+        ("reader", "s3:PutObject", OWN_SLOT, False),
+        ("reader", "dynamodb:PutItem", table("memories-g1"), False),
+        ("reader", "dynamodb:GetItem", table("memories-g7"), True),
+        ("writer", "s3:PutObject", OWN_SLOT, True),
+        ("writer", "s3:PutObject", OTHERS_SLOT, False),
+        ("writer", "s3:PutObject", ABROAD, False),
+        ("writer", "s3:PutObject", f"{bucket(HERE)}/{HERE}/checkpoint/2026", False),
+        ("writer", "s3:DeleteObject", OWN_SLOT, False),
+        ("writer", "dynamodb:UpdateItem", table("control"), False),
+        ("writer", "lambda:InvokeFunction", function("writer", HERE), False),
+        ("indexer", "s3:PutObject", OWN_SLOT, False),
+        ("indexer", "sqs:SendMessage", queue("index"), False),
+        ("indexer", "dynamodb:UpdateItem", table("paths-g2"), True),
+        ("eraser", "s3:PutObject", OTHERS_SLOT, True),
+        ("eraser", "s3:DeleteObjectVersion", OTHERS_SLOT, True),
+        ("eraser", "s3:DeleteObjectVersion", ABROAD, False),
+        ("eraser", "s3:GetObject", ABROAD, False),
+        ("eraser", "lambda:InvokeFunction", function("writer", HERE), False),
+        ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{THERE}:{ACCOUNT}:table/cairn-test-memories-g1", False),
+        ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-other-memories-g1", False),
+    ],
+)
+def test_a_role_answers_as_the_design_says(
+    three_regions: App, name: str, action: str, resource: str, may: bool
+) -> None:
+    decision = by_role(grants(three_regions, name), action, resource)
+    assert decision == ("Allow" if may else "ImplicitDeny")
+
+
+def test_a_deployment_of_one_region_names_no_other(one_region: App) -> None:
+    for name in MAY:
+        assert THERE not in str(grants(one_region, name))
+
+
+@pytest.mark.parametrize("name", MAY)
+def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: App, name: str) -> None:
+    made = two_regions.base(THERE).named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")
+    assert made["Environment"]["Variables"] == {
+        "CAIRN_STAGE": "test",
+        "CAIRN_REGIONS": f"{HERE},{THERE}",
+        "CAIRN_ACCOUNT": ACCOUNT,
+        "CAIRN_INDEX_GENERATION": "3",
+        "CAIRN_MAX_MEMORIES_PER_STORE": "10000",
+        "CAIRN_LOG_LEVEL": "INFO",
+        "POWERTOOLS_SERVICE_NAME": name,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "timeout_s", "memory_mb"),
+    [("reader", 29, 1024), ("writer", 29, 1024), ("indexer", 60, 512), ("eraser", 60, 512)],
+)
+def test_a_function_is_as_large_as_the_design_says(one_region: App, name: str, timeout_s: int, memory_mb: int) -> None:
+    made = one_region.base(HERE).named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")
+    assert (made["Timeout"], made["MemorySize"]) == (timeout_s, memory_mb)
+    assert (made["Runtime"], made["Architectures"], made["Handler"]) == ("python3.13", ["x86_64"], "handler.handler")
+
+
+@pytest.mark.parametrize("name", MAY)
+def test_a_function_is_traced_and_logs_json_that_expires(one_region: App, name: str) -> None:
+    template = one_region.base(HERE)
+    made = template.named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")
+    assert made["TracingConfig"] == {"Mode": "Active"}
+    assert made["LoggingConfig"]["LogFormat"] == "JSON"
+    group = template.named("AWS::Logs::LogGroup", "LogGroupName", f"/aws/lambda/cairn-test-{name}")
+    assert group["RetentionInDays"] == 30
+
+
+def test_only_the_writer_carries_the_scanner(one_region: App) -> None:
+    carried = {
+        made["FunctionName"]: len(made.get("Layers", []))
+        for made in one_region.base(HERE).properties("AWS::Lambda::Function")
+    }
+    assert carried == {
+        "cairn-test-reader": 1,
+        "cairn-test-writer": 2,
+        "cairn-test-indexer": 1,
+        "cairn-test-eraser": 1,
+    }

@@ -1,0 +1,115 @@
+"""The mesh: every region's own prefix to every other region, in an order that works from nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.infra.policies import by_role
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App
+
+REGIONS = [HERE, THERE, FAR]
+
+
+def bucket(region: str) -> str:
+    return f"arn:aws:s3:::cairn-test-{ACCOUNT}-{region}"
+
+
+def rules(app: App, region: str) -> list[dict[str, Any]]:
+    (custom,) = app.mesh(region).properties("Custom::CairnReplication")
+    assert custom["Bucket"] == f"cairn-test-{ACCOUNT}-{region}"
+    found: list[dict[str, Any]] = custom["Rules"]
+    return found
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_each_region_sends_its_own_prefix_to_every_other_region(three_regions: App, region: str) -> None:
+    sent = {(rule["Filter"]["Prefix"], rule["Destination"]["Bucket"]) for rule in rules(three_regions, region)}
+    assert sent == {(f"{region}/", bucket(other)) for other in REGIONS if other != region}
+    assert {rule["Status"] for rule in rules(three_regions, region)} == {"Enabled"}
+    priorities = [rule["Priority"] for rule in rules(three_regions, region)]
+    assert len(set(priorities)) == len(priorities)
+
+
+def test_delete_markers_are_not_sent(three_regions: App) -> None:
+    assert {rule["DeleteMarkerReplication"]["Status"] for rule in rules(three_regions, HERE)} == {"Disabled"}
+
+
+def test_the_promise_of_fifteen_minutes_is_bought_unless_switched_off(three_regions: App, two_regions: App) -> None:
+    bought = {"Status": "Enabled", "Time": {"Minutes": 15}}
+    assert {str(rule["Destination"]["ReplicationTime"]) for rule in rules(three_regions, HERE)} == {str(bought)}
+    assert all("ReplicationTime" not in rule["Destination"] for rule in rules(two_regions, HERE))
+
+
+def test_one_region_alone_replicates_nothing(one_region: App) -> None:
+    assert one_region.mesh(HERE).resources("Custom::CairnReplication") == {}
+    assert f"cairn-test-replication-{HERE}" not in str(one_region.mesh(HERE).body)
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_a_mesh_stack_waits_for_every_base_stack_and_no_base_stack_for_another(three_regions: App, region: str) -> None:
+    bases = {f"cairn-test-base-{other}" for other in REGIONS}
+    assert three_regions.dependencies(f"cairn-test-mesh-{region}") == bases
+    assert three_regions.dependencies(f"cairn-test-base-{region}") == set()
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "may"),
+    [
+        ("s3:GetObjectVersionForReplication", f"{bucket(HERE)}/{HERE}/log/a", True),
+        ("s3:GetObjectVersionForReplication", f"{bucket(HERE)}/{THERE}/log/a", False),
+        ("s3:GetObjectVersionForReplication", f"{bucket(HERE)}/local/a", False),
+        ("s3:ReplicateObject", f"{bucket(THERE)}/{HERE}/log/a", True),
+        ("s3:ReplicateObject", f"{bucket(THERE)}/{THERE}/log/a", False),
+        ("s3:ReplicateObject", f"{bucket(HERE)}/{HERE}/log/a", False),
+        ("s3:ReplicateDelete", f"{bucket(THERE)}/{HERE}/log/a", False),
+        ("s3:PutObject", f"{bucket(THERE)}/{HERE}/log/a", False),
+    ],
+)
+def test_the_replication_role_reaches_its_own_prefix_only(
+    three_regions: App, action: str, resource: str, may: bool
+) -> None:
+    made = three_regions.mesh(HERE).named("AWS::IAM::Role", "RoleName", f"cairn-test-replication-{HERE}")
+    assert made["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"Service": "s3.amazonaws.com"}
+    decision = by_role(made["Policies"][0]["PolicyDocument"], action, resource)
+    assert decision == ("Allow" if may else "ImplicitDeny")
+
+
+def deploy_time_grants(app: App, name: str) -> set[tuple[str, str]]:
+    made = app.mesh(HERE).named("AWS::IAM::Role", "RoleName", f"cairn-test-{name}-{HERE}")
+    (policy,) = made["Policies"]
+    return {
+        (action, statement["Resource"])
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
+        if not action.startswith("logs:")
+    }
+
+
+def test_what_puts_the_rules_may_do_that_and_hand_over_one_role(three_regions: App) -> None:
+    assert deploy_time_grants(three_regions, "replicate") == {
+        ("s3:PutReplicationConfiguration", bucket(HERE)),
+        ("iam:PassRole", f"arn:aws:iam::{ACCOUNT}:role/cairn-test-replication-{HERE}"),
+    }
+
+
+def test_what_puts_the_first_control_row_may_do_that_and_look_into_the_bucket(three_regions: App) -> None:
+    assert deploy_time_grants(three_regions, "first-control-row") == {
+        ("s3:ListBucket", bucket(HERE)),
+        ("dynamodb:PutItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-test-control"),
+    }
+
+
+@pytest.mark.parametrize(("region", "generation"), [(HERE, "1"), (THERE, "3")])
+def test_the_first_control_row_names_the_regions_generation(two_regions: App, region: str, generation: str) -> None:
+    (row,) = two_regions.mesh(region).properties("Custom::CairnFirstControlRow")
+    assert row["Table"] == "cairn-test-control"
+    assert row["Generation"] == generation
+
+
+def test_no_two_stacks_make_a_role_of_the_same_name(three_regions: App) -> None:
+    names = [
+        role["RoleName"] for template in three_regions.templates() for role in template.properties("AWS::IAM::Role")
+    ]
+    assert len(names) == len(set(names))

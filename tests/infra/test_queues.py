@@ -1,0 +1,77 @@
+"""The queues: what cannot be handled is set aside, not lost, and somebody is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.infra.policies import by_resource, role
+from tests.infra.synthesized import ACCOUNT, HERE, App
+
+QUEUES = ["index", "rebuild"]
+TWO_WEEKS_S = 14 * 24 * 3600
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_a_message_is_set_aside_after_five_receives(one_region: App, name: str) -> None:
+    queue = one_region.base(HERE).named("AWS::SQS::Queue", "QueueName", f"cairn-test-{name}")
+    assert queue["RedrivePolicy"] == {
+        "deadLetterTargetArn": f"arn:aws:sqs:<region>:{ACCOUNT}:cairn-test-{name}-dlq",
+        "maxReceiveCount": 5,
+    }
+
+
+@pytest.mark.parametrize("name", [*QUEUES, *(f"{name}-dlq" for name in QUEUES)])
+def test_messages_are_encrypted_and_kept_for_two_weeks(one_region: App, name: str) -> None:
+    queue = one_region.base(HERE).named("AWS::SQS::Queue", "QueueName", f"cairn-test-{name}")
+    assert queue["SqsManagedSseEnabled"] is True
+    assert queue["MessageRetentionPeriod"] == TWO_WEEKS_S
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_a_message_stays_hidden_for_six_times_its_readers_timeout(one_region: App, name: str) -> None:
+    template = one_region.base(HERE)
+    reader = template.named("AWS::Lambda::Function", "FunctionName", "cairn-test-indexer")
+    queue = template.named("AWS::SQS::Queue", "QueueName", f"cairn-test-{name}")
+    assert queue["VisibilityTimeout"] == 6 * reader["Timeout"]
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_the_indexer_reads_it_and_reports_each_message_by_itself(one_region: App, name: str) -> None:
+    (mapping,) = [
+        mapping
+        for mapping in one_region.base(HERE).properties("AWS::Lambda::EventSourceMapping")
+        if mapping["EventSourceArn"].endswith(f":cairn-test-{name}")
+    ]
+    assert mapping["FunctionName"] == "cairn-test-indexer"
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["BatchSize"] == 10
+
+
+@pytest.mark.parametrize("name", [*QUEUES, *(f"{name}-dlq" for name in QUEUES)])
+def test_plain_http_is_denied(one_region: App, name: str) -> None:
+    arn = f"arn:aws:sqs:<region>:{ACCOUNT}:cairn-test-{name}"
+    (document,) = [
+        policy["PolicyDocument"]
+        for policy in one_region.base(HERE).properties("AWS::SQS::QueuePolicy")
+        if policy["PolicyDocument"]["Statement"][0]["Resource"] == arn
+    ]
+    indexer = role(f"cairn-test-indexer-{HERE}")
+    assert by_resource(document, indexer, "sqs:SendMessage", arn, tls=False) == "Deny"
+    assert by_resource(document, indexer, "sqs:SendMessage", arn) != "Deny"
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_one_dead_letter_rings(one_region: App, name: str) -> None:
+    alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"cairn-test-{name}-dlq")
+    assert alarm["MetricName"] == "ApproximateNumberOfMessagesVisible"
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
+    assert "cairn-test-alarms" in str(alarm["AlarmActions"])
+
+
+@pytest.mark.parametrize("name", ["reader", "writer", "indexer", "eraser"])
+@pytest.mark.parametrize("trouble", ["errors", "throttles"])
+def test_a_function_in_trouble_rings(one_region: App, name: str, trouble: str) -> None:
+    alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"cairn-test-{name}-{trouble}")
+    assert alarm["MetricName"] == trouble.title()
+    assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": f"cairn-test-{name}"}]
+    assert "cairn-test-alarms" in str(alarm["AlarmActions"])
