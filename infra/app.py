@@ -39,10 +39,19 @@ def deployment_of(app: App) -> Deployment:
     record = app.node.try_get_context(CONTEXT_KEY)
     if not isinstance(record, dict):
         raise InvalidDeployment("", record, "must be an object")
-    overrides = app.node.try_get_context(OVERRIDES_KEY) or {}
-    deployment = parse(merged(record, json.loads(overrides) if isinstance(overrides, str) else overrides))
+    deployment = parse(merged(record, _overrides(app.node.try_get_context(OVERRIDES_KEY))))
     account = deployment.account or os.environ.get("CDK_DEFAULT_ACCOUNT")
     return replace(deployment, account=account)
+
+
+def _overrides(given: object) -> dict[str, object]:
+    try:
+        overrides = json.loads(given) if isinstance(given, str) else given or {}
+    except json.JSONDecodeError:
+        overrides = None
+    if not isinstance(overrides, dict):
+        raise InvalidDeployment(OVERRIDES_KEY, given, "must be a JSON object")
+    return overrides
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / ".bundle"
 EXTRAS = {"dependencies": "lambda", "scanner": "scanner"}
 KINDS = ("function", *EXTRAS, "custom-resources")
 AWS_SERVICES = ("dynamodb", "lambda", "s3", "sqs", "sts")
@@ -98,12 +99,11 @@ class Bundle:
         Raises:
             BundleError: A handler is missing, or the dependencies cannot be fetched.
         """
-        kept = ROOT / ".bundle"
-        target = kept / f"{self.name}-{self.fingerprint()[:32]}.zip"
+        target = KEPT / f"{self.name}-{self.fingerprint()[:32]}.zip"
         if target.exists():
             return target
-        kept.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept, prefix=f"{self.name}-") as scratch:
+        KEPT.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=KEPT, prefix=f"{self.name}-") as scratch:
             tree = Path(scratch) / "tree"
             self._fill(tree)
             if self._compiled():

@@ -26,10 +26,10 @@ def by_resource(
     *,
     tls: bool = True,
     service: str | None = None,
-    **keys: str,
+    keys: Mapping[str, str] | None = None,
 ) -> str:
     """What a bucket's or queue's policy says: ``Allow``, ``Deny`` or ``ImplicitDeny``."""
-    context = _context(principal, action, resource, tls, keys)
+    context = _context(principal, action, resource, tls, keys or {})
     return str(evaluate_resource_policy(dict(document), context, service=service).decision)
 
 
@@ -48,5 +48,5 @@ def _context(principal: str, action: str, resource: str, tls: bool, keys: Mappin
         resource_arn=resource,
         region=HERE,
         secure_transport=tls,
-        service_context={name.replace("__", ":").replace("_", "-"): value for name, value in keys.items()},
+        service_context=dict(keys),
     )

@@ -136,5 +136,6 @@ def without_credentials() -> dict[str, str]:
     """An environment with no AWS credentials, in which every way out of this machine is closed."""
     nowhere = "http://127.0.0.1:9"
     closed = {"HTTP_PROXY": nowhere, "HTTPS_PROXY": nowhere, "http_proxy": nowhere, "https_proxy": nowhere}
-    kept = {name: os.environ[name] for name in ("PATH", "TMPDIR", "LANG") if name in os.environ}
-    return {**kept, **closed, "AWS_EC2_METADATA_DISABLED": "true", "PIP_NO_INDEX": "1"}
+    no_aws = {"AWS_SHARED_CREDENTIALS_FILE": os.devnull, "AWS_CONFIG_FILE": os.devnull}
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
+    return {**kept, **closed, **no_aws, "AWS_EC2_METADATA_DISABLED": "true", "PIP_NO_INDEX": "1"}

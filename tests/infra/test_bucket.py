@@ -75,8 +75,8 @@ def test_the_queue_accepts_this_bucket_of_this_account_only(one_region: App) -> 
     ]
 
     def asked(bucket: str, account: str) -> str:
-        keys = {"aws__sourcearn": bucket, "aws__sourceaccount": account}
-        return by_resource(document, "*", "sqs:SendMessage", queue, service="s3.amazonaws.com", **keys)
+        keys = {"aws:sourcearn": bucket, "aws:sourceaccount": account}
+        return by_resource(document, "*", "sqs:SendMessage", queue, service="s3.amazonaws.com", keys=keys)
 
     assert asked(BUCKET, ACCOUNT) == "Allow"
     assert asked("arn:aws:s3:::another", ACCOUNT) == "ImplicitDeny"
@@ -90,7 +90,7 @@ def test_a_put_without_the_condition_is_denied_to_all_but_the_eraser(one_region:
     document = policy_of(one_region)
     assert by_resource(document, WRITER, "s3:PutObject", key) == "Deny"
     assert by_resource(document, ERASER, "s3:PutObject", key) == "ImplicitDeny"
-    assert by_resource(document, WRITER, "s3:PutObject", key, s3__if_none_match="*") == "ImplicitDeny"
+    assert by_resource(document, WRITER, "s3:PutObject", key, keys={"s3:if-none-match": "*"}) == "ImplicitDeny"
 
 
 @pytest.mark.parametrize("kind", NEVER_DELETED)
