@@ -110,7 +110,7 @@ class Deployment:
         index_generation: Region to the generation of its index tables that the stack declares; 1 where absent.
         log_retention_days: How long logs are kept.
         log_level: Of every function.
-        emulated: Deployed to the local cloud. Adapts the bucket policy to what the emulator sees of a request.
+        emulated: Deployed to the local cloud. The templates are the same; only cdk-nag, which takes its time, is left.
     """
 
     stage: str

@@ -29,9 +29,7 @@ class RegionAlarms(Construct):
         """Make the topic and the alarms."""
         super().__init__(scope, "Alarms")
         self._deployment = deployment
-        self.topic = sns.Topic(
-            self, "Topic", topic_name=f"{deployment.prefix}-alarms", enforce_ssl=not deployment.emulated
-        )
+        self.topic = sns.Topic(self, "Topic", topic_name=f"{deployment.prefix}-alarms", enforce_ssl=True)
         acknowledge(
             self.topic,
             {"AwsSolutions-SNS2": "Alarms name queues and functions, no content; encryption would need a paid key."},

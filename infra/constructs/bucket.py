@@ -48,7 +48,7 @@ class RegionBucket(Construct):
             bucket_name=deployment.bucket(region),
             versioned=True,
             encryption=s3.BucketEncryption.S3_MANAGED,
-            enforce_ssl=not deployment.emulated,
+            enforce_ssl=True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             lifecycle_rules=[
@@ -76,16 +76,13 @@ class RegionBucket(Construct):
 
 
 def statements(deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """The rules of the region's bucket policy, all of them denials: what a function may, its own role says.
-
-    On the local cloud the condition of a put is not asked for: the emulator's policy engine never sees it.
-    """
+    """The rules of the region's bucket policy, all of them denials: what a function may, its own role says."""
     deletes = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
-    rules = [_deny("OnlyTheEraserDeletes", deletes, NEVER_DELETED, deployment, region)]
-    if not deployment.emulated:
-        unconditional = {"Null": {"s3:if-none-match": "true"}}
-        rules.append(_deny("PutOnlyWhereNothingIs", ["s3:PutObject"], WRITTEN_ONCE, deployment, region, unconditional))
-    return rules
+    unconditional = {"Null": {"s3:if-none-match": "true"}}
+    return [
+        _deny("OnlyTheEraserDeletes", deletes, NEVER_DELETED, deployment, region),
+        _deny("PutOnlyWhereNothingIs", ["s3:PutObject"], WRITTEN_ONCE, deployment, region, unconditional),
+    ]
 
 
 def _deny(
@@ -96,21 +93,15 @@ def _deny(
     region: str,
     conditions: dict[str, Any] | None = None,
 ) -> iam.PolicyStatement:
+    eraser = deployment.arn("iam", "", f"role/{deployment.role('eraser', region)}")
     return iam.PolicyStatement(
         sid=sid,
         effect=iam.Effect.DENY,
         principals=[iam.AnyPrincipal()],
         actions=actions,
         resources=[f"{_bucket_arn(deployment, region)}/*/{kind}/*" for kind in kinds],
-        conditions={"ArnNotLike": {"aws:PrincipalArn": _eraser(deployment, region)}, **(conditions or {})},
+        conditions={"ArnNotEquals": {"aws:PrincipalArn": eraser}, **(conditions or {})},
     )
-
-
-def _eraser(deployment: Deployment, region: str) -> list[str]:
-    """The exempt principal: AWS compares the role, the emulator the role's session."""
-    name = deployment.role("eraser", region)
-    role = deployment.arn("iam", "", f"role/{name}")
-    return [role, deployment.arn("sts", "", f"assumed-role/{name}/*")] if deployment.emulated else [role]
 
 
 def _bucket_arn(deployment: Deployment, region: str) -> str:

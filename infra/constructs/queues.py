@@ -51,9 +51,8 @@ class WorkQueue(Construct):
             dead_letter_queue=sqs.DeadLetterQueue(max_receive_count=RECEIVES_MAX, queue=self.dead_letters),
             removal_policy=RemovalPolicy.DESTROY,
         )
-        if not deployment.emulated:
-            for queue in (self.queue, self.dead_letters):
-                queue.add_to_resource_policy(_tls_only(queue))
+        for queue in (self.queue, self.dead_letters):
+            queue.add_to_resource_policy(_tls_only(queue))
         acknowledge(self.dead_letters, {"AwsSolutions-SQS3": "This is the dead-letter queue."})
 
 
