@@ -22,10 +22,14 @@ ROWS_PER_TRANSACTION = 100
 ROWS_PER_READ = 100
 PARTITION_KEY_MAX_BYTES = 2_048
 SORT_KEY_MAX_BYTES = 1_024
+MESSAGES_PER_BATCH = 10
+MESSAGE_MAX_BYTES = 100_000
+"""Ten of them stay below the 1 MiB that one request to SQS may have."""
 
 _METADATA_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _METADATA_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_MESSAGE = re.compile("[\\t\\n\\r -\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]+")
 
 
 def check_object(key: str, metadata: Mapping[str, str], content_sha256: str | None = None) -> None:
@@ -58,6 +62,16 @@ def check_listing(limit: int) -> int:
     if limit < 1:
         raise ValueError("a listing is limited to at least 1")
     return min(limit, LIST_PAGE_MAX_KEYS)
+
+
+def check_messages(messages: Sequence[str]) -> None:
+    """Refuses what SQS would. Raises ValueError.
+
+    Source: SQS API, SendMessage: the characters of XML 1.0, at least one of them.
+    """
+    for message in messages:
+        if _MESSAGE.fullmatch(message) is None or len(message.encode()) > MESSAGE_MAX_BYTES:
+            raise ValueError(f"a message is text of 1 to {MESSAGE_MAX_BYTES} bytes without control characters")
 
 
 def check_key(key: RowKey) -> Table:

@@ -1,0 +1,1 @@
+"""Every port on AWS. boto3 stands here and nowhere else."""

@@ -13,11 +13,9 @@ from collections.abc import Callable, Sized
 from typing import TypeVar
 
 from cairn.adapters.layered.intercepted import Call
-from cairn.adapters.limits import ROWS_PER_READ
+from cairn.adapters.limits import MESSAGES_PER_BATCH, ROWS_PER_READ
 
 T = TypeVar("T")
-
-MESSAGES_PER_BATCH = 10
 
 _OBJECTS = {
     "objects.put_if_absent": "s3.PutObject",
@@ -25,6 +23,12 @@ _OBJECTS = {
     "objects.get": "s3.GetObject",
     "objects.list": "s3.ListObjectsV2",
 }
+
+_ERASURES = {
+    "erasable.erase": ("s3.HeadObject", "s3.PutObject", "s3.ListObjectVersions"),
+    "erasable.delete_older": ("s3.ListObjectVersions",),
+}
+"""Besides one DeleteObject for each version that goes, which is free."""
 
 
 class CallCounts:
@@ -65,8 +69,8 @@ class CallCounts:
         size = len(call.subjects)
         if call.name in _OBJECTS:
             self._request(call, _OBJECTS[call.name])
-        elif call.name == "erasable.erase":
-            for request in ("s3.HeadObject", "s3.PutObject", "s3.ListObjectVersions"):
+        elif call.name in _ERASURES:
+            for request in _ERASURES[call.name]:
                 self._request(call, request)
         elif call.name == "index.read":
             self._request(call, "dynamodb.BatchGetItem", -(-size // ROWS_PER_READ))
@@ -82,7 +86,7 @@ class CallCounts:
             self._request(call, "lambda.Invoke")
 
     def _after(self, call: Call, result: object) -> None:
-        if call.name == "erasable.erase" and isinstance(result, int):
+        if call.name in _ERASURES and isinstance(result, int):
             self._request(call, "s3.DeleteObject", result)
         if call.name == "index.query" and isinstance(result, Sized):
             self.rows["found"] += len(result)

@@ -82,8 +82,13 @@ class InterceptedErasableObjects:
         self._around = interceptor
 
     def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
-        call = Call("erasable.erase", self._region, self._region, (key,))
-        return self._around(call, lambda: self._inner.erase(key, body, metadata))
+        return self._around(self._call("erase", key), lambda: self._inner.erase(key, body, metadata))
+
+    def delete_older(self, key: str) -> int:
+        return self._around(self._call("delete_older", key), lambda: self._inner.delete_older(key))
+
+    def _call(self, method: str, key: str) -> Call:
+        return Call(f"erasable.{method}", self._region, self._region, (key,))
 
 
 class InterceptedIndex:

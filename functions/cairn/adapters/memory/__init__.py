@@ -4,6 +4,7 @@ from cairn.adapters.memory.clock import ManualClock
 from cairn.adapters.memory.index import MemoryDatabase, MemoryIndex, MemoryTables
 from cairn.adapters.memory.metrics import RecordingMetrics
 from cairn.adapters.memory.objects import MemoryBuckets, MemoryErasableObjects, MemoryObjects, PutEvent
+from cairn.adapters.memory.parallel import OneByOne
 from cairn.adapters.memory.peers import MemoryPeers
 from cairn.adapters.memory.queue import MemoryQueue
 from cairn.adapters.memory.randomness import SeededRandomness
@@ -18,6 +19,7 @@ __all__ = [
     "MemoryPeers",
     "MemoryQueue",
     "MemoryTables",
+    "OneByOne",
     "PutEvent",
     "RecordingMetrics",
     "SeededRandomness",

@@ -209,6 +209,7 @@ def _index_of(table: _Table, query: Query) -> _Order:
 
 
 def _stored_or_none(key: RowKey, attributes: Attributes | None) -> dict[str, Any] | None:
+    check_key(key)
     return None if attributes is None else stored(key, attributes)
 
 

@@ -133,6 +133,14 @@ class MemoryBuckets:
         self._tell(PutEvent(region, blank.key, version_id, replica=False))
         return older
 
+    def delete_older(self, region: str, key: str) -> int:
+        """Drops every version of a key but the newest; how many there were."""
+        with self._lock:
+            versions = self._bucket(region).versions.get(key, [])
+            older = max(0, len(versions) - 1)
+            del versions[:older]
+            return older
+
     def _bucket(self, region: str) -> _Bucket:
         try:
             return self._buckets[region]
@@ -187,6 +195,10 @@ class MemoryErasableObjects:
         """How many older versions went. Raises ObjectNotFound."""
         check_object(key, metadata)
         return self._buckets.erase(self._region, _object(key, body, metadata))
+
+    def delete_older(self, key: str) -> int:
+        """How many older versions went. Tells no observer: nothing new is there."""
+        return self._buckets.delete_older(self._region, key)
 
 
 def _object(key: str, body: bytes, metadata: Mapping[str, str]) -> StoredObject:

@@ -6,6 +6,8 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
+from cairn.adapters.limits import check_messages
+
 
 class MemoryQueue:
     """`ports.queue.Queue`; what was sent waits in `messages`, oldest first. Safe for threads."""
@@ -15,6 +17,7 @@ class MemoryQueue:
         self._lock = threading.Lock()
 
     def send(self, messages: Sequence[str]) -> None:
+        check_messages(messages)
         with self._lock:
             self.messages.extend(messages)
 

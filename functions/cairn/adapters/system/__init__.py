@@ -1,6 +1,7 @@
-"""The machine's own clock and randomness."""
+"""The machine's own clock, randomness and threads."""
 
 from cairn.adapters.system.clock import SystemClock
+from cairn.adapters.system.parallel import ThreadParallel
 from cairn.adapters.system.randomness import SystemRandomness
 
-__all__ = ["SystemClock", "SystemRandomness"]
+__all__ = ["SystemClock", "SystemRandomness", "ThreadParallel"]

@@ -1,0 +1,105 @@
+"""boto3 clients, made once a region.
+
+Nothing here is left to a default that decides how a failure looks. Time-outs are short enough to leave a Lambda time
+for an answer. A call whose repetition would hide its outcome (a conditional put, a conditional write of one row, an
+invocation) goes out once (`attempts=1`): botocore otherwise repeats it after a lost reply, and the second try then
+meets the first one's effect. Reads, and transactions, which carry an idempotency token, are repeated by botocore.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import boto3
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sqs import SQSClient
+
+Attempts = Literal[1, 3]
+"""Once, or once and two repetitions with backoff (botocore's ``standard`` mode)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how wide.
+
+    Attributes:
+        connect_s: to connect; another region is at most some 0.3 s away.
+        read_s: between two bytes of an answer, for S3, DynamoDB and SQS.
+        invoke_s: for another function's answer; below the 29 s that a caller has itself.
+        connections: at once to one service in one region.
+    """
+
+    connect_s: float = 2.0
+    read_s: float = 6.0
+    invoke_s: float = 25.0
+    connections: int = 32
+
+
+class Clients:
+    """Clients by service and region, made when first asked for. Safe for threads.
+
+    Args:
+        endpoint_url: where an emulator listens; None for AWS. With one, buckets stand in the path, because the names
+            of an emulator's host rarely have subdomains.
+        limits: time-outs and connections.
+        session: whose credentials; boto3's default chain by default.
+    """
+
+    def __init__(
+        self, endpoint_url: str | None = None, limits: Limits | None = None, session: boto3.Session | None = None
+    ) -> None:
+        self._endpoint_url = endpoint_url
+        self._limits = limits or Limits()
+        self._session = session or boto3.Session()
+        self._clients: dict[tuple[str, str, int], Any] = {}
+        self._lock = threading.Lock()
+
+    def s3(self, region: str, attempts: Attempts = 3) -> S3Client:
+        """Buckets of a region."""
+        client: S3Client = self._client("s3", region, attempts)
+        return client
+
+    def dynamodb(self, region: str, attempts: Attempts = 3) -> DynamoDBClient:
+        """Tables of a region."""
+        client: DynamoDBClient = self._client("dynamodb", region, attempts)
+        return client
+
+    def sqs(self, region: str) -> SQSClient:
+        """Queues of a region."""
+        client: SQSClient = self._client("sqs", region, 3)
+        return client
+
+    def functions(self, region: str) -> LambdaClient:
+        """Functions of a region; an invocation goes out once."""
+        client: LambdaClient = self._client("lambda", region, 1)
+        return client
+
+    def _client(self, service: str, region: str, attempts: Attempts) -> Any:
+        with self._lock:
+            found = self._clients.get((service, region, attempts))
+            if found is None:
+                found = self._make(service, region, attempts)
+                self._clients[service, region, attempts] = found
+            return found
+
+    def _make(self, service: Any, region: str, attempts: Attempts) -> Any:
+        limits = self._limits
+        config = Config(
+            connect_timeout=limits.connect_s,
+            read_timeout=limits.invoke_s if service == "lambda" else limits.read_s,
+            max_pool_connections=limits.connections,
+            retries={"mode": "standard", "total_max_attempts": attempts},
+            tcp_keepalive=True,
+            s3={
+                "addressing_style": "path" if self._endpoint_url else "auto",
+                "us_east_1_regional_endpoint": "regional",
+            },
+        )
+        return self._session.client(service, region_name=region, endpoint_url=self._endpoint_url, config=config)

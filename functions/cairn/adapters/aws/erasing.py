@@ -1,0 +1,79 @@
+"""Erasure on S3: the one place where an object is overwritten, and where versions are deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from cairn.adapters.aws.clients import Clients
+from cairn.adapters.aws.errors import AwsError, code_of, status_of
+from cairn.adapters.aws.names import Deployment
+from cairn.adapters.aws.objects import CONTENT_TYPE
+from cairn.adapters.limits import check_object
+from cairn.ports.errors import ObjectNotFound, Unavailable
+
+
+class S3ErasableObjects:
+    """`ports.objects.ErasableObjects` on this region's bucket, which is versioned.
+
+    Costs one HEAD, one PUT, one LIST of versions and one DELETE each. Only versions that S3 lists as older than the
+    blank of this very call are deleted, never newer ones: two erasers at once leave a blank each other's, not an empty
+    slot. What arrives later brings an event, and that event another erasure.
+    """
+
+    def __init__(self, clients: Clients, deployment: Deployment) -> None:
+        self._client = clients.s3(deployment.region)
+        self._bucket = deployment.bucket()
+
+    def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
+        """Blank first, then the older versions; every step may be repeated, and is by whoever is told Unavailable."""
+        check_object(key, metadata)
+        try:
+            self._must_exist(key)
+            blank = self._client.put_object(
+                Bucket=self._bucket, Key=key, Body=body, Metadata=dict(metadata), ContentType=CONTENT_TYPE
+            )
+            return self._delete_below(key, blank["VersionId"])
+        except AwsError as error:
+            raise Unavailable(f"{key} is not erased yet: {code_of(error)}") from error
+
+    def delete_older(self, key: str) -> int:
+        """One LIST of versions and one DELETE each. What a delete marker hides is left alone, as Unavailable."""
+        try:
+            versions = self._versions(key)
+            if versions and not versions[0]["IsLatest"]:
+                raise Unavailable(f"{key} is hidden by a delete marker, which nothing of Cairn's puts; remove it first")
+            return self._delete_below(key, versions[0]["VersionId"]) if versions else 0
+        except AwsError as error:
+            raise Unavailable(f"{key} is not erased yet: {code_of(error)}") from error
+
+    def _must_exist(self, key: str) -> None:
+        """Raises ObjectNotFound unless some version is there; a delete marker hides versions, and does not count."""
+        try:
+            self._client.head_object(Bucket=self._bucket, Key=key)
+        except ClientError as error:
+            headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+            if status_of(error) == 404 and headers.get("x-amz-delete-marker") != "true":
+                raise ObjectNotFound(key) from error
+            if status_of(error) != 404:
+                raise
+
+    def _delete_below(self, key: str, version_id: str) -> int:
+        """Deletes what S3 lists after `version_id`, its newest first; how many that were."""
+        listed = [version["VersionId"] for version in self._versions(key)]
+        older = listed[listed.index(version_id) + 1 :] if version_id in listed else []
+        for one in older:
+            self._client.delete_object(Bucket=self._bucket, Key=key, VersionId=one)
+        return len(older)
+
+    def _versions(self, key: str) -> list[Any]:
+        """Every version of exactly this key, the newest first."""
+        found = []
+        for page in self._client.get_paginator("list_object_versions").paginate(Bucket=self._bucket, Prefix=key):
+            versions = page.get("Versions", [])
+            found += [version for version in versions if version["Key"] == key]
+            if any(version["Key"] != key for version in versions):
+                break
+        return found

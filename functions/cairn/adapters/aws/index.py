@@ -1,0 +1,212 @@
+"""The index on DynamoDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from cairn.adapters.aws.clients import Clients
+from cairn.adapters.aws.errors import AwsError, code_of, read_error, write_error
+from cairn.adapters.aws.expressions import Placeholders, from_item, item_key, key_range, still, to_item, turning
+from cairn.adapters.aws.names import Deployment
+from cairn.adapters.limits import ROWS_PER_READ, check_changes, check_key, same_row, stored
+from cairn.core.rows import Attributes, RowKey
+from cairn.core.tables import PARTITION_KEY
+from cairn.ports.clock import Clock
+from cairn.ports.errors import Contended, OutcomeUnknown, Unavailable
+from cairn.ports.ids import Randomness
+from cairn.ports.index import Change, Found, Query, RowMap
+
+READ_ROUNDS = 8
+"""How often keys that DynamoDB left unprocessed are asked for again; with the pauses between, about 3 s at most."""
+FIRST_PAUSE_S = 0.025
+
+
+class DynamoIndex:
+    """`ports.index.Index` on one generation of a region's tables.
+
+    A commit of one row is one PutItem, UpdateItem or DeleteItem (1 write unit a KB), sent once. One of more rows, or of
+    a check alone, is a TransactWriteItems (2 a KB); it carries an idempotency token, so boto3 may repeat it.
+    """
+
+    def __init__(
+        self,
+        clients: Clients,
+        deployment: Deployment,
+        clock: Clock,
+        randomness: Randomness,
+        generation: int | None = None,
+    ) -> None:
+        self._clients = clients
+        self._deployment = deployment
+        self._clock = clock
+        self._randomness = randomness
+        self._generation = generation or deployment.index_generation
+        self._client = clients.dynamodb(deployment.region)
+        self._client_once = clients.dynamodb(deployment.region, attempts=1)
+
+    @property
+    def generation(self) -> int:
+        return self._generation
+
+    def at(self, generation: int) -> DynamoIndex:
+        """The same region's tables in another generation."""
+        return DynamoIndex(self._clients, self._deployment, self._clock, self._randomness, generation)
+
+    def read(self, keys: Sequence[RowKey]) -> RowMap:
+        """One strongly consistent BatchGetItem for up to 100 keys; a read unit for each 4 KB of a row, at least one.
+
+        Keys that DynamoDB leaves unprocessed are asked for again, with pauses, before this is Unavailable.
+        """
+        for key in keys:
+            check_key(key)
+        unique = list(dict.fromkeys(keys))
+        found: dict[RowKey, Attributes] = {}
+        for start in range(0, len(unique), ROWS_PER_READ):
+            self._read_batch(unique[start : start + ROWS_PER_READ], found)
+        return found
+
+    def query(self, query: Query) -> Sequence[Found]:
+        """One Query, and more only where an answer ended at 1 MB."""
+        if query.limit < 1:
+            raise ValueError("a query is limited to at least 1")
+        wanted = key_range(query)
+        if wanted is None:
+            return []
+        request: dict[str, Any] = {
+            "TableName": self._table(query.table),
+            "KeyConditionExpression": wanted.expression,
+            "ScanIndexForward": not query.descending,
+            **wanted.places.parameters(),
+            **({"ConsistentRead": True} if query.index is None else {"IndexName": query.index}),
+        }
+        found: list[Found] = []
+        while len(found) < query.limit:
+            page = self._query(request | {"Limit": query.limit - len(found) + wanted.spare_rows}, query.table)
+            for item in page["Items"]:
+                if wanted.belongs(item[wanted.sort_attribute]["S"]):
+                    key, row = from_item(query.table, item)
+                    found.append(Found(key, item[wanted.sort_attribute]["S"], row))
+            if "LastEvaluatedKey" not in page:
+                break
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+        return found[: query.limit]
+
+    def count(self, table: str, pk: str) -> int:
+        """One Query for every MB of the partition; costs as much as reading it."""
+        check_key(RowKey(table, pk, "any"))
+        places = Placeholders()
+        request: dict[str, Any] = {
+            "TableName": self._table(table),
+            "KeyConditionExpression": f"{places.name(PARTITION_KEY)} = {places.value(pk)}",
+            "ConsistentRead": True,
+            "Select": "COUNT",
+            **places.parameters(),
+        }
+        total = 0
+        while True:
+            page = self._query(request, table)
+            total += int(page["Count"])
+            if "LastEvaluatedKey" not in page:
+                return total
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """All or none; see `cairn.adapters.aws.expressions` for what "still what was read" compares."""
+        check_changes(changes)
+        writes = [self._write(change) for change in changes]
+        if not writes:
+            return
+        try:
+            if len(writes) == 1 and writes[0][0] != "ConditionCheck":
+                self._write_alone(*writes[0])
+            else:
+                self._client.transact_write_items(TransactItems=[_transact_item(*write) for write in writes])
+        except AwsError as error:
+            raise _commit_error(error) from error
+
+    def _table(self, name: str) -> str:
+        return self._deployment.table(name, self._generation)
+
+    def _read_batch(self, keys: Sequence[RowKey], found: dict[RowKey, Attributes]) -> None:
+        short_names = {self._table(key.table): key.table for key in keys}
+        pending: dict[str, Any] = {}
+        for key in keys:
+            request = pending.setdefault(self._table(key.table), {"ConsistentRead": True, "Keys": []})
+            request["Keys"].append(item_key(key))
+        for round_number in range(READ_ROUNDS):
+            if round_number:
+                self._clock.pause(FIRST_PAUSE_S * 2**round_number * self._randomness.fraction())
+            try:
+                answer: Any = self._client.batch_get_item(RequestItems=pending)
+            except AwsError as error:
+                raise read_error(error, "a read of rows") from error
+            for table, items in answer["Responses"].items():
+                found.update(from_item(short_names[table], item) for item in items)
+            pending = answer.get("UnprocessedKeys", {})
+            if not pending:
+                return
+        raise Unavailable(f"a read of rows: some keys were not processed in {READ_ROUNDS} rounds")
+
+    def _query(self, request: dict[str, Any], table: str) -> Any:
+        try:
+            return self._client.query(**request)
+        except AwsError as error:
+            raise read_error(error, f"a query of {table}") from error
+
+    def _write(self, change: Change) -> tuple[str, dict[str, Any]]:
+        """The name of the operation for one row, and its parameters."""
+        key = change.key
+        before = None if change.before is None else stored(key, change.before)
+        after = None if change.after is None else stored(key, change.after)
+        check_key(key)
+        where: dict[str, Any] = {"TableName": self._table(key.table)}
+        if change.unconditional:
+            if after is None:
+                return "Delete", {**where, "Key": item_key(key)}
+            return "Put", {**where, "Item": to_item(key, after)}
+        places = Placeholders()
+        where["ConditionExpression"] = still(key.table, before, after, places)
+        if same_row(before, after):
+            return "ConditionCheck", {**where, "Key": item_key(key), **places.parameters()}
+        if after is None:
+            return "Delete", {**where, "Key": item_key(key), **places.parameters()}
+        if before is None:
+            return "Put", {**where, "Item": to_item(key, after), **places.parameters()}
+        where["UpdateExpression"] = turning(before, after, places)
+        return "Update", {**where, "Key": item_key(key), **places.parameters()}
+
+    def _write_alone(self, operation: str, parameters: dict[str, Any]) -> None:
+        if operation == "Put":
+            self._client_once.put_item(**parameters)
+        elif operation == "Update":
+            self._client_once.update_item(**parameters)
+        else:
+            self._client_once.delete_item(**parameters)
+
+
+def _transact_item(operation: str, parameters: dict[str, Any]) -> Any:
+    return {operation: parameters}
+
+
+_CONTENDED = frozenset(
+    {"ConditionalCheckFailed", "ConditionalCheckFailedException", "TransactionConflict", "TransactionConflictException"}
+)
+
+
+def _commit_error(error: Exception) -> Exception:
+    """A cancelled transaction changed nothing; its reasons, one a row, say whether the rows were to blame."""
+    if code_of(error) in _CONTENDED:
+        return Contended(f"a commit: {code_of(error)}")
+    if code_of(error) == "TransactionCanceledException" and isinstance(error, ClientError):
+        reasons = {str(reason.get("Code")) for reason in error.response.get("CancellationReasons", ())}
+        if reasons & _CONTENDED:
+            return Contended(f"a commit: {', '.join(sorted(reasons & _CONTENDED))}")
+        if "ValidationError" in reasons:
+            return ValueError("a commit: ValidationError")
+        return Unavailable(f"a commit: {', '.join(sorted(reasons - {'None'})) or 'cancelled'}")
+    if code_of(error) == "TransactionInProgressException":
+        return OutcomeUnknown("a commit: an earlier try of it is still under way")
+    return write_error(error, "a commit")

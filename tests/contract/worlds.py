@@ -1,0 +1,158 @@
+"""What a contract test is given: adapters of one kind, and a way to look behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cairn.adapters.aws.clients import Clients
+from cairn.adapters.aws.erasing import S3ErasableObjects
+from cairn.adapters.aws.index import DynamoIndex
+from cairn.adapters.aws.names import Deployment
+from cairn.adapters.aws.objects import S3Objects
+from cairn.adapters.aws.tables import DynamoTables
+from cairn.adapters.layered import (
+    CallCounts,
+    InterceptedErasableObjects,
+    InterceptedIndex,
+    InterceptedObjects,
+    InterceptedTables,
+    Interceptor,
+)
+from cairn.adapters.memory import (
+    ManualClock,
+    MemoryBuckets,
+    MemoryDatabase,
+    MemoryErasableObjects,
+    MemoryIndex,
+    MemoryObjects,
+    MemoryTables,
+    SeededRandomness,
+)
+from cairn.ports.index import Index, Tables
+from cairn.ports.objects import ErasableObjects, Objects, StoredObject
+from tests.contract.moto_world import ABSENT, DEPLOYMENT, FAR, HOME, make_bucket, make_tables
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsWorld:
+    """Buckets in `HOME` and `FAR`, none in `ABSENT`.
+
+    Attributes:
+        objects, erasable: the adapters as seen from a region.
+        versions: bodies of every version of a key in a region, oldest first.
+        overwrite: puts without a condition, as nothing of Cairn's but the eraser does.
+        checks_bodies: whether what stands behind compares bodies with their checksum; moto does not.
+    """
+
+    objects: Callable[[str], Objects]
+    erasable: Callable[[str], ErasableObjects]
+    versions: Callable[[str, str], list[bytes]]
+    overwrite: Callable[[str, str, bytes], None]
+    checks_bodies: bool
+
+    @property
+    def here(self) -> Objects:
+        return self.objects(HOME)
+
+
+def memory_objects(interceptor: Interceptor | None = None) -> ObjectsWorld:
+    """Buckets in memory, with or without somebody standing at every call."""
+    buckets = MemoryBuckets([HOME, FAR])
+
+    def objects(region: str) -> Objects:
+        inner = MemoryObjects(buckets, region)
+        return inner if interceptor is None else InterceptedObjects(inner, region, interceptor)
+
+    def erasable(region: str) -> ErasableObjects:
+        inner = MemoryErasableObjects(buckets, region)
+        return inner if interceptor is None else InterceptedErasableObjects(inner, region, interceptor)
+
+    return ObjectsWorld(
+        objects,
+        erasable,
+        lambda region, key: [version.object.body for version in buckets.versions(region, key)],
+        lambda region, key, body: buckets.put(region, StoredObject(key, body, {}, len(body)), only_if_absent=False),
+        checks_bodies=True,
+    )
+
+
+def aws_objects(clients: Clients) -> ObjectsWorld:
+    """Buckets on moto."""
+    for region in (HOME, FAR):
+        make_bucket(clients, region)
+
+    def versions(region: str, key: str) -> list[bytes]:
+        bucket, s3 = DEPLOYMENT.bucket(region), clients.s3(region)
+        listed = s3.list_object_versions(Bucket=bucket, Prefix=key).get("Versions", [])
+        ids = [one["VersionId"] for one in listed if one["Key"] == key][::-1]
+        return [s3.get_object(Bucket=bucket, Key=key, VersionId=version)["Body"].read() for version in ids]
+
+    def overwrite(region: str, key: str, body: bytes) -> None:
+        clients.s3(region).put_object(Bucket=DEPLOYMENT.bucket(region), Key=key, Body=body)
+
+    return ObjectsWorld(
+        lambda region: S3Objects(clients, seen_from(region)),
+        lambda region: S3ErasableObjects(clients, seen_from(region)),
+        versions,
+        overwrite,
+        checks_bodies=False,
+    )
+
+
+def seen_from(region: str) -> Deployment:
+    """The deployment as another region sees it."""
+    return Deployment(DEPLOYMENT.stage, DEPLOYMENT.account, DEPLOYMENT.regions, region)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexWorld:
+    """One region's tables, of generation 1, and a way to make and drop others.
+
+    Attributes:
+        settle: lets global indexes catch up.
+        tells_types_apart: whether what stands behind takes True for another value than 1, as DynamoDB does and moto
+            does not.
+    """
+
+    index: Index
+    tables: Tables
+    settle: Callable[[], None] = field(default=lambda: None)
+    tells_types_apart: bool = True
+
+
+def memory_index(interceptor: Interceptor | None = None, *, lagging: bool = False) -> IndexWorld:
+    """Tables in memory."""
+    database = MemoryDatabase(lagging=lagging)
+    index, tables = MemoryIndex(database), MemoryTables(database)
+    if interceptor is None:
+        return IndexWorld(index, tables, database.settle)
+    around = (HOME, interceptor)
+    return IndexWorld(InterceptedIndex(index, *around), InterceptedTables(tables, *around), database.settle)
+
+
+def aws_index(clients: Clients) -> IndexWorld:
+    """Tables on moto."""
+    make_tables(clients)
+    clock = ManualClock()
+    index = DynamoIndex(clients, DEPLOYMENT, clock, SeededRandomness())
+    return IndexWorld(index, DynamoTables(clients, DEPLOYMENT, clock), tells_types_apart=False)
+
+
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+__all__ = [
+    "ABSENT",
+    "FAR",
+    "HOME",
+    "CallCounts",
+    "Handler",
+    "IndexWorld",
+    "ObjectsWorld",
+    "aws_index",
+    "aws_objects",
+    "memory_index",
+    "memory_objects",
+    "seen_from",
+]
