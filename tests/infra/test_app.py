@@ -15,6 +15,7 @@ from aws_cdk import aws_s3 as s3
 from infra.app import compose, deployment_of
 from infra.deployment import CONTEXT_KEY, InvalidDeployment, parse
 from tests.infra.synthesized import HERE, ROOT, record, without_credentials
+from tests.infra.synthesized import App as DeployedApp
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 SYNTH_S_MAX = 120
@@ -74,6 +75,20 @@ def test_overrides_go_over_the_record_and_the_command_lines_account_fills_the_ga
     assert (given.stage, given.regions, given.account) == ("mine", (HERE,), "999988887777")
     named = deployment_of(App(context={"cairn": {**RECORD, "account": "111122223333"}}))
     assert named.account == "111122223333"
+
+
+def test_what_survives_a_destroy_has_a_literal_name_so_that_the_next_deploy_can_adopt_it(
+    two_regions: DeployedApp,
+) -> None:
+    kept = [
+        properties.get("BucketName") or properties.get("TableName")
+        for template in two_regions.templates()
+        for body in template.body["Resources"].values()
+        if body.get("DeletionPolicy", "Delete") != "Delete"
+        for properties in [body["Properties"]]
+    ]
+    assert len(kept) >= 2
+    assert all(isinstance(name, str) for name in kept), kept
 
 
 def test_cdk_nag_stops_what_it_finds(tmp_path: Path) -> None:
