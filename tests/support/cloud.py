@@ -1,0 +1,173 @@
+"""A whole deployment in one process: the real use cases of every region over adapters in memory.
+
+Nothing moves by itself: `deliver` plays the network, copying what was put and waking the indexers, all at once or one
+event at a time. What stands at every port call is the caller's to choose (`adapters.layered`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from cairn.adapters.layered import (
+    InterceptedErasableObjects,
+    InterceptedIndex,
+    InterceptedObjects,
+    InterceptedPeers,
+    Interceptor,
+)
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.memory import (
+    ManualClock,
+    MemoryBuckets,
+    MemoryDatabase,
+    MemoryErasableObjects,
+    MemoryIndex,
+    MemoryObjects,
+    MemoryPeers,
+    MemoryTables,
+    PutEvent,
+    RecordingMetrics,
+    SeededRandomness,
+)
+from cairn.adapters.memory.parallel import OneByOne
+from cairn.app.answers import Call, Credentials
+from cairn.app.cairn import Cairn
+from cairn.app.erasing import Eraser
+from cairn.app.indexing import Indexing
+from cairn.app.region import Region
+from cairn.core.errors import CairnError
+from cairn.core.rows import ControlRow
+from cairn.ports.clock import Clock
+from cairn.ports.index import Change
+from cairn.ports.parallel import Parallel
+
+T = TypeVar("T")
+WORKSPACE = "wrkspc_default"
+
+
+def straight(call: PortCall, act: Callable[[], T]) -> T:
+    """The interceptor that does nothing."""
+    return act()
+
+
+@dataclass(slots=True)
+class Site:
+    """One region of the cloud."""
+
+    region: Region
+    cairn: Cairn
+    indexing: Indexing
+    database: MemoryDatabase
+
+    def direct(self, function: str, payload: Mapping[str, Any], eraser: Eraser) -> Mapping[str, Any]:
+        if function == "writer":
+            return self.cairn.direct(payload)
+        if function == "indexer":
+            return self.indexing.direct(payload)
+        return {"erased": eraser.erase(payload["key"])}
+
+
+class Cloud:
+    """Regions, what travels between them, and a key to each."""
+
+    def __init__(
+        self,
+        regions: Sequence[str] = ("us-east-1", "eu-west-1"),
+        seed: int = 0,
+        interceptor: Interceptor = straight,
+        clock: Clock | None = None,
+        parallel: Parallel | None = None,
+        memories_per_store: int = 10_000,
+        lagging: bool = False,
+    ) -> None:
+        self.regions = tuple(regions)
+        self.clock = clock or ManualClock()
+        self.randomness = SeededRandomness(seed)
+        self.metrics = RecordingMetrics()
+        self.buckets = MemoryBuckets(self.regions)
+        self.buckets.observers.append(self._put)
+        self.peers = MemoryPeers()
+        self.pending: list[PutEvent] = []
+        self.sites: dict[str, Site] = {}
+        for region in self.regions:
+            self._open(region, interceptor, parallel or OneByOne(), memories_per_store, lagging)
+
+    def _open(
+        self, name: str, interceptor: Interceptor, parallel: Parallel, memories_per_store: int, lagging: bool
+    ) -> None:
+        database = MemoryDatabase(lagging=lagging)
+        index = MemoryIndex(database)
+        control = ControlRow(serving=1, complete=True).to_attributes()
+        index.commit([Change(ControlRow.KEY, None, control)])
+        region = Region(
+            name=name,
+            regions=self.regions,
+            objects=InterceptedObjects(MemoryObjects(self.buckets, name), name, interceptor),
+            index=InterceptedIndex(index, name, interceptor),
+            clock=self.clock,
+            randomness=self.randomness,
+            metrics=self.metrics,
+            peers=InterceptedPeers(self.peers, name, interceptor),
+            parallel=parallel,
+            memories_per_store=memories_per_store,
+        )
+        erasable = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
+        eraser = Eraser(region, erasable)
+        site = Site(region, Cairn(region), Indexing(region), database)
+        self.sites[name] = site
+        for function in ("writer", "indexer", "eraser"):
+            self.peers.register(name, function, _function(site, function, eraser))
+
+    def tables(self, region: str) -> MemoryTables:
+        return MemoryTables(self.sites[region].database)
+
+    def _put(self, event: PutEvent) -> None:
+        self.pending.append(event)
+
+    # ---- the network --------------------------------------------------------------------------------------------
+
+    def deliver(self) -> None:
+        """Copies and indexes until nothing is under way."""
+        while self.pending:
+            self.deliver_one(0)
+
+    def deliver_one(self, position: int) -> None:
+        """Plays one event: its copies are made, and its region's indexer is woken."""
+        event = self.pending.pop(position)
+        if not event.replica and event.key.startswith(f"{event.region}/"):
+            for other in self.regions:
+                if other != event.region:
+                    self.buckets.replicate(event, other)
+        try:
+            self.sites[event.region].indexing.object_arrived(event.key)
+        except CairnError:
+            self.pending.append(event)
+
+    # ---- callers ------------------------------------------------------------------------------------------------
+
+    def key(self, scope: str = "admin", workspace_id: str = WORKSPACE, region: str | None = None) -> str:
+        """A new API key, known in every region."""
+        answer = self.sites[region or self.regions[0]].cairn.direct(
+            {"call": "keys.create", "workspace_id": workspace_id, "name": "test", "scope": scope}
+        )
+        self.deliver()
+        return str(answer["api_key"])
+
+    def call(self, api_key: str) -> Call:
+        """What a request with this key presents."""
+        _, _, workspace, key, _ = api_key.split("-", 4)
+        digest = hashlib.sha256(api_key.encode()).hexdigest()
+        return Call(Credentials(f"wrkspc_{workspace}", f"apikey_{key}", digest))
+
+    def rows(self, region: str, table: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """Every row of a table, as it stands, for comparisons between regions."""
+        site = self.sites[region]
+        order = site.database.table(table, site.region.index.generation).order
+        return {key: row for key, (_, _, row) in order.rows.items()}
+
+
+def _function(site: Site, function: str, eraser: Eraser) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    return lambda payload: site.direct(function, payload, eraser)
