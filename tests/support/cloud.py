@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import (
     InterceptedErasableObjects,
     InterceptedIndex,
@@ -18,7 +19,6 @@ from cairn.adapters.layered import (
     InterceptedPeers,
     Interceptor,
 )
-from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.memory import (
     ManualClock,
     MemoryBuckets,

@@ -141,14 +141,6 @@ class MemoryBuckets:
             del versions[:older]
             return older
 
-    def delete_older(self, region: str, key: str) -> int:
-        """Drops every version of `key` but the newest; how many."""
-        with self._lock:
-            versions = self._bucket(region).versions.get(key, [])
-            older = max(len(versions) - 1, 0)
-            del versions[:older]
-            return older
-
     def _bucket(self, region: str) -> _Bucket:
         try:
             return self._buckets[region]
@@ -203,10 +195,6 @@ class MemoryErasableObjects:
         """How many older versions went. Raises ObjectNotFound."""
         check_object(key, metadata)
         return self._buckets.erase(self._region, _object(key, body, metadata))
-
-    def delete_older(self, key: str) -> int:
-        """How many older versions went; none for a key that was never here."""
-        return self._buckets.delete_older(self._region, key)
 
     def delete_older(self, key: str) -> int:
         """How many older versions went. Tells no observer: nothing new is there."""
