@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sts import STSClient
 
 Attempts = Literal[1, 3]
 """Once, or once and two repetitions with backoff (botocore's ``standard`` mode)."""
@@ -81,6 +82,11 @@ class Clients:
         client: LambdaClient = self._client("lambda", region, 1)
         return client
 
+    def sts(self, region: str) -> STSClient:
+        """Who is calling."""
+        client: STSClient = self._client("sts", region, 3)
+        return client
+
     def _client(self, service: str, region: str, attempts: Attempts) -> Any:
         with self._lock:
             found = self._clients.get((service, region, attempts))
@@ -103,3 +109,9 @@ class Clients:
             },
         )
         return self._session.client(service, region_name=region, endpoint_url=self._endpoint_url, config=config)
+
+
+def local_clients(endpoint_url: str) -> Clients:
+    """Clients of an emulator, whose root has fixed credentials; nothing of the user's own is sent to it."""
+    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")  # noqa: S106
+    return Clients(endpoint_url, session=session)

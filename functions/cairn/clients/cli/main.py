@@ -1,0 +1,64 @@
+"""``cairn``: the command line.
+
+Each subcommand is a module with a Typer application called ``app``; it is imported when it is asked for, so that the
+command line starts quickly whatever the others need. A new one is a line in `SUBCOMMANDS`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from cairn.clients.cli.failures import EXIT_FAILED, explain
+from cairn.core.errors import CairnError
+
+SUBCOMMANDS: dict[str, tuple[str, str]] = {
+    "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
+    "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
+    "index": ("cairn.clients.cli.index", "A region's index: rebuild it from its bucket."),
+    "regions": ("cairn.clients.cli.regions", "The deployment's regions: add one."),
+}
+"""Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""
+
+
+class LazyGroup(TyperGroup):
+    """A group whose subcommands are imported on first use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of `SUBCOMMANDS`."""
+        return list(SUBCOMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The subcommand, imported; None if there is none of that name."""
+        if cmd_name not in SUBCOMMANDS:
+            return None
+        command: Any = typer.main.get_command(import_module(SUBCOMMANDS[cmd_name][0]).app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of subcommands, without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in SUBCOMMANDS.items()])
+
+
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def cairn() -> None:
+    """Memory infrastructure for AI agents, in your own AWS account."""
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Entry point: an error of Cairn becomes a line that says what to do, and exit code 1."""
+    try:
+        app(args=arguments, prog_name="cairn")
+    except CairnError as error:
+        print(explain(error), file=sys.stderr)
+        sys.exit(EXIT_FAILED)
