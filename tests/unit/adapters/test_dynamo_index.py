@@ -1,0 +1,236 @@
+"""Which request each call of the index is, and what is made of DynamoDB's answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cairn.adapters.aws.index import READ_ROUNDS, DynamoIndex
+from cairn.adapters.memory import ManualClock, SeededRandomness
+from cairn.core.rows import ControlRow, PathRow, RowKey
+from cairn.ports.errors import Contended, OutcomeUnknown, PortError, Unavailable
+from cairn.ports.index import Change, Query
+from tests.unit.adapters.awkward_server import (
+    DEPLOYMENT,
+    HANG_UP,
+    SILENCE,
+    Answer,
+    AwkwardServer,
+    Script,
+    json_answer,
+    json_error,
+    nobody_there,
+)
+
+A, B = PathRow.key("memstore_1", "/secret/a"), PathRow.key("memstore_1", "/secret/b")
+MAKE, CHANGE, DROP = Change(A, None, {"n": 1}), Change(A, {"n": 1}, {"n": 2}), Change(A, {"n": 1}, None)
+CHECK = Change(B, None, None)
+TABLE = "cairn-test-paths-g1"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def index(server: AwkwardServer, clock: ManualClock) -> DynamoIndex:
+    server.answer(json_answer())
+    return DynamoIndex(server.clients, DEPLOYMENT, clock, SeededRandomness())
+
+
+def item(key: RowKey, **row: Any) -> dict[str, Any]:
+    return {"pk": {"S": key.pk}, "sk": {"S": key.sk}, **row}
+
+
+@pytest.mark.parametrize(
+    ("changes", "operation"),
+    [
+        ([MAKE], "PutItem"),
+        ([CHANGE], "UpdateItem"),
+        ([DROP], "DeleteItem"),
+        ([Change(A, None, {"n": 1}, unconditional=True)], "PutItem"),
+        ([Change(A, None, None, unconditional=True)], "DeleteItem"),
+        ([CHECK], "TransactWriteItems"),
+        ([MAKE, CHECK], "TransactWriteItems"),
+    ],
+)
+def test_one_row_is_written_alone_because_that_costs_half(
+    server: AwkwardServer, index: DynamoIndex, changes: list[Change], operation: str
+) -> None:
+    index.commit(changes)
+    assert [request.operation for request in server.requests] == [operation]
+
+
+def test_a_transaction_carries_each_kind_of_change(server: AwkwardServer, index: DynamoIndex) -> None:
+    other = Change(PathRow.key("memstore_1", "/c"), {"n": 1}, None)
+    third = Change(ControlRow.KEY, {"serving": 1}, {"serving": 2})
+    free = Change(PathRow.key("memstore_1", "/d"), None, {"n": 1}, unconditional=True)
+    index.commit([MAKE, CHECK, other, third, free])
+    writes = server.requests[0].json["TransactItems"]
+    assert [next(iter(write)) for write in writes] == ["Put", "ConditionCheck", "Delete", "Update", "Put"]
+    assert ["ConditionExpression" in next(iter(write.values())) for write in writes] == [True] * 4 + [False]
+    assert writes[3]["Update"]["TableName"] == "cairn-test-control"
+
+
+ROW_ERRORS: list[tuple[Script, type[Exception]]] = [
+    (json_error(400, "ConditionalCheckFailedException"), Contended),
+    (json_error(400, "TransactionConflictException"), Contended),
+    (json_error(400, "ProvisionedThroughputExceededException"), Unavailable),
+    (json_error(400, "ThrottlingException"), Unavailable),
+    (json_error(400, "RequestLimitExceeded"), Unavailable),
+    (json_error(400, "ResourceNotFoundException"), Unavailable),
+    (json_error(400, "AccessDeniedException"), Unavailable),
+    (json_error(400, "ValidationException"), ValueError),
+    (json_error(500, "InternalServerError"), OutcomeUnknown),
+    (json_error(503, "ServiceUnavailable"), OutcomeUnknown),
+    (SILENCE, OutcomeUnknown),
+    (HANG_UP, OutcomeUnknown),
+]
+
+
+@pytest.mark.parametrize(("answer", "error"), ROW_ERRORS)
+@pytest.mark.parametrize("change", [MAKE, CHANGE, DROP], ids=["put", "update", "delete"])
+def test_what_is_known_of_a_row_that_was_not_written(
+    server: AwkwardServer, index: DynamoIndex, change: Change, answer: Script, error: type[Exception]
+) -> None:
+    server.answer(answer)
+    with pytest.raises(error) as raised:
+        index.commit([change])
+    assert "secret" not in str(raised.value)
+    assert len(server.requests) == 1, "sent once: a second try would fail on the first one's effect"
+
+
+def cancelled(*codes: str) -> Answer:
+    return json_error(400, "TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
+
+
+TRANSACTION_ERRORS: list[tuple[Script, type[Exception]]] = [
+    (cancelled("None", "ConditionalCheckFailed"), Contended),
+    (cancelled("TransactionConflict", "None"), Contended),
+    (cancelled("ThrottlingError", "ConditionalCheckFailed"), Contended),
+    (cancelled("None", "ThrottlingError"), Unavailable),
+    (cancelled("ProvisionedThroughputExceeded", "None"), Unavailable),
+    (cancelled("None", "ValidationError"), ValueError),
+    (cancelled(), Unavailable),
+    (json_error(400, "TransactionInProgressException"), OutcomeUnknown),
+    (json_error(400, "ResourceNotFoundException"), Unavailable),
+    (json_error(400, "ThrottlingException"), Unavailable),
+    (json_error(500, "InternalServerError"), OutcomeUnknown),
+    (SILENCE, OutcomeUnknown),
+    (HANG_UP, OutcomeUnknown),
+]
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(("answer", "error"), TRANSACTION_ERRORS)
+def test_what_is_known_of_a_transaction_that_failed(
+    server: AwkwardServer, index: DynamoIndex, answer: Script, error: type[Exception]
+) -> None:
+    server.answer(answer)
+    with pytest.raises(error) as raised:
+        index.commit([MAKE, CHECK])
+    assert "secret" not in str(raised.value)
+
+
+def test_a_connection_that_was_never_made_changed_nothing() -> None:
+    index = DynamoIndex(nobody_there(), DEPLOYMENT, ManualClock(), SeededRandomness())
+    with pytest.raises(Unavailable):
+        index.commit([MAKE])
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_transaction_is_repeated_under_one_token_so_that_it_happens_once(
+    server: AwkwardServer, index: DynamoIndex
+) -> None:
+    server.answer(HANG_UP, json_error(500, "InternalServerError"), json_answer())
+    index.commit([MAKE, CHECK])
+    tokens = [request.json["ClientRequestToken"] for request in server.requests]
+    assert len(tokens) == 3
+    assert len(set(tokens)) == 1
+
+
+def test_rows_are_read_consistently_in_one_batch_over_several_tables(server: AwkwardServer, index: DynamoIndex) -> None:
+    server.answer(json_answer(Responses={TABLE: [item(A, n={"N": "1"})]}, UnprocessedKeys={}))
+    assert index.read([A, B, A, ControlRow.KEY]) == {A: {"n": 1}}
+    (request,) = server.requests
+    asked = request.json["RequestItems"]
+    assert {table: len(one["Keys"]) for table, one in asked.items()} == {TABLE: 2, "cairn-test-control": 1}
+    assert all(one["ConsistentRead"] for one in asked.values())
+
+
+def test_keys_left_unprocessed_are_asked_for_again_after_a_pause(
+    server: AwkwardServer, index: DynamoIndex, clock: ManualClock
+) -> None:
+    left = {TABLE: {"ConsistentRead": True, "Keys": [item(B)]}}
+    server.answer(
+        json_answer(Responses={TABLE: [item(A)]}, UnprocessedKeys=left),
+        json_answer(Responses={TABLE: [item(B)]}, UnprocessedKeys={}),
+    )
+    assert index.read([A, B]) == {A: {}, B: {}}
+    assert server.requests[1].json["RequestItems"] == left
+    assert len(clock.paused_s) == 1
+
+
+def test_keys_left_unprocessed_for_ever_are_unavailable_in_the_end(
+    server: AwkwardServer, index: DynamoIndex, clock: ManualClock
+) -> None:
+    server.answer(json_answer(Responses={}, UnprocessedKeys={TABLE: {"Keys": [item(A)]}}))
+    with pytest.raises(Unavailable):
+        index.read([A])
+    assert len(server.requests) == READ_ROUNDS
+    assert sum(clock.paused_s) < 7
+
+
+READ_ERRORS: list[Script] = [
+    json_error(400, "ProvisionedThroughputExceededException"),
+    json_error(400, "ResourceNotFoundException"),
+    json_error(500, "InternalServerError"),
+    HANG_UP,
+    SILENCE,
+]
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("answer", READ_ERRORS)
+def test_reads_are_there_or_unavailable(server: AwkwardServer, index: DynamoIndex, answer: Script) -> None:
+    server.answer(answer)
+    for read in (lambda: index.read([A]), lambda: index.query(Query("paths", "p")), lambda: index.count("paths", "p")):
+        with pytest.raises(PortError) as raised:
+            read()
+        assert type(raised.value) is Unavailable
+
+
+def test_a_query_is_consistent_but_for_a_global_index_which_cannot_be(
+    server: AwkwardServer, index: DynamoIndex
+) -> None:
+    server.answer(json_answer(Items=[], Count=0))
+    index.query(Query("versions", "p"))
+    index.query(Query("versions", "p", index="by_time", descending=True))
+    first, second = (request.json for request in server.requests)
+    assert (first["ConsistentRead"], "IndexName" in first, first["ScanIndexForward"]) == (True, False, True)
+    assert ("ConsistentRead" in second, second["IndexName"], second["ScanIndexForward"]) == (False, "by_time", False)
+
+
+def test_a_short_answer_is_continued_until_the_limit_or_the_end(server: AwkwardServer, index: DynamoIndex) -> None:
+    server.answer(
+        json_answer(Items=[item(A)], Count=1, LastEvaluatedKey=item(A)),
+        json_answer(Items=[], Count=0, LastEvaluatedKey=item(A)),
+        json_answer(Items=[item(B)], Count=1, LastEvaluatedKey=item(B)),
+    )
+    assert [row.key for row in index.query(Query("paths", "memstore_1", limit=2))] == [A, B]
+    assert [request.json["Limit"] for request in server.requests] == [2, 1, 1]
+    assert server.requests[1].json["ExclusiveStartKey"] == item(A)
+
+
+def test_a_count_adds_up_its_pages(server: AwkwardServer, index: DynamoIndex) -> None:
+    server.answer(json_answer(Count=7, LastEvaluatedKey=item(A)), json_answer(Count=2))
+    assert index.count("paths", "memstore_1") == 9
+    assert server.requests[0].json["Select"] == "COUNT"
+
+
+def test_another_generation_has_other_tables_but_for_those_outside(server: AwkwardServer, index: DynamoIndex) -> None:
+    server.answer(json_answer(Responses={}))
+    index.at(7).read([A, ControlRow.KEY])
+    assert set(server.requests[0].json["RequestItems"]) == {"cairn-test-paths-g7", "cairn-test-control"}
