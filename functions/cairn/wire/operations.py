@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cairn.app.answers import UNSET, Call, Page, VersionFilter
-from cairn.core.errors import InvalidRequest
+from cairn.core.errors import InvalidRequest, NotFound
 from cairn.wire import cursors, objects
 from cairn.wire.cursors import Listing
 from cairn.wire.errors import MethodNotAllowed, UnknownRoute
 from cairn.wire.facade import UseCases
 from cairn.wire.objects import Json
-from cairn.wire.requests import Request
+from cairn.wire.requests import ID_MAX_CHARS, Request
 
 T = TypeVar("T")
 
@@ -123,7 +123,7 @@ def create_memory(exchange: Exchange) -> Json:
 
 def list_memories(exchange: Exchange) -> Json:
     query = exchange.request.query
-    prefix, depth = query.text("path_prefix"), int(query.one_of("depth", "0", "1") or 0)
+    prefix, depth = query.words("path_prefix"), int(query.one_of("depth", "0", "1") or 0)
     listing: Listing = ("memories", exchange.store_id, prefix, depth)
     answer = exchange.cairn.list_memories(
         exchange.call,
@@ -174,7 +174,7 @@ def delete_memory(exchange: Exchange) -> Json:
 def list_versions(exchange: Exchange) -> Json:
     query = exchange.request.query
     filter = VersionFilter(
-        memory_id=query.words("memory_id"),
+        memory_id=query.id("memory_id"),
         operation=query.one_of("operation", "created", "modified", "deleted"),
         created_by=_actor(exchange.request),
         created_at_gte=query.instant("created_at[gte]"),
@@ -215,7 +215,7 @@ def redact_version(exchange: Exchange) -> Json:
 def _actor(request: Request) -> str | None:
     """The one actor asked for. A version has one author, so two of the filters could only be a mistake."""
     kinds = {"api_key_id": "api_key", "session_id": "session", "service_account_id": "service_account"}
-    asked = {name: id for name in kinds if (id := request.query.words(name)) is not None}
+    asked = {name: id for name in kinds if (id := request.query.id(name)) is not None}
     if len(asked) > 1:
         raise InvalidRequest(next(reversed(asked)), f"cannot be combined with {next(iter(asked))}")
     return next((f"{kinds[name]}:{id}" for name, id in asked.items()), None)
@@ -262,12 +262,19 @@ ROUTES: tuple[Route, ...] = (
 
 
 def find(request: Request) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
-    """The operation a request asks for, and the ids in its path. Raises UnknownRoute or MethodNotAllowed."""
+    """The operation a request asks for, and the ids in its path. Raises UnknownRoute, MethodNotAllowed, NotFound."""
     for route in ROUTES:
         ids = route.ids(request.segments)
         if ids is not None:
+            _check_lengths(ids)
             operation = route.methods.get(request.method)
             if operation is None:
                 raise MethodNotAllowed(tuple(route.methods))
             return operation, ids
     raise UnknownRoute
+
+
+def _check_lengths(ids: tuple[str, ...]) -> None:
+    for id in ids:
+        if len(id) > ID_MAX_CHARS:
+            raise NotFound("id", f"{id[:ID_MAX_CHARS]}…")

@@ -24,6 +24,9 @@ from cairn.wire.errors import UnknownRoute
 BODY_MAX_BYTES = 1_048_576
 """No valid request is larger: 102,400 bytes of content are 614,400 as JSON if every one of them is escaped."""
 
+ID_MAX_CHARS = 128
+"""No id is longer; what is longer is not looked for, nor a filter, because no table could hold it as a key."""
+
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -54,6 +57,13 @@ class Query:
         text = self.text(name)
         if text == "":
             raise InvalidRequest(name, "must not be empty")
+        return text
+
+    def id(self, name: str) -> str | None:
+        """An id to filter by; one that nothing has finds nothing."""
+        text = self.words(name)
+        if text is not None and len(text) > ID_MAX_CHARS:
+            raise InvalidRequest(name, f"must be at most {ID_MAX_CHARS} characters long")
         return text
 
     def one_of(self, name: str, *choices: str) -> str | None:

@@ -31,12 +31,20 @@ def _without_controls(text: str) -> str:
     return text
 
 
+def _unicode(text: str) -> str:
+    if not _is_unicode(text):
+        raise PydanticCustomError("lone_surrogates", "must not contain lone surrogates")
+    return text
+
+
 def _present(value: Any) -> Any:
     if value is None:
         raise PydanticCustomError("null", "must not be null; leave it out instead")
     return value
 
 
+Text = Annotated[str, AfterValidator(_unicode)]
+"""Unlike a string with limits of length, a plain one is not looked into by pydantic."""
 Name = Annotated[str, Field(min_length=1, max_length=limits.STORE_NAME_MAX_CHARS), AfterValidator(_without_controls)]
 Description = Annotated[str, Field(max_length=limits.DESCRIPTION_MAX_CHARS)]
 MetadataKey = Annotated[str, Field(min_length=1, max_length=limits.METADATA_KEY_MAX_CHARS)]
@@ -72,8 +80,8 @@ class StoreUpdate(Body):
 class MemoryCreate(Body):
     """POST …/memories. The grammar of the path and the size of the content are the core's to check."""
 
-    path: str
-    content: str
+    path: Text
+    content: Text
 
 
 class Precondition(Body):
@@ -86,8 +94,8 @@ class Precondition(Body):
 class MemoryUpdate(Body):
     """POST …/memories/{id}; names content, path or both."""
 
-    content: str | None = None
-    path: str | None = None
+    content: Text | None = None
+    path: Text | None = None
     precondition: Annotated[Precondition | None, AfterValidator(_present)] = None
 
 

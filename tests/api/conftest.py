@@ -1,0 +1,34 @@
+"""Fixtures of the API tests: each test runs against every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anthropic
+import pytest
+
+from tests.api.harness import Backend, cairn_backend, far_backend, model_backend
+
+BACKENDS: dict[str, Callable[[int], Backend]] = {"model": model_backend, "cairn": cairn_backend, "far": far_backend}
+
+
+@pytest.fixture(params=sorted(BACKENDS))
+def make_backend(request: pytest.FixtureRequest) -> Callable[[int], Backend]:
+    """Builds a backend whose stores hold so many memories."""
+    return BACKENDS[request.param]
+
+
+@pytest.fixture
+def backend(make_backend: Callable[[int], Backend]) -> Backend:
+    return make_backend(10_000)
+
+
+@pytest.fixture
+def client(backend: Backend) -> anthropic.Anthropic:
+    return backend.client()
+
+
+@pytest.fixture
+def store_id(client: anthropic.Anthropic) -> str:
+    """A new, empty store of workspace ``main``."""
+    return client.beta.memory_stores.create(name="Team notes").id

@@ -1,0 +1,363 @@
+"""A reference model of the API: one region, one process, plain dictionaries, no concurrency, nothing clever.
+
+It implements the same use cases as the real thing and so runs under the same wire. What the API promises is written
+here a second time, as naively as possible; comparison tests make the same calls on both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from cairn.app.answers import UNSET, Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.core import limits
+from cairn.core.errors import (
+    InvalidRequest,
+    NotFound,
+    PathConflict,
+    PermissionDenied,
+    PreconditionFailed,
+    Unauthenticated,
+)
+from cairn.core.ids import region_code, ulid
+from cairn.core.paths import check_path, check_path_prefix
+from cairn.ports.clock import Clock
+
+T = TypeVar("T")
+SCOPES = ("read", "write", "admin")
+
+
+@dataclass
+class Key:
+    """An API key as the model knows it."""
+
+    text: str
+    workspace_id: str
+    key_id: str
+    scope: str
+
+
+@dataclass
+class Shelf:
+    """A store with everything in it; `versions` oldest first."""
+
+    store: Store
+    workspace_id: str
+    memories: dict[str, Memory] = field(default_factory=dict)
+    versions: list[Version] = field(default_factory=list)
+
+
+class Model:
+    """See the module. `cap` is how many memories a store may hold."""
+
+    region = "us-east-1"
+
+    def __init__(self, clock: Clock, cap: int = limits.MEMORIES_PER_STORE_DEFAULT) -> None:
+        self._clock = clock
+        self._cap = cap
+        self._made = 0
+        self._last_us = 0
+        self._keys: dict[str, Key] = {}
+        self._shelves: dict[str, Shelf] = {}
+
+    def issue_key(self, workspace: str = "main", scope: str = "admin") -> Key:
+        """A key of ``wrkspc_{workspace}``."""
+        body = f"{region_code(self.region)}_{self._ulid()}"
+        text = f"sk-cairn-{workspace}-{body}-{'s' * 32}"
+        key = Key(text, f"wrkspc_{workspace}", f"apikey_{body}", scope)
+        self._keys[hashlib.sha256(text.encode()).hexdigest()] = key
+        return key
+
+    # stores
+
+    def create_store(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
+        key = self._enter(call, "admin")
+        now_us = self._now()
+        id = f"memstore_{region_code(self.region)}_{self._ulid()}"
+        store = Store(id, name, description, dict(metadata), now_us, now_us, None)
+        self._shelves[id] = Shelf(store, key.workspace_id)
+        call.home = self.region
+        return store
+
+    def retrieve_store(self, call: Call, store_id: str) -> Store:
+        return self._shelf(call, "read", store_id).store
+
+    def update_store(self, call: Call, store_id: str, *, name: object, description: object, metadata: object) -> Store:
+        shelf = self._shelf(call, "admin", store_id)
+        old = shelf.store
+        if old.archived_at is not None:
+            raise InvalidRequest("memory_store_id", "archived")
+        merged = {**old.metadata, **(metadata if isinstance(metadata, Mapping) else {})}
+        kept = {name: value for name, value in merged.items() if value is not None}
+        if len(kept) > limits.METADATA_MAX_PAIRS:
+            raise InvalidRequest("metadata", "too many")
+        new = replace(
+            old,
+            name=old.name if name is UNSET else str(name),
+            description=old.description if description is UNSET else str(description),
+            metadata=kept,
+        )
+        if new != old:
+            shelf.store = replace(new, updated_at=self._now())
+        return shelf.store
+
+    def list_stores(
+        self,
+        call: Call,
+        *,
+        created_at_gte: int | None,
+        created_at_lte: int | None,
+        include_archived: bool,
+        limit: int,
+        after: str | None,
+    ) -> Page[Store]:
+        key = self._enter(call, "read")
+        rows = [
+            shelf.store
+            for shelf in reversed(self._shelves.values())
+            if shelf.workspace_id == key.workspace_id
+            and (include_archived or shelf.store.archived_at is None)
+            and _within(shelf.store.created_at, created_at_gte, created_at_lte)
+        ]
+        return _page(rows, [f"{row.created_at:020d}" for row in rows], limit, after, descending=True)
+
+    def archive_store(self, call: Call, store_id: str) -> Store:
+        shelf = self._shelf(call, "admin", store_id)
+        if shelf.store.archived_at is None:
+            now_us = self._now()
+            shelf.store = replace(shelf.store, archived_at=now_us, updated_at=now_us)
+        return shelf.store
+
+    def delete_store(self, call: Call, store_id: str) -> str:
+        self._shelf(call, "admin", store_id)
+        del self._shelves[store_id]
+        return store_id
+
+    # memories
+
+    def create_memory(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+        check_path(path)
+        _check_content(content)
+        shelf = self._shelf(call, "write", store_id)
+        self._check_open(shelf)
+        if len(shelf.memories) >= self._cap and path not in {memory.path for memory in shelf.memories.values()}:
+            raise InvalidRequest("path", "the store is full")
+        self._check_free(shelf, path)
+        now_us = self._now()
+        size, sha256 = len(content.encode()), hashlib.sha256(content.encode()).hexdigest()
+        id = f"mem_{self._ulid()}"
+        memory = Memory(id, store_id, self._version_id(), path, sha256, size, now_us, now_us, content)
+        self._record(call, shelf, memory, "created")
+        return _shown(memory, full)
+
+    def retrieve_memory(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
+        return _shown(self._memory(self._shelf(call, "read", store_id), memory_id), full)
+
+    def update_memory(
+        self,
+        call: Call,
+        store_id: str,
+        memory_id: str,
+        *,
+        content: str | None,
+        path: str | None,
+        expected_content_sha256: str | None,
+        full: bool,
+    ) -> Memory:
+        if path is not None:
+            check_path(path)
+        if content is not None:
+            _check_content(content)
+        shelf = self._shelf(call, "write", store_id)
+        self._check_open(shelf)
+        old = self._memory(shelf, memory_id)
+        new_path, new_content = path or old.path, old.content if content is None else content
+        if (new_path, new_content) == (old.path, old.content):
+            return _shown(old, full)
+        if expected_content_sha256 not in (None, old.content_sha256):
+            raise PreconditionFailed
+        if new_path != old.path:
+            self._check_free(shelf, new_path, except_id=old.id)
+        raw = (new_content or "").encode()
+        new = replace(
+            old,
+            version_id=self._version_id(),
+            path=new_path,
+            content=new_content,
+            content_sha256=hashlib.sha256(raw).hexdigest(),
+            content_size_bytes=len(raw),
+            updated_at=self._now(),
+        )
+        self._record(call, shelf, new, "modified")
+        return _shown(new, full)
+
+    def delete_memory(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+        shelf = self._shelf(call, "write", store_id)
+        old = self._memory(shelf, memory_id)
+        if expected_content_sha256 not in (None, old.content_sha256):
+            raise PreconditionFailed
+        self._record(call, shelf, replace(old, version_id=self._version_id(), updated_at=self._now()), "deleted")
+        return memory_id
+
+    def list_memories(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        path_prefix: str | None,
+        depth: int,
+        limit: int,
+        after: str | None,
+        full: bool,
+    ) -> Page[Memory | MemoryPrefix]:
+        prefix = check_path_prefix("/" if path_prefix is None else path_prefix)
+        shelf = self._shelf(call, "read", store_id)
+        rows: dict[str, Memory | MemoryPrefix] = {}
+        for memory in shelf.memories.values():
+            head, slash, _ = memory.path.removeprefix(prefix).partition("/")
+            if memory.path.startswith(prefix) and depth == 1 and slash:
+                rows[prefix + head + "/"] = MemoryPrefix(prefix + head + "/")
+            elif memory.path.startswith(prefix):
+                rows[memory.path] = _shown(memory, full)
+        order = sorted(rows)
+        return _page([rows[path] for path in order], order, _cap(limit, full), after)
+
+    # versions
+
+    def list_versions(
+        self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
+    ) -> Page[Version]:
+        shelf = self._shelf(call, "read", store_id)
+        rows = [
+            version if full else replace(version, content=None)
+            for version in reversed(shelf.versions)
+            if filter.memory_id in (None, version.memory_id)
+            and filter.operation in (None, version.operation)
+            and filter.created_by in (None, version.created_by)
+            and _within(version.created_at, filter.created_at_gte, filter.created_at_lte)
+        ]
+        return _page(rows, [f"{row.created_at:020d}" for row in rows], _cap(limit, full), after, descending=True)
+
+    def retrieve_version(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
+        version = self._version(self._shelf(call, "read", store_id), version_id)
+        return version if full else replace(version, content=None)
+
+    def redact_version(self, call: Call, store_id: str, version_id: str) -> Version:
+        shelf = self._shelf(call, "admin", store_id)
+        version = self._version(shelf, version_id)
+        if any(memory.version_id == version_id for memory in shelf.memories.values()):
+            raise InvalidRequest("memory_version_id", "is the head of a live memory")
+        if version.redacted_at is None:
+            by = f"api_key:{call.credentials.key_id}"
+            gone = replace(version, path=None, content=None, content_sha256=None, content_size_bytes=None)
+            redacted = replace(gone, redacted_at=self._now(), redacted_by=by)
+            shelf.versions[shelf.versions.index(version)] = version = redacted
+        return version
+
+    # rules
+
+    def _enter(self, call: Call, scope: str) -> Key:
+        key = self._keys.get(call.credentials.secret_sha256)
+        if key is None or key.key_id != call.credentials.key_id:
+            raise Unauthenticated("unknown key")
+        if SCOPES.index(key.scope) < SCOPES.index(scope):
+            raise PermissionDenied(f"needs {scope}")
+        return key
+
+    def _shelf(self, call: Call, scope: str, store_id: str) -> Shelf:
+        key = self._enter(call, scope)
+        shelf = self._shelves.get(store_id)
+        if shelf is None or shelf.workspace_id != key.workspace_id:
+            raise NotFound("memory_store", store_id)
+        call.home = self.region
+        return shelf
+
+    def _memory(self, shelf: Shelf, memory_id: str) -> Memory:
+        if memory_id not in shelf.memories:
+            raise NotFound("memory", memory_id)
+        return shelf.memories[memory_id]
+
+    def _version(self, shelf: Shelf, version_id: str) -> Version:
+        for version in shelf.versions:
+            if version.id == version_id:
+                return version
+        raise NotFound("memory_version", version_id)
+
+    def _check_open(self, shelf: Shelf) -> None:
+        if shelf.store.archived_at is not None:
+            raise InvalidRequest("memory_store_id", "archived")
+
+    def _check_free(self, shelf: Shelf, path: str, except_id: str = "") -> None:
+        for memory in sorted(shelf.memories.values(), key=lambda memory: memory.path):
+            related = path == memory.path or path.startswith(memory.path + "/") or memory.path.startswith(path + "/")
+            if related and memory.id != except_id:
+                raise PathConflict(memory.path, memory.id)
+
+    def _record(self, call: Call, shelf: Shelf, memory: Memory, operation: str) -> None:
+        deleted = operation == "deleted"
+        shelf.versions.append(
+            Version(
+                id=memory.version_id,
+                memory_id=memory.id,
+                store_id=memory.store_id,
+                operation=operation,
+                created_at=memory.updated_at,
+                created_by=f"api_key:{call.credentials.key_id}",
+                path=memory.path,
+                content_sha256=None if deleted else memory.content_sha256,
+                content_size_bytes=None if deleted else memory.content_size_bytes,
+                redacted_at=None,
+                redacted_by=None,
+                content=None if deleted else memory.content,
+            )
+        )
+        if deleted:
+            del shelf.memories[memory.id]
+        else:
+            shelf.memories[memory.id] = memory
+
+    def _version_id(self) -> str:
+        return f"memver_{self._ulid()}"
+
+    def _ulid(self) -> str:
+        self._made += 1
+        return ulid(self._clock.now_us() // 1000, self._made.to_bytes(10, "big"))
+
+    def _now(self) -> int:
+        self._last_us = max(self._clock.now_us(), self._last_us + 1)
+        return self._last_us
+
+
+def _shown(memory: Memory, full: bool) -> Memory:
+    return memory if full else replace(memory, content=None)
+
+
+def _check_content(content: str) -> None:
+    if len(content.encode()) > limits.CONTENT_MAX_BYTES:
+        raise InvalidRequest("content", "too large", too_large=True)
+
+
+def _within(instant: int, gte: int | None, lte: int | None) -> bool:
+    return (gte is None or instant >= gte) and (lte is None or instant <= lte)
+
+
+def _cap(limit: int, full: bool) -> int:
+    """A full page may hold 20 and may hold fewer; with eight, the largest always fit into one answer."""
+    return min(limit, 8) if full else limit
+
+
+def _page(
+    rows: Sequence[T], positions: Sequence[str], limit: int, after: str | None, *, descending: bool = False
+) -> Page[T]:
+    """The rows after the place `after`, which need not be there any more."""
+    start = 0
+    while after is not None and start < len(rows) and not _beyond(positions[start], after, descending):
+        start += 1
+    end = start + limit
+    return Page(tuple(rows[start:end]), positions[end - 1] if end < len(rows) else None)
+
+
+def _beyond(position: str, after: str, descending: bool) -> bool:
+    return position < after if descending else position > after

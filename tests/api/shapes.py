@@ -1,0 +1,157 @@
+"""What every answer must look like, whatever was asked: checked on each answer that passes through the tests' gateway.
+
+Source: docs/api-compatibility.md, "Objects" and "Errors". The SDK itself accepts almost anything, so nothing here leans
+on it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+ERROR_TYPES = {
+    400: {"invalid_request_error"},
+    401: {"authentication_error"},
+    403: {"permission_error"},
+    404: {"not_found_error"},
+    405: {"invalid_request_error"},
+    409: {"memory_precondition_failed_error", "memory_path_conflict_error"},
+    413: {"request_too_large"},
+    500: {"api_error"},
+    503: {"overloaded_error", "api_error"},
+    504: {"timeout_error"},
+}
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_REQUEST_ID = re.compile(r"req_[0-9a-z]{26}")
+
+
+def check_answer(answer: Mapping[str, Any]) -> None:
+    """Asserts all that holds for any answer of the API."""
+    status, headers = answer["statusCode"], answer["headers"]
+    assert headers["content-type"] == "application/json"
+    assert _REQUEST_ID.fullmatch(headers["request-id"])
+    assert headers["x-cairn-region"]
+    assert headers["x-cairn-home"]
+    assert all(value.isascii() and value.isprintable() for value in headers.values())
+    assert not answer["isBase64Encoded"]
+    raw = answer["body"].encode()
+    body = json.loads(raw, parse_constant=_never)
+    assert json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() == raw, "compact, and not escaped"
+    if status == 200:
+        check_object(body)
+    else:
+        _check_error(status, headers, body)
+
+
+def _never(constant: str) -> None:
+    raise AssertionError(f"{constant} is no JSON")
+
+
+def _check_error(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> None:
+    assert set(body) == {"type", "error", "request_id"}
+    assert body["type"] == "error"
+    assert body["request_id"] == headers["request-id"]
+    error = body["error"]
+    assert error["type"] in ERROR_TYPES[status]
+    assert isinstance(error["message"], str)
+    assert error["message"]
+    extra = set(error) - {"type", "message"}
+    if error["type"] == "memory_path_conflict_error":
+        assert extra == {"conflicting_memory_id", "conflicting_path"}
+    else:
+        assert extra <= {"findings"}
+    if status in (409, 504):
+        assert headers["x-should-retry"] == "false"
+
+
+def check_object(body: Mapping[str, Any]) -> None:
+    """Asserts that a successful answer is one of the API's objects, with every field of it and no other."""
+    if "data" in body:
+        assert set(body) == {"data", "next_page"}
+        assert body["next_page"] is None or re.fullmatch(r"page_[A-Za-z0-9_-]+", body["next_page"])
+        for row in body["data"]:
+            check_object(row)
+        return
+    _CHECKS[body["type"]](body)
+
+
+def _check_store(body: Mapping[str, Any]) -> None:
+    _fields(body, "id name description metadata created_at updated_at archived_at")
+    assert body["id"].startswith("memstore_")
+    assert isinstance(body["name"], str)
+    assert isinstance(body["description"], str)
+    assert all(isinstance(text, str) for pair in body["metadata"].items() for text in pair)
+    _instants(body, "created_at", "updated_at")
+    assert body["archived_at"] is None or _INSTANT.fullmatch(body["archived_at"])
+
+
+def _check_memory(body: Mapping[str, Any]) -> None:
+    _fields(
+        body,
+        "id memory_store_id memory_version_id path content content_sha256 content_size_bytes created_at updated_at",
+    )
+    assert body["id"].startswith("mem_")
+    assert body["memory_store_id"].startswith("memstore_")
+    assert body["memory_version_id"].startswith("memver_")
+    assert body["path"].startswith("/")
+    assert body["content"] is None or isinstance(body["content"], str)
+    assert _SHA256.fullmatch(body["content_sha256"])
+    assert type(body["content_size_bytes"]) is int
+    _instants(body, "created_at", "updated_at")
+
+
+def _check_prefix(body: Mapping[str, Any]) -> None:
+    _fields(body, "path")
+    assert body["path"].startswith("/")
+    assert body["path"].endswith("/")
+
+
+def _check_version(body: Mapping[str, Any]) -> None:
+    _fields(
+        body,
+        "id memory_id memory_store_id operation path content content_sha256 content_size_bytes created_at created_by"
+        " redacted_at redacted_by",
+    )
+    assert body["id"].startswith("memver_")
+    assert body["operation"] in {"created", "modified", "deleted"}
+    _instants(body, "created_at")
+    _actor(body["created_by"])
+    _actor(body["redacted_by"])
+    redacted = body["redacted_at"] is not None
+    assert redacted == (body["redacted_by"] is not None)
+    assert redacted == (body["path"] is None)
+    gone = redacted or body["operation"] == "deleted"
+    assert gone == (body["content_sha256"] is None)
+    assert gone == (body["content_size_bytes"] is None)
+    assert body["content"] is None or not gone
+
+
+def _check_tombstone(body: Mapping[str, Any]) -> None:
+    _fields(body, "id")
+
+
+_CHECKS = {
+    "memory_store": _check_store,
+    "memory": _check_memory,
+    "memory_prefix": _check_prefix,
+    "memory_version": _check_version,
+    "memory_deleted": _check_tombstone,
+    "memory_store_deleted": _check_tombstone,
+}
+
+
+def _fields(body: Mapping[str, Any], names: str) -> None:
+    assert set(body) == {"type", *names.split()}
+
+
+def _instants(body: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        assert _INSTANT.fullmatch(body[name])
+
+
+def _actor(body: Mapping[str, Any] | None) -> None:
+    if body is not None:
+        assert set(body) == {"type", body["type"].replace("api_actor", "api_key").replace("_actor", "") + "_id"}
