@@ -82,7 +82,7 @@ def answers(endpoint: str) -> bool:
 
 def stop(layout: Layout, processes: ProcessFiles) -> bool:
     """End the emulator and its functions, and remove what they wrote. Returns whether anything ran."""
-    ended = processes.stop(NAME)
+    ended = processes.stop(NAME, grace_s=3)
     remove_state(layout)
     return ended
 

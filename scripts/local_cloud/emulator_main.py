@@ -10,9 +10,25 @@ import json
 import sys
 from pathlib import Path
 
-from scripts.local_cloud.patches import Patch, PatchMissing, bare_functions, condition_keys, log_wait, no_replication
+from scripts.local_cloud.patches import (
+    Patch,
+    PatchMissing,
+    bare_functions,
+    condition_keys,
+    layers_once,
+    log_wait,
+    no_replication,
+    workers_by_region,
+)
 
-PATCHES: tuple[Patch, ...] = (no_replication.PATCH, log_wait.PATCH, condition_keys.PATCH, bare_functions.PATCH)
+PATCHES: tuple[Patch, ...] = (
+    no_replication.PATCH,
+    log_wait.PATCH,
+    condition_keys.PATCH,
+    bare_functions.PATCH,
+    layers_once.PATCH,
+    workers_by_region.PATCH,
+)
 
 
 def apply_all(patches: tuple[Patch, ...] = PATCHES) -> dict[str, str]:

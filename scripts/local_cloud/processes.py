@@ -50,14 +50,23 @@ class ProcessFiles:
         self._folder = folder
         self._mark = mark
 
-    def start(self, name: str, argv: Sequence[str], *, environment: Mapping[str, str], cwd: Path, log: Path) -> Running:
+    def start(
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        cwd: Path,
+        log: Path,
+        identify_with: str = "--instance=",
+    ) -> subprocess.Popen[bytes]:
         """Start a process in a session of its own, its output in ``log``, and record it. Returns at once.
 
-        The token is appended to ``argv``; the program has to tolerate it.
+        ``identify_with`` and the token become the last argument; the program has to tolerate it.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
         self._folder.mkdir(parents=True, exist_ok=True)
-        token = f"--instance={secrets.token_hex(8)}"
+        token = f"{identify_with}{secrets.token_hex(8)}"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [*argv, token],
@@ -68,9 +77,8 @@ class ProcessFiles:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        running = Running(name, process.pid, token)
-        self._path(name).write_text(json.dumps(asdict(running)))
-        return running
+        self._path(name).write_text(json.dumps(asdict(Running(name, process.pid, token))))
+        return process
 
     def find(self, name: str) -> Running | None:
         """The recorded process of this name if it still runs, else None."""

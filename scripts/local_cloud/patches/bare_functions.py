@@ -1,7 +1,8 @@
 """A function finds its own bundle, the standard library and boto3, and nothing else: what AWS gives it.
 
 The emulator runs functions with its own interpreter, whose environment holds all of the project's packages and the
-project itself. A bundle that lacks a package would work here and fail on AWS.
+project itself. A bundle that lacks a package would work here and fail on AWS. The variables that configure the
+emulator (``LOG_LEVEL`` among them, which Powertools reads) are taken out of their environment too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,21 @@ from scripts.local_cloud.patches import Patch, need
 
 RUNTIME_PACKAGES = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3")
 """What the Python runtime of AWS Lambda carries beside the standard library."""
+
+
+EMULATOR_VARIABLES = (
+    "AUTH",
+    "BIND_HOST",
+    "GATEWAY_PORT",
+    "IOT_MTLS_ENABLED",
+    "LOG_LEVEL",
+    "MINISTACK_ACCOUNT_ID",
+    "MINISTACK_HOST",
+    "S3_DATA_DIR",
+    "SFTP_ENABLED",
+    "STATE_DIR",
+)
+"""What the emulator is configured by. A function that sets one of them itself gets its own value back at its start."""
 
 
 def make_runtime(folder: Path, packages: Iterable[str] = RUNTIME_PACKAGES) -> Path:

@@ -1,8 +1,8 @@
 """Policies see the condition keys that AWS sets: the bucket policy that goes to AWS is the one that is tried here.
 
 The emulator never sets ``s3:if-none-match``, ``s3:if-match`` and ``s3:ObjectCreationOperation``, so a policy that
-requires a conditional put refuses correct ones too; and its ``aws:PrincipalArn`` of a role's session is the session's
-ARN where AWS gives the role's.
+requires a conditional put refuses correct ones too; its ``aws:PrincipalArn`` of a role's session is the session's ARN
+where AWS gives the role's; and it is plain HTTP on the loopback, which ``aws:SecureTransport`` should not be tried on.
 
 Source: Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"; IAM user guide, "aws:PrincipalArn".
 """
@@ -47,12 +47,14 @@ def _apply() -> None:
         context = service_context(action, query, path, headers)
         return {**put_object_keys(query or {}, headers or {}), **context} if action == "s3:PutObject" else context
 
-    def with_role_arn(key: str, context: Any) -> Any:
+    def as_on_aws(key: str, context: Any) -> Any:
+        if key.lower() == "aws:securetransport":
+            return "true"
         value = resolve(key, context)
         return role_of(value) if key.lower() == "aws:principalarn" and isinstance(value, str) else value
 
     iam_actions.s3_service_context = with_put_keys
-    iam_evaluator._resolve_condition_key = with_role_arn
+    iam_evaluator._resolve_condition_key = as_on_aws
 
 
 PATCH = Patch("condition_keys", "with --enforce-iam, correct conditional puts are refused", _apply)

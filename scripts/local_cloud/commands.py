@@ -1,0 +1,153 @@
+"""The commands of ``cairn dev``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from scripts.local_cloud import emulator, screen
+from scripts.local_cloud.deployment import DeploymentFailed
+from scripts.local_cloud.emulator import EmulatorFailed
+from scripts.local_cloud.lifecycle import REPLICATOR, Choices, LocalCloud, LocalCloudError
+
+app = typer.Typer(
+    help="The local cloud: an AWS emulator on this machine, with Cairn deployed into it as on AWS.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+LagMs = Annotated[float | None, typer.Option(min=0, help="How old an object is, at least, when it is copied.")]
+JitterMs = Annotated[float | None, typer.Option(min=0, help="Up to this much more, drawn for each object.")]
+Duplicate = Annotated[float | None, typer.Option(min=0, max=1, help="Share of the copies that are put twice.")]
+Reorder = Annotated[float | None, typer.Option(min=0, max=1, help="Share of the objects that later ones overtake.")]
+
+
+@app.command()
+def up(
+    regions: Annotated[str, typer.Option(help="Comma-separated; the first is the home of the demo.")] = (
+        "us-east-1,eu-west-1"
+    ),
+    stage: Annotated[str, typer.Option(help="Part of every resource's name.")] = "dev",
+    enforce_iam: Annotated[bool, typer.Option("--enforce-iam", help="The emulator checks every policy.")] = False,
+    endpoint: Annotated[str | None, typer.Option(help="An emulator that runs already, instead of our own.")] = None,
+    port: Annotated[int | None, typer.Option(help="Of our own emulator; a free one unless given.")] = None,
+    override: Annotated[str, typer.Option(help="JSON, merged over the record in cdk.json.")] = "{}",
+    lag_ms: LagMs = None,
+    jitter_ms: JitterMs = None,
+    duplicate: Duplicate = None,
+    reorder: Reorder = None,
+) -> None:
+    """Start the local cloud and deploy Cairn into it. If it runs already, deploy what has changed."""
+    console = Console()
+    choices = Choices(
+        regions=tuple(region.strip() for region in regions.split(",") if region.strip()),
+        stage=stage,
+        enforce_iam=enforce_iam,
+        endpoint=endpoint,
+        port=port,
+        overrides=_object(override),
+        settings=_given(lag_ms=lag_ms, jitter_ms=jitter_ms, duplicate=duplicate, reorder=reorder),
+    )
+    with _explained(console), screen.Steps(console) as steps:
+        report = _up(LocalCloud(watcher=steps), choices)
+    screen.show_report(console, report)
+
+
+@app.command()
+def down() -> None:
+    """End the local cloud and everything it started; remove its state. Logs and caches stay in .cairn."""
+    console = Console()
+    ended = LocalCloud().down()
+    console.print(f"Ended: {', '.join(ended)}." if ended else "Nothing was running.")
+
+
+@app.command()
+def status(
+    as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+) -> None:
+    """What runs, where it answers, and how replication stands. Exit code 1 if nothing runs."""
+    console = Console()
+    found = LocalCloud().status()
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    elif found is None:
+        console.print("No local cloud runs here. `cairn dev up` starts one.")
+    else:
+        screen.show_status(console, found)
+    if found is None or not found["answers"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def replication(
+    lag_ms: LagMs = None,
+    jitter_ms: JitterMs = None,
+    duplicate: Duplicate = None,
+    reorder: Reorder = None,
+    pause: Annotated[
+        list[str] | None, typer.Option(help="FROM:TO stands still; * is every region. Replaces earlier pauses.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="No pair is paused any more.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The replicator's answer, as JSON.")] = False,
+) -> None:
+    """Change how the regions replicate, while they do; without options, show it."""
+    console = Console()
+    settings = _given(lag_ms=lag_ms, jitter_ms=jitter_ms, duplicate=duplicate, reorder=reorder)
+    if pause or resume:
+        settings["pause"] = [_pair(one) for one in pause or ()]
+    with _explained(console):
+        answer = LocalCloud().replication(settings)
+    if as_json:
+        typer.echo(json.dumps(answer, indent=2))
+    else:
+        screen.show_replication(console, answer)
+
+
+def _up(cloud: LocalCloud, choices: Choices) -> Any:
+    """Up; when interrupted, the commands that run are ended, and the emulator stays for the next try."""
+    try:
+        return cloud.up(choices)
+    except BaseException:
+        for name in cloud.processes.recorded():
+            if name not in {REPLICATOR, emulator.NAME}:
+                cloud.processes.stop(name, grace_s=2)
+        raise
+
+
+@contextmanager
+def _explained(console: Console) -> Iterator[None]:
+    """Errors that the caller can do something about, as a sentence instead of a traceback. Exit code 1."""
+    try:
+        yield
+    except (LocalCloudError, DeploymentFailed, EmulatorFailed) as error:
+        console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
+        if isinstance(error, DeploymentFailed):
+            console.print("The emulator still runs: put it right and run `cairn dev up` again, or `cairn dev down`.")
+        raise typer.Exit(1) from None
+
+
+def _given(**options: float | None) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"--override is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise typer.BadParameter('--override is a JSON object such as {"limits": {"indexer_concurrency": 2}}')
+    return value
+
+
+def _pair(text: str) -> list[str]:
+    source, colon, destination = text.partition(":")
+    if not (source and colon and destination):
+        raise typer.BadParameter(f"--pause takes FROM:TO, such as us-east-1:eu-west-1, not {text!r}")
+    return [source, destination]

@@ -1,0 +1,140 @@
+"""The real CDK app, deployed to the local endpoint by the real CDK command line.
+
+Three commands: ``cdk bootstrap`` for every region, ``cdk synth`` of the app that goes to AWS, ``cdk deploy --all`` of
+what it made. Each runs in a session of its own and is recorded like every other process, so that an interrupted
+``up`` leaves nothing that ``down`` does not end.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.local_cloud.environment import ACCOUNT, ensure_folders, for_command
+from scripts.local_cloud.layout import PROJECT_ROOT, Layout
+from scripts.local_cloud.processes import ProcessFiles
+
+CDK = PROJECT_ROOT / "node_modules" / ".bin" / "cdk"
+SILENT_S = 240.0
+"""How long a command may say nothing. Fetching the functions' packages is its longest silence."""
+
+Progress = Callable[[str, str], None]
+"""Told of each line that a command prints: (step, line)."""
+
+
+class DeploymentFailed(Exception):
+    """A command failed or took too long; the message holds its last lines and names its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is deployed where.
+
+    Attributes:
+        endpoint: of the emulator.
+        stage: part of every name.
+        regions: all regions, the first one the command line's default.
+        overrides: merged over the record in ``cdk.json`` beside what the local cloud itself needs.
+    """
+
+    endpoint: str
+    stage: str
+    regions: tuple[str, ...]
+    overrides: Mapping[str, Any]
+
+    @property
+    def prefix(self) -> str:
+        """What every name begins with."""
+        return f"cairn-{self.stage}"
+
+    def context(self) -> str:
+        """The overrides of ``cdk.json``'s record, as JSON: bundles for this machine's Python, no cdk-nag."""
+        return json.dumps(
+            {
+                "stage": self.stage,
+                "regions": list(self.regions),
+                "account": ACCOUNT,
+                "bundling": "host",
+                "python_version": f"{sys.version_info.major}.{sys.version_info.minor}",
+                "emulated": True,
+                **self.overrides,
+            }
+        )
+
+
+class Cdk:
+    """The CDK command line, run for one plan.
+
+    Args:
+        progress: told of each line that a command prints, and of the step it belongs to.
+    """
+
+    def __init__(self, layout: Layout, processes: ProcessFiles, plan: Plan, progress: Progress) -> None:
+        self._layout = layout
+        self._processes = processes
+        self._plan = plan
+        self._progress = progress
+
+    def bootstrap(self) -> None:
+        """``cdk bootstrap``: the asset bucket and the deploying roles of every region. About four seconds a region."""
+        environments = [f"aws://{ACCOUNT}/{region}" for region in self._plan.regions]
+        # Not in the project's folder: there it would synthesize the app first.
+        self._run("bootstrap", ["bootstrap", *environments], cwd=self._layout.temporary)
+
+    def synthesize(self) -> None:
+        """``cdk synth``: the templates, from the app. Needs neither network nor endpoint."""
+        output = ["--quiet", "--output", str(self._layout.assembly), "-c", f"cairn-overrides={self._plan.context()}"]
+        self._run("synth", ["synth", *output], cwd=PROJECT_ROOT)
+
+    def deploy(self) -> None:
+        """``cdk deploy --all`` of what was synthesized; builds the bundles that are new. Stacks go in parallel."""
+        options = ["--all", "--app", str(self._layout.assembly), "--require-approval", "never", "--concurrency", "4"]
+        # Buckets and tables outlive their stack; a later deploy of the same names takes them over again.
+        self._run("deploy", ["deploy", *options, "--progress", "events"], cwd=PROJECT_ROOT)
+
+    def _run(self, name: str, words: Sequence[str], *, cwd: Path) -> None:
+        log = self._layout.logs / f"{name}.log"
+        ensure_folders(self._layout.temporary, self._layout.cache)
+        process = self._processes.start(
+            name,
+            [str(CDK), *words, "--ci", "-c"],
+            environment=for_command(self._layout, self._plan.endpoint, self._plan.regions[0]),
+            cwd=cwd,
+            log=log,
+            identify_with="local-cloud=",
+        )
+        try:
+            status = self._follow(name, process, log)
+        finally:
+            self._processes.stop(name, grace_s=2)
+        if status != 0:
+            reason = f"said nothing for {SILENT_S:.0f} s" if status is None else f"ended with {status}"
+            raise DeploymentFailed(f"cdk {words[0]} {reason}. Its last lines, from {log}:\n{_tail(log)}")
+
+    def _follow(self, name: str, process: subprocess.Popen[bytes], log: Path) -> int | None:
+        """Report the command's lines until it ends; its status, or None if it has fallen silent."""
+        heard = time.monotonic()
+        with log.open(encoding="utf-8", errors="replace") as output:
+            while (status := process.poll()) is None and time.monotonic() - heard < SILENT_S:
+                for line in output:
+                    heard = time.monotonic()
+                    self._progress(name, line.strip())
+                time.sleep(0.1)
+        return status
+
+
+def missing_tools() -> str | None:
+    """What has to be installed before anything can be deployed; None if nothing."""
+    if not CDK.exists():
+        return f"{CDK.relative_to(PROJECT_ROOT)} is missing: run `make setup`"
+    return None
+
+
+def _tail(log: Path, lines: int = 25) -> str:
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])

@@ -1,0 +1,98 @@
+"""``.cairn/dev.json``: what clients of the local cloud read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cairn.core.tables import TABLES
+from scripts.local_cloud.aws import Clients
+from scripts.local_cloud.deployment import Plan
+from scripts.local_cloud.environment import ACCOUNT
+
+
+class KeyNotMade(Exception):
+    """The writer did not make an API key; the message says what it answered."""
+
+
+def buckets(plan: Plan) -> dict[str, str]:
+    """Region to the name of its bucket."""
+    return {region: f"{plan.prefix}-{ACCOUNT}-{region}" for region in plan.regions}
+
+
+def describe(clients: Clients, plan: Plan, *, emulated: bool) -> dict[str, Any]:
+    """Every region's resources as clients address them. Five requests a region.
+
+    Args:
+        emulated: whether the endpoint is our emulator, whose APIs answer below a path of the endpoint. Another
+            endpoint's answer where its stack says.
+    """
+    return {region: _region(clients, plan, region, emulated=emulated) for region in plan.regions}
+
+
+def _region(clients: Clients, plan: Plan, region: str, *, emulated: bool) -> dict[str, Any]:
+    outputs = _outputs(clients, f"{plan.prefix}-base-{region}", region)
+    sqs = clients.sqs(region)
+    path = f"{plan.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
+    return {
+        "api_url": path if emulated else outputs["ApiUrl"],
+        "bucket": outputs["BucketName"],
+        "queue_url": sqs.get_queue_url(QueueName=f"{plan.prefix}-index")["QueueUrl"],
+        "dlq_url": sqs.get_queue_url(QueueName=f"{plan.prefix}-index-dlq")["QueueUrl"],
+        "tables": _tables(clients, plan, region),
+        "functions": _functions(clients, plan, region),
+    }
+
+
+def _outputs(clients: Clients, stack: str, region: str) -> dict[str, str]:
+    [described] = clients.cloudformation(region).describe_stacks(StackName=stack)["Stacks"]
+    return {output["OutputKey"]: output["OutputValue"] for output in described.get("Outputs", [])}
+
+
+def _tables(clients: Clients, plan: Plan, region: str) -> dict[str, str]:
+    """Short name to table, those of the generation that the stack declares."""
+    generations = plan.overrides.get("index_generation", {})
+    return {table.name: table.physical_name(plan.prefix, int(generations.get(region, 1))) for table in TABLES}
+
+
+def _functions(clients: Clients, plan: Plan, region: str) -> dict[str, str]:
+    prefix = f"{plan.prefix}-"
+    pages = clients.functions(region).get_paginator("list_functions").paginate()
+    names = [function["FunctionName"] for page in pages for function in page["Functions"]]
+    return {name.removeprefix(prefix): name for name in sorted(names) if name.startswith(prefix)}
+
+
+def make_key(clients: Clients, plan: Plan) -> str:
+    """An API key of the default workspace with every right, made by the first region's writer.
+
+    Raises:
+        KeyNotMade: the writer raised, or answered without a key.
+    """
+    order = {"call": "keys.create", "workspace_id": "wrkspc_default", "name": "dev", "scope": "admin"}
+    functions = clients.functions(plan.regions[0])
+    answer = functions.invoke(FunctionName=f"{plan.prefix}-writer", Payload=json.dumps(order).encode())
+    said = answer["Payload"].read().decode()
+    result = json.loads(said or "null")
+    if answer.get("FunctionError") or not isinstance(result, dict) or "api_key" not in result:
+        raise KeyNotMade(f"the writer in {plan.regions[0]} answered keys.create with: {said[:500]}")
+    key: str = result["api_key"]
+    return key
+
+
+def write(path: Path, content: Mapping[str, Any]) -> None:
+    """Put the file in place at once: a reader finds the old one or the new one. Only its owner may read it."""
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text(json.dumps(content, indent=2) + "\n")
+    unfinished.chmod(0o600)
+    unfinished.replace(path)
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """The file's content, or None if there is none."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    return content

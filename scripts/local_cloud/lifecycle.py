@@ -1,0 +1,278 @@
+"""Up, status, down."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from scripts.local_cloud import devfile, emulator
+from scripts.local_cloud.aws import Clients
+from scripts.local_cloud.deployment import Cdk, Plan, missing_tools
+from scripts.local_cloud.drift.compare import Comparison, compare
+from scripts.local_cloud.environment import credentials, ensure_folders
+from scripts.local_cloud.layout import PROJECT_ROOT, Layout
+from scripts.local_cloud.processes import ProcessFiles
+
+REPLICATOR = "replicator"
+_REPLICATOR_READY_WITHIN_S = 60.0
+
+
+class LocalCloudError(Exception):
+    """Something that the caller can put right; the message says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How a cloud is started. What is chosen at the first ``up`` stays until ``down``.
+
+    Attributes:
+        endpoint: of an emulator that runs already; None starts our own.
+        port: of our own; None takes a free one.
+    """
+
+    regions: tuple[str, ...]
+    stage: str = "dev"
+    enforce_iam: bool = False
+    endpoint: str | None = None
+    port: int | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What ``up`` has to show: ``dev.json``'s content, and what is not as asked for."""
+
+    dev: Mapping[str, Any]
+    comparison: Comparison
+    missing_patches: Mapping[str, str]
+    no_key: str | None
+    seconds: float
+    redeployed: bool
+
+
+class Watcher:
+    """Told of the steps of ``up``; two may run at a time, so calls come from two threads. This one does nothing."""
+
+    def begin(self, step: str, what: str) -> None:
+        """A step begins; ``what`` says in words what it does."""
+
+    def line(self, step: str, text: str) -> None:
+        """A command of the step has printed a line."""
+
+    def end(self, step: str, seconds: float) -> None:
+        """A step has succeeded."""
+
+
+@dataclass(slots=True)
+class LocalCloud:
+    """The local cloud of one checkout."""
+
+    layout: Layout = field(default_factory=Layout)
+    watcher: Watcher = field(default_factory=lambda: Watcher())
+
+    @property
+    def processes(self) -> ProcessFiles:
+        """The records of everything that was started."""
+        return ProcessFiles(self.layout.processes, str(self.layout.home))
+
+    def up(self, choices: Choices) -> Report:
+        """Start what does not run, deploy, replicate, write ``dev.json``. On a running cloud: deploy again.
+
+        Raises:
+            LocalCloudError: a tool is missing, or the running cloud was started with other choices.
+            DeploymentFailed: a CDK command failed. The emulator stays, so that ``up`` can be repeated.
+            EmulatorFailed: the emulator did not start.
+        """
+        began = time.monotonic()
+        if missing := missing_tools():
+            raise LocalCloudError(missing)
+        running = self._running(choices)
+        missing_patches: Mapping[str, str] = {}
+        if running is None:
+            self.down()
+            endpoint, missing_patches = self._start(choices)
+        else:
+            endpoint = running
+        plan = Plan(endpoint, choices.stage, choices.regions, dict(choices.overrides))
+        self._deploy(plan, fresh=running is None)
+        clients = Clients(endpoint)
+        with self._step("replication", "between the regions' buckets"):
+            control_url = self._replicate(plan, choices)
+        with self._step("compare", "the templates with the live APIs"):
+            comparison = compare(clients, self.layout.assembly)
+        with self._step("describe", "an API key, and .cairn/dev.json"):
+            dev, no_key = self._describe(clients, plan, choices, control_url)
+            devfile.write(self.layout.dev_file, dev)
+        return Report(dev, comparison, missing_patches, no_key, time.monotonic() - began, running is not None)
+
+    def down(self) -> list[str]:
+        """End everything that was started, in reverse order, and remove its state. Returns what had to be ended."""
+        first = [REPLICATOR]
+        others = [name for name in self.processes.recorded() if name not in {REPLICATOR, emulator.NAME}]
+        ended = [name for name in (*first, *others) if self.processes.stop(name, grace_s=2)]
+        if emulator.stop(self.layout, self.processes):
+            ended.append(emulator.NAME)
+        for folder in (self.layout.replication, self.layout.assembly, self.layout.temporary, self.layout.processes):
+            shutil.rmtree(folder, ignore_errors=True)
+        for path in (self.layout.dev_file, self.layout.cloud_file):
+            path.unlink(missing_ok=True)
+        return ended
+
+    def status(self) -> dict[str, Any] | None:
+        """What runs: the choices, the processes, ``dev.json`` and the replicator's own status. None if nothing."""
+        started = devfile.read(self.layout.cloud_file)
+        if started is None:
+            return None
+        dev = devfile.read(self.layout.dev_file)
+        return {
+            **started,
+            "answers": emulator.answers(started["endpoint"]),
+            "processes": {name: self.processes.members(name) for name in self.processes.recorded()},
+            "dev": dev,
+            "replication": None if dev is None else self._ask_replicator(dev),
+        }
+
+    def replication(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the settings of the running replicator; with none, ask for its status.
+
+        Raises:
+            LocalCloudError: no replicator runs, or it refuses the settings.
+        """
+        dev = devfile.read(self.layout.dev_file)
+        answer = None if dev is None else self._ask_replicator(dev, settings)
+        if answer is None:
+            raise LocalCloudError("no replicator runs here: start the local cloud with `cairn dev up`")
+        return answer
+
+    def _running(self, choices: Choices) -> str | None:
+        """The endpoint of a cloud that runs with these choices; None if none runs."""
+        started = devfile.read(self.layout.cloud_file)
+        if started is None or not self._alive(started):
+            return None
+        wanted = _comparable(choices)
+        different = [name for name, value in wanted.items() if started[name] != value]
+        if different:
+            raise LocalCloudError(
+                f"a local cloud runs already, with {', '.join(f'{n} {started[n]!r}' for n in different)}; "
+                "end it with `cairn dev down` first"
+            )
+        endpoint: str = started["endpoint"]
+        return endpoint
+
+    def _alive(self, started: Mapping[str, Any]) -> bool:
+        ours = started["own_emulator"]
+        return emulator.answers(started["endpoint"]) and (not ours or self.processes.find(emulator.NAME) is not None)
+
+    def _start(self, choices: Choices) -> tuple[str, Mapping[str, str]]:
+        ensure_folders(self.layout.home, self.layout.logs)
+        missing_patches: Mapping[str, str] = {}
+        if choices.endpoint is None:
+            with self._step("emulator", "MiniStack on 127.0.0.1"):
+                own = emulator.start(self.layout, self.processes, port=choices.port, enforce_iam=choices.enforce_iam)
+            endpoint, missing_patches = own.endpoint, own.missing_patches
+        else:
+            endpoint = choices.endpoint.rstrip("/")
+            if not emulator.answers(endpoint):
+                raise LocalCloudError(f"nothing answers at {endpoint}")
+        cloud = {**_comparable(choices), "endpoint": endpoint, "own_emulator": choices.endpoint is None}
+        devfile.write(self.layout.cloud_file, cloud)
+        return endpoint, missing_patches
+
+    @contextmanager
+    def _step(self, name: str, what: str) -> Iterator[None]:
+        began = time.monotonic()
+        self.watcher.begin(name, what)
+        yield
+        self.watcher.end(name, time.monotonic() - began)
+
+    def _deploy(self, plan: Plan, *, fresh: bool) -> None:
+        cdk = Cdk(self.layout, self.processes, plan, self.watcher.line)
+
+        def synthesize() -> None:
+            with self._step("synth", "the CDK app's templates"):
+                cdk.synthesize()
+
+        with ThreadPoolExecutor(max_workers=1) as background:
+            synthesis = background.submit(synthesize)
+            if fresh:
+                with self._step("bootstrap", f"cdk bootstrap of {', '.join(plan.regions)}"):
+                    cdk.bootstrap()
+            synthesis.result()
+        with self._step("deploy", "cdk deploy --all"):
+            cdk.deploy()
+
+    def _replicate(self, plan: Plan, choices: Choices) -> str:
+        """Start the replicator unless it runs, and wait until it watches the buckets; its control address."""
+        folder = self.layout.replication
+        ready = folder / "ready.json"
+        if self.processes.find(REPLICATOR) is None:
+            ensure_folders(folder)
+            ready.unlink(missing_ok=True)
+            config = {
+                "endpoint": plan.endpoint,
+                "buckets": devfile.buckets(plan),
+                "settings": dict(choices.settings),
+                "remove_hooks": choices.endpoint is not None,
+            }
+            devfile.write(folder / "config.json", config)
+            self.processes.start(
+                REPLICATOR,
+                [sys.executable, "-m", "scripts.local_cloud.replication", str(folder)],
+                environment={"PATH": "", "LANG": "C.UTF-8", **credentials(plan.regions[0])},
+                cwd=PROJECT_ROOT,
+                log=self.layout.logs / "replicator.log",
+            )
+        deadline = time.monotonic() + _REPLICATOR_READY_WITHIN_S
+        while (content := devfile.read(ready)) is None:
+            if self.processes.find(REPLICATOR) is None or time.monotonic() > deadline:
+                raise LocalCloudError(f"the replicator did not start; see {self.layout.logs / 'replicator.log'}")
+            time.sleep(0.05)
+        return str(content["control_url"])
+
+    def _describe(
+        self, clients: Clients, plan: Plan, choices: Choices, control_url: str
+    ) -> tuple[dict[str, Any], str | None]:
+        before = devfile.read(self.layout.dev_file) or {}
+        key, no_key = before.get("api_key"), None
+        if key is None:
+            try:
+                key = devfile.make_key(clients, plan)
+            except devfile.KeyNotMade as error:
+                no_key = str(error)
+        dev = {
+            "endpoint": plan.endpoint,
+            "regions": devfile.describe(clients, plan, emulated=choices.endpoint is None),
+            "api_key": key,
+            "replication": {"control_url": control_url},
+        }
+        return dev, no_key
+
+    @staticmethod
+    def _ask_replicator(dev: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+        """The replicator's answer, or None if it does not run."""
+        body = json.dumps(settings).encode() if settings else None
+        request = urllib.request.Request(f"{dev['replication']['control_url']}/replication", data=body)  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=70) as response:  # noqa: S310  an address of our own
+                answer: dict[str, Any] = json.load(response)
+                return answer
+        except urllib.error.HTTPError as error:
+            raise LocalCloudError(json.load(error)["error"]) from error
+        except OSError:
+            return None
+
+
+def _comparable(choices: Choices) -> dict[str, Any]:
+    """The choices that cannot change while a cloud runs, as JSON has them."""
+    wanted = asdict(choices)
+    return {name: json.loads(json.dumps(wanted[name])) for name in ("regions", "stage", "enforce_iam")}
