@@ -1,0 +1,68 @@
+"""What every adapter of `ports.queue.Queue` promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from cairn.adapters.aws.clients import Clients
+from cairn.adapters.aws.queue import SqsQueue
+from cairn.adapters.layered import CallCounts, InterceptedQueue
+from cairn.adapters.memory import ManualClock, MemoryQueue, SeededRandomness
+from cairn.ports.queue import Queue
+from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWorld:
+    """A queue, and what waits in it."""
+
+    queue: Queue
+    waiting: Callable[[], list[str]]
+
+
+def on_moto(clients: Clients) -> QueueWorld:
+    sqs, name = clients.sqs(HOME), DEPLOYMENT.queue("index")
+    url = sqs.create_queue(QueueName=name)["QueueUrl"]
+
+    def waiting() -> list[str]:
+        found: list[str] = []
+        while batch := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+            found += [message["Body"] for message in batch]
+        return found
+
+    return QueueWorld(SqsQueue(clients, DEPLOYMENT, name, ManualClock(), SeededRandomness()), waiting)
+
+
+@pytest.fixture(params=["memory", "layered", "aws"])
+def world(request: pytest.FixtureRequest) -> Iterator[QueueWorld]:
+    if request.param == "aws":
+        with locked_moto() as clients:
+            yield on_moto(clients)
+        return
+    memory = MemoryQueue()
+    queue: Queue = memory if request.param == "memory" else InterceptedQueue(memory, HOME, CallCounts())
+    yield QueueWorld(queue, lambda: memory.take(1_000))
+
+
+def test_every_message_arrives_as_it_was_sent(world: QueueWorld) -> None:
+    messages = ["us-east-1/log/memstore_1/é", 'with "quotes" & <tags>', "line\nbreak\ttab", " ", "same", "same"]
+    world.queue.send(messages)
+    assert sorted(world.waiting()) == sorted(messages)
+
+
+@pytest.mark.parametrize("count", [0, 1, 10, 11, 37])
+def test_any_number_may_be_sent_at_once(world: QueueWorld, count: int) -> None:
+    messages = [f"message {number}" for number in range(count)]
+    world.queue.send(messages)
+    assert sorted(world.waiting()) == sorted(messages)
+
+
+@pytest.mark.parametrize("message", ["", "a\x00b", "\ufffe", "x" * 100_001])
+def test_what_sqs_would_not_take_is_a_defect_of_the_caller(world: QueueWorld, message: str) -> None:
+    """Ours to check: SQS refuses the whole batch for it."""
+    with pytest.raises(ValueError, match="a message is text"):
+        world.queue.send(["good", message])
+    assert world.waiting() == []
