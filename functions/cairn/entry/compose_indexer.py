@@ -1,0 +1,119 @@
+"""The indexer: folds what a queue says has arrived, a batch at a time, each message for itself.
+
+A message is one of two: an S3 event (a hint: the object is looked at, not the event), or a batch of a rebuild's keys.
+A message that fails comes back and, after five times, goes to the dead-letter queue. What can never be read is sent
+there at once, with the reason, and stops nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote_plus
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from cairn.adapters.aws.queue import SqsQueue
+from cairn.app.indexing import Indexing, Malformed
+from cairn.app.rebuilding import BatchFolder
+from cairn.entry.running import Answer, Event, Handler, Running
+from cairn.entry.settings import Settings
+from cairn.ports.metrics import Metrics
+from cairn.ports.queue import Queue
+from cairn.wire.errors import trace
+
+_log = logging.getLogger(__name__)
+
+
+def compose(settings: Settings) -> Handler:
+    """The function, ready to be called."""
+    running = Running.start(settings)
+    region, deployment = running.region, settings.deployment
+    name = deployment.dead_letter_queue("index")
+    dead_letters = SqsQueue(running.clients, deployment, name, region.clock, region.randomness)
+    indexing = Indexing(region)
+    folding = Folding(indexing, BatchFolder(region, indexing), dead_letters, running.metrics)
+    return running.handler(dispatch(indexing, folding))
+
+
+def dispatch(indexing: Indexing, folding: Folding) -> Answer:
+    """Direct calls carry the field ``call``; everything else is a batch from SQS."""
+    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def answer(event: Event, context: object) -> Mapping[str, Any]:
+        if "call" in event:
+            return indexing.direct(event)
+        handle = _reporting(folding)
+        response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
+        return dict(response)
+
+    return answer
+
+
+def _reporting(folding: Folding) -> Callable[[SQSRecord], None]:
+    """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
+
+    def handle(record: SQSRecord) -> None:
+        try:
+            folding.message(record.body)
+        except Exception as error:
+            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
+            raise
+
+    return handle
+
+
+class Folding:
+    """What the indexer does with the text of one message."""
+
+    def __init__(self, indexing: Indexing, batches: BatchFolder, dead_letters: Queue, metrics: Metrics) -> None:
+        self._indexing = indexing
+        self._batches = batches
+        self._dead_letters = dead_letters
+        self._metrics = metrics
+
+    def message(self, body: str) -> None:
+        """Folds all that a message names.
+
+        Raises:
+            CairnError, PortError: not all of it; the whole message may be repeated.
+        """
+        try:
+            payload = json.loads(body)
+            if "rebuild" in payload:
+                self._rebuild(payload["rebuild"])
+                return
+            keys = list(_keys(payload))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            self._bury({"message": body, "reason": "neither an S3 event nor a batch of a rebuild"})
+            return
+        for key in keys:
+            self._fold(key)
+
+    def _rebuild(self, batch: Mapping[str, Any]) -> None:
+        for malformed in self._batches.fold(batch):
+            self._bury({"reason": str(malformed)})
+        self._metrics.count("objects_folded", len(batch["keys"]), source="rebuild")
+
+    def _fold(self, key: str) -> None:
+        try:
+            self._indexing.object_arrived(key)
+        except Malformed as malformed:
+            self._bury({"key": key, "reason": str(malformed)})
+            return
+        self._metrics.count("objects_folded", source="event")
+
+    def _bury(self, letter: Mapping[str, str]) -> None:
+        self._dead_letters.send([json.dumps(letter)])
+        self._metrics.count("objects_malformed")
+
+
+def _keys(event: Mapping[str, Any]) -> Iterator[str]:
+    """The keys an S3 event names, decoded. The event that S3 sends when notifications are set up names none."""
+    if event.get("Event") == "s3:TestEvent":
+        return
+    for record in event["Records"]:
+        yield unquote_plus(record["s3"]["object"]["key"], errors="strict")

@@ -1,0 +1,29 @@
+"""The writer: POST and DELETE requests, and the calls of peers and operators, which IAM alone lets in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cairn.app.cairn import Cairn
+from cairn.entry.running import Event, Handler, Running
+from cairn.entry.settings import Settings
+from cairn.wire import schemas  # noqa: F401 - here, so that a cold start pays for it and not the first request
+from cairn.wire.http import HttpApi
+
+
+def compose(settings: Settings) -> Handler:
+    """The function, ready to be called."""
+    running = Running.start(settings)
+    region = running.region
+    cairn = Cairn(region)
+    return running.handler(dispatch(cairn, HttpApi(cairn, region.clock, region.randomness, running.metrics)))
+
+
+def dispatch(cairn: Cairn, api: HttpApi) -> Any:
+    """Direct calls carry the field ``call``; an HTTP event never does."""
+
+    def answer(event: Event, _: object) -> Mapping[str, Any]:
+        return cairn.direct(event) if "call" in event else api.answer(event)
+
+    return answer

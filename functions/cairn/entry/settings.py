@@ -1,0 +1,95 @@
+"""The environment, read once, here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cairn.adapters.aws.names import Deployment
+from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
+
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+_STAGE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_ACCOUNT = re.compile(r"\d{12}")
+_REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+
+
+class SettingsError(Exception):
+    """A variable is missing or wrong. The message names it and says what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a function is told by its deployment.
+
+    Attributes:
+        deployment: stage, account and regions; every name of a resource follows from it.
+        memories_per_store: how many live memories a store may hold.
+        log_level: one of `LOG_LEVELS`.
+        service: the function's short name, for logs and metrics.
+        endpoint_url: where an emulator of AWS listens, or None on AWS.
+    """
+
+    deployment: Deployment
+    memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
+    log_level: str = "INFO"
+    service: str = "cairn"
+    endpoint_url: str | None = None
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
+        """The settings in `environment`.
+
+        Raises:
+            SettingsError: naming the first variable that is missing or wrong.
+        """
+        regions = tuple(filter(None, (part.strip() for part in _required(environment, "CAIRN_REGIONS").split(","))))
+        if not regions or len(set(regions)) != len(regions) or not all(map(_REGION.fullmatch, regions)):
+            raise SettingsError("CAIRN_REGIONS must be the deployment's regions, such as us-east-1,eu-west-1")
+        region = _required(environment, "AWS_REGION")
+        if region not in regions:
+            raise SettingsError(f"AWS_REGION must be one of CAIRN_REGIONS; it is {region}")
+        return cls(
+            deployment=Deployment(
+                stage=_matching(environment, "CAIRN_STAGE", _STAGE, "a name such as dev"),
+                account=_matching(environment, "CAIRN_ACCOUNT", _ACCOUNT, "twelve digits"),
+                regions=regions,
+                region=region,
+                index_generation=_count(environment, "CAIRN_INDEX_GENERATION", 1),
+            ),
+            memories_per_store=_count(environment, "CAIRN_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
+            log_level=_log_level(environment),
+            service=environment.get("POWERTOOLS_SERVICE_NAME") or "cairn",
+            endpoint_url=environment.get("AWS_ENDPOINT_URL") or None,
+        )
+
+
+def _required(environment: Mapping[str, str], name: str) -> str:
+    value = environment.get(name, "").strip()
+    if not value:
+        raise SettingsError(f"{name} is missing")
+    return value
+
+
+def _matching(environment: Mapping[str, str], name: str, pattern: re.Pattern[str], what: str) -> str:
+    value = _required(environment, name)
+    if not pattern.fullmatch(value):
+        raise SettingsError(f"{name} must be {what}; it is {value}")
+    return value
+
+
+def _count(environment: Mapping[str, str], name: str, default: int) -> int:
+    value = environment.get(name, "").strip() or str(default)
+    if not (value.isascii() and value.isdecimal() and int(value) >= 1):
+        raise SettingsError(f"{name} must be a whole number from 1; it is {value}")
+    return int(value)
+
+
+def _log_level(environment: Mapping[str, str]) -> str:
+    level = (environment.get("CAIRN_LOG_LEVEL") or "INFO").upper()
+    if level not in LOG_LEVELS:
+        raise SettingsError(f"CAIRN_LOG_LEVEL must be one of {', '.join(LOG_LEVELS)}; it is {level}")
+    return level
