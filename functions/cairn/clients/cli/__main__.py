@@ -1,0 +1,5 @@
+"""``python -m cairn.clients.cli``."""
+
+from cairn.clients.cli.main import run
+
+run()

@@ -1,0 +1,138 @@
+"""Ours: the unchanged SDK performs every operation, in every region, on the deployment itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anthropic
+import pytest
+from anthropic import Anthropic
+
+from cairn.adapters.aws.clients import Clients
+from tests.e2e.conftest import until
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(params=[0, 1], ids=["in the first region", "in the second region"])
+def here(request: pytest.FixtureRequest, sdk: dict[str, Anthropic], regions: tuple[str, ...]) -> Anthropic:
+    return sdk[regions[request.param]]
+
+
+def test_a_store_lives_its_whole_life(here: Anthropic) -> None:
+    stores = here.beta.memory_stores
+    store = stores.create(name="life", description="d", metadata={"a": "1"})
+    assert stores.retrieve(store.id).name == "life"
+    changed = stores.update(store.id, name="lives", metadata={"a": None, "b": "2"})
+    assert (changed.name, changed.metadata) == ("lives", {"b": "2"})
+    assert store.id in [one.id for one in stores.list(limit=100)]
+    assert stores.archive(store.id).archived_at is not None
+    assert store.id not in [one.id for one in stores.list(limit=100)]
+    assert store.id in [one.id for one in stores.list(limit=100, include_archived=True)]
+    assert stores.delete(store.id).type == "memory_store_deleted"
+    with pytest.raises(anthropic.NotFoundError):
+        stores.retrieve(store.id)
+
+
+def test_a_memory_lives_its_whole_life_in_a_store_of_the_first_region(here: Anthropic, store_id: str) -> None:
+    """The caller reads its own write by id, by path, in lists and in memory_versions, wherever it lands."""
+    memories, versions = here.beta.memory_stores.memories, here.beta.memory_stores.memory_versions
+    memory = memories.create(store_id, path="/notes/a.md", content="one", view="full")
+    assert memory.content == "one"
+    assert [m.path for m in memories.list(store_id) if m.type == "memory"] == ["/notes/a.md"]
+    updated = memories.update(
+        memory.id,
+        memory_store_id=store_id,
+        content="two — zwei",
+        precondition={"type": "content_sha256", "content_sha256": memory.content_sha256},
+    )
+    assert memories.retrieve(memory.id, memory_store_id=store_id).content == "two — zwei"
+    moved = memories.update(memory.id, memory_store_id=store_id, path="/archive/a.md")
+    assert (moved.id, moved.path) == (memory.id, "/archive/a.md")
+    assert [m.path for m in memories.list(store_id, depth=1)] == ["/archive/"]
+    first = versions.redact(memory.memory_version_id, memory_store_id=store_id)
+    assert (first.path, first.content) == (None, None)
+    assert memories.delete(memory.id, memory_store_id=store_id).type == "memory_deleted"
+    history = [v.operation for v in versions.list(store_id, memory_id=memory.id)]
+    assert history == ["deleted", "modified", "modified", "created"]
+    assert versions.retrieve(updated.memory_version_id, memory_store_id=store_id).content == "two — zwei"
+    assert list(memories.list(store_id)) == []
+
+
+def test_what_is_written_in_one_region_is_read_in_the_other(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str
+) -> None:
+    here, there = (sdk[region].beta.memory_stores.memories for region in regions[:2])
+    memory = here.create(store_id, path="/hello.md", content="from here")
+
+    def arrived() -> bool:
+        return any(one.type == "memory" and one.id == memory.id for one in there.list(store_id))
+
+    until(arrived)
+    assert there.retrieve(memory.id, memory_store_id=store_id).content == "from here"
+
+
+def test_a_conflict_is_told_once_and_the_caller_can_read_again_and_succeed(here: Anthropic, store_id: str) -> None:
+    """The API's: 409 with its type; ours: `x-should-retry: false`, so that the SDK asks once."""
+    memories = here.beta.memory_stores.memories
+    memory = memories.create(store_id, path="/a", content="1")
+    with pytest.raises(anthropic.ConflictError) as refused:
+        memories.update(
+            memory.id,
+            memory_store_id=store_id,
+            content="3",
+            precondition={"type": "content_sha256", "content_sha256": "0" * 64},
+        )
+    assert refused.value.response.headers["x-should-retry"] == "false"
+    assert refused.value.body["error"]["type"] == "memory_precondition_failed_error"  # type: ignore[index]
+    current = memories.retrieve(memory.id, memory_store_id=store_id)
+    assert memories.update(
+        memory.id,
+        memory_store_id=store_id,
+        content="3",
+        precondition={"type": "content_sha256", "content_sha256": current.content_sha256},
+    )
+
+
+def test_every_answer_names_its_region_and_the_stores_home(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str
+) -> None:
+    for region in regions:
+        answer = sdk[region].beta.memory_stores.with_raw_response.retrieve(store_id)
+        assert answer.headers["x-cairn-region"] == region
+        assert answer.headers["x-cairn-home"] == regions[0]
+        assert answer.headers["request-id"].startswith("req_")
+
+
+def test_a_redacted_text_leaves_every_bucket(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str, aws: Clients, dev: dict[str, Any]
+) -> None:
+    memories = sdk[regions[0]].beta.memory_stores.memories
+    memory = memories.create(store_id, path="/secret.md", content="xyzzy-4711-plugh")
+    memories.update(memory.id, memory_store_id=store_id, content="clean")
+
+    def everywhere() -> bool:
+        return all(_count(aws, dev, region, store_id) >= 2 for region in regions)
+
+    until(everywhere)
+    sdk[regions[0]].beta.memory_stores.memory_versions.redact(memory.memory_version_id, memory_store_id=store_id)
+    until(lambda: not any(_found(aws, dev, region, store_id, b"xyzzy-4711-plugh") for region in regions))
+
+
+def _versions(aws: Clients, dev: dict[str, Any], region: str, store_id: str) -> list[dict[str, Any]]:
+    bucket = dev["regions"][region]["bucket"]
+    pages = aws.s3(region).get_paginator("list_object_versions").paginate(Bucket=bucket)
+    return [dict(one) for page in pages for one in page.get("Versions", []) if f"/log/{store_id}/" in one["Key"]]
+
+
+def _count(aws: Clients, dev: dict[str, Any], region: str, store_id: str) -> int:
+    return len(_versions(aws, dev, region, store_id))
+
+
+def _found(aws: Clients, dev: dict[str, Any], region: str, store_id: str, text: bytes) -> bool:
+    bucket = dev["regions"][region]["bucket"]
+    for one in _versions(aws, dev, region, store_id):
+        got = aws.s3(region).get_object(Bucket=bucket, Key=one["Key"], VersionId=one["VersionId"])
+        if text in got["Body"].read():
+            return True
+    return False
