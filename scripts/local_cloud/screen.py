@@ -80,12 +80,15 @@ def show_differences(console: Console, report: Report) -> None:
     if not comparison.differences:
         console.print(f"All {comparison.compared} resources are as the templates ask.")
         return
-    table = Table(title="Asked for in the templates, not so at the endpoint", title_justify="left")
-    for heading in ("resource", "property", "asked for", "is", "how many"):
+    console.print("Asked for in the templates, and not so at the endpoint:")
+    table = Table(box=None, padding=(0, 2, 0, 2))
+    for heading in ("resource", "property"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("asked for", "is"):
         table.add_column(heading, overflow="fold")
     for one in comparison.differences:
         asked, there = (escape(_cut(value)) for value in (one.asked, one.there))
-        table.add_row(one.kind.removeprefix("AWS::"), one.name, asked, there, str(len(one.resources)))
+        table.add_row(f"{len(one.resources)} {one.kind.removeprefix('AWS::')}", one.name, asked, there)
     console.print(table)
 
 

@@ -19,7 +19,6 @@ from scripts.local_cloud.patches import Patch, need
 RUNTIME_PACKAGES = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3")
 """What the Python runtime of AWS Lambda carries beside the standard library."""
 
-
 EMULATOR_VARIABLES = (
     "AUTH",
     "BIND_HOST",
@@ -49,7 +48,9 @@ def make_runtime(folder: Path, packages: Iterable[str] = RUNTIME_PACKAGES) -> Pa
                 target.symlink_to(source)
     launcher = folder / "python"
     launcher.write_text(
-        f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(site))} exec {shlex.quote(sys.executable)} -S -s "$@"\n'
+        "#!/bin/sh\n"
+        f"unset {' '.join(EMULATOR_VARIABLES)}\n"
+        f'PYTHONPATH={shlex.quote(str(site))} exec {shlex.quote(sys.executable)} -S -s "$@"\n'
     )
     launcher.chmod(0o755)
     return launcher

@@ -1,0 +1,235 @@
+"""Each patch of the emulator does what it is there for, seen from outside through the public APIs."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from scripts.local_cloud import emulator
+from scripts.local_cloud.aws import CONFIG, Clients
+from scripts.local_cloud.emulator_main import apply_all
+from scripts.local_cloud.layout import Layout
+from scripts.local_cloud.patches import Patch, PatchMissing, need
+from scripts.local_cloud.patches.condition_keys import put_object_keys, role_of
+from scripts.local_cloud.processes import ProcessFiles
+
+ACCOUNT = "000000000000"
+TRUST = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": "lambda.amazonaws.com", "AWS": f"arn:aws:iam::{ACCOUNT}:root"},
+                "Action": "sts:AssumeRole",
+            }
+        ],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def enforcing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
+    """Clients of an emulator that checks every policy."""
+    layout = Layout(tmp_path_factory.mktemp("enforcing"))
+    processes = ProcessFiles(layout.processes, str(layout.home))
+    try:
+        started = emulator.start(layout, processes, enforce_iam=True)
+        assert started.missing_patches == {}
+        yield Clients(started.endpoint)
+    finally:
+        emulator.stop(layout, processes)
+
+
+def as_role(clients: Clients, name: str, actions: list[str]) -> Any:
+    """An S3 client of a role that may do these actions on everything."""
+    iam, sts = clients.client("iam", "us-east-1"), clients.client("sts", "us-east-1")
+    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
+    allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]}
+    iam.put_role_policy(RoleName=name, PolicyName="grants", PolicyDocument=json.dumps(allowed))
+    given = sts.assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
+    session = boto3.Session(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], "us-east-1")
+    return session.client("s3", endpoint_url=clients.endpoint, config=CONFIG)
+
+
+@pytest.fixture(scope="module")
+def guarded(enforcing: Clients) -> str:
+    """A bucket with the policy that Cairn's buckets have: TLS, conditional puts, deletes by the eraser alone."""
+    name = "guarded"
+    s3 = enforcing.s3("us-east-1")
+    s3.create_bucket(Bucket=name)
+    s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+    arn = f"arn:aws:s3:::{name}"
+    eraser = {"ArnNotLike": {"aws:PrincipalArn": [f"arn:aws:iam::{ACCOUNT}:role/the-eraser"]}}
+    unconditional = {"Null": {"s3:if-none-match": "true"}, "Bool": {"s3:ObjectCreationOperation": "true"}}
+    rules: list[tuple[str, list[str], str, dict[str, Any]]] = [
+        ("Tls", ["s3:*"], "/*", {"Bool": {"aws:SecureTransport": "false"}}),
+        ("Put", ["s3:PutObject"], "/*/log/*", {**eraser, **unconditional}),
+        ("Delete", ["s3:DeleteObject", "s3:DeleteObjectVersion"], "/*/log/*", eraser),
+    ]
+    statements = [
+        {
+            "Sid": sid,
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": actions,
+            "Resource": arn + resource,
+            "Condition": condition,
+        }
+        for sid, actions, resource, condition in rules
+    ]
+    s3.put_bucket_policy(Bucket=name, Policy=json.dumps({"Version": "2012-10-17", "Statement": statements}))
+    return name
+
+
+def test_a_policy_that_requires_conditional_puts_takes_them_and_refuses_others(
+    enforcing: Clients, guarded: str
+) -> None:
+    writer = as_role(enforcing, "a-writer", ["s3:PutObject", "s3:DeleteObject*"])
+    writer.put_object(Bucket=guarded, Key="us-east-1/log/a", Body=b"x", IfNoneMatch="*")
+    writer.put_object(Bucket=guarded, Key="us-east-1/other/a", Body=b"x")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        writer.put_object(Bucket=guarded, Key="us-east-1/log/b", Body=b"x")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        writer.delete_object(Bucket=guarded, Key="us-east-1/log/a")
+
+
+def test_a_policy_that_exempts_a_role_by_its_arn_exempts_the_roles_sessions(enforcing: Clients, guarded: str) -> None:
+    eraser = as_role(enforcing, "the-eraser", ["s3:PutObject", "s3:DeleteObject*"])
+    put = eraser.put_object(Bucket=guarded, Key="us-east-1/log/blanked", Body=b"")
+    eraser.put_object(Bucket=guarded, Key="us-east-1/log/blanked", Body=b"")
+    eraser.delete_object(Bucket=guarded, Key="us-east-1/log/blanked", VersionId=put["VersionId"])
+
+
+def test_the_condition_keys_of_a_put_are_those_of_its_headers() -> None:
+    assert put_object_keys({}, {"if-none-match": "*"}) == {
+        "s3:ObjectCreationOperation": "true",
+        "s3:if-none-match": "*",
+    }
+    assert put_object_keys({"partNumber": "1"}, {}) == {"s3:ObjectCreationOperation": "false"}
+
+
+def test_a_sessions_arn_becomes_its_roles_and_others_stay() -> None:
+    assert role_of("arn:aws:sts::123456789012:assumed-role/writer/session") == "arn:aws:iam::123456789012:role/writer"
+    assert role_of("arn:aws:iam::123456789012:user/me") == "arn:aws:iam::123456789012:user/me"
+
+
+HANDLER = """
+import os, sys
+def handler(event, context):
+    found = []
+    for name in ("boto3", "moto", "pytest", "scripts", "cairn", "from_the_layer"):
+        try:
+            __import__(name)
+            found.append(name)
+        except ImportError:
+            pass
+    return {"found": found, "names": sorted(os.environ), "level": os.environ.get("LOG_LEVEL")}
+"""
+
+
+def zipped(**files: str) -> bytes:
+    """A zip of text files; ``__`` in a name stands for a slash."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("__", "/") + ".py", text)
+    return made.getvalue()
+
+
+def create(clients: Clients, name: str, handler: str, region: str = "us-east-1", **more: Any) -> None:
+    """A function of one file, on the emulator without IAM."""
+    functions = clients.client("lambda", region)
+    functions.create_function(
+        FunctionName=name,
+        Runtime="python3.13",
+        Role=f"arn:aws:iam::{ACCOUNT}:role/any",
+        Handler="handler.handler",
+        Code={"ZipFile": zipped(handler=handler)},
+        Timeout=30,
+        **more,
+    )
+
+
+def call(clients: Clients, name: str, region: str = "us-east-1") -> Any:
+    """Invoke and parse the answer."""
+    answer = clients.client("lambda", region).invoke(FunctionName=name, Payload=b"{}")
+    assert "FunctionError" not in answer
+    return json.load(answer["Payload"])
+
+
+def test_a_function_finds_boto3_and_its_layers_but_nothing_of_this_projects_environment(clients: Clients) -> None:
+    layer = clients.client("lambda", "us-east-1").publish_layer_version(
+        LayerName="packages", Content={"ZipFile": zipped(python__from_the_layer="VALUE = 1")}
+    )
+    create(clients, "bare", HANDLER, Layers=[layer["LayerVersionArn"]])
+    assert call(clients, "bare")["found"] == ["boto3", "from_the_layer"]
+
+
+def test_a_function_sees_no_variable_of_the_host_or_the_emulator_and_keeps_its_own(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(clients, "variables", HANDLER, Environment={"Variables": {"LOG_LEVEL": "DEBUG"}})
+    answer = call(clients, "variables")
+    assert answer["level"] == "DEBUG"
+    leaked = {"AUTH", "BIND_HOST", "GATEWAY_PORT", "S3_DATA_DIR", "USER", "VIRTUAL_ENV", "PYTEST_CURRENT_TEST"}
+    assert leaked.isdisjoint(answer["names"])
+
+
+def test_a_warm_call_of_a_function_that_logs_nothing_does_not_wait_for_its_log(clients: Clients) -> None:
+    create(clients, "quiet", "def handler(event, context):\n    return 1\n")
+    call(clients, "quiet")
+    took = []
+    for _ in range(20):
+        began = time.perf_counter()
+        call(clients, "quiet")
+        took.append(time.perf_counter() - began)
+    # Unpatched, every one of them takes more than 50 ms.
+    assert min(took) < 0.040
+
+
+def test_making_a_function_in_one_region_leaves_its_twins_running_call_alone(clients: Clients) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    stack = {
+        "Resources": {
+            "Twin": {
+                "Type": "AWS::Lambda::Function",
+                "Properties": {
+                    "FunctionName": "twin",
+                    "Runtime": "python3.13",
+                    "Handler": "index.handler",
+                    "Role": f"arn:aws:iam::{ACCOUNT}:role/any",
+                    "Code": {"ZipFile": "def handler(event, context):\n    return 1\n"},
+                },
+            }
+        }
+    }
+    create(clients, "twin", "import time\ndef handler(event, context):\n    time.sleep(1.5)\n    return 'whole'\n")
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(call, clients, "twin")
+        cloudformation = clients.cloudformation("eu-west-1")
+        cloudformation.create_stack(StackName="twin", TemplateBody=json.dumps(stack))
+        cloudformation.get_waiter("stack_create_complete").wait(
+            StackName="twin", WaiterConfig={"Delay": 1, "MaxAttempts": 30}
+        )
+        assert running.result(timeout=20) == "whole"
+
+
+def test_a_patch_whose_target_is_gone_is_reported_with_its_consequence(capsys: pytest.CaptureFixture[str]) -> None:
+    def cannot() -> None:
+        need(json, "loads", "no_such_function")
+
+    missing = apply_all((Patch("example", "something is wrong", cannot),))
+    assert missing == {"example": "json has no no_such_function: something is wrong"}
+    assert "PATCH NOT APPLIED example" in capsys.readouterr().err
+    with pytest.raises(PatchMissing):
+        cannot()
