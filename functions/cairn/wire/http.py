@@ -87,7 +87,7 @@ class HttpApi:
         status = str(failure.status if failure else 200)
         duration_ms = (self._clock.now_us() - started_us) / 1000
         self._metrics.count("requests", operation=handling.operation, status=status)
-        self._metrics.milliseconds("request_duration", duration_ms, operation=handling.operation)
+        self._metrics.milliseconds("request_duration", duration_ms, operation=handling.operation, status=status)
         line = {
             "request_id": handling.request_id,
             "operation": handling.operation,

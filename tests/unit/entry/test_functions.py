@@ -1,0 +1,134 @@
+"""The functions as Lambda would start and call them, over boto3 and moto: settings to answer, nothing replaced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cairn.core.rows import ControlRow
+from cairn.entry import compose_eraser, compose_indexer, compose_reader, compose_writer
+from cairn.entry.running import FunctionFailed, Handler
+from cairn.entry.settings import Settings
+from tests.api.shapes import check_answer
+from tests.api.transport import to_event
+from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
+
+CONTEXT = SimpleNamespace(aws_request_id="invocation-1")
+ENVIRONMENT = {
+    "CAIRN_STAGE": DEPLOYMENT.stage,
+    "CAIRN_REGIONS": HOME,
+    "CAIRN_ACCOUNT": DEPLOYMENT.account,
+    "AWS_REGION": HOME,
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+}
+
+
+class Functions:
+    """All functions of one region, started in one process, over an AWS in memory."""
+
+    def __init__(self, clients: Any) -> None:
+        make_bucket(clients, HOME)
+        make_tables(clients)
+        self.clients = clients
+        settings = Settings.read(ENVIRONMENT)
+        self.queue_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.dead_letter_queue("index"))["QueueUrl"]
+        control = ControlRow(serving=1, complete=True)
+        item: Any = {
+            "pk": {"S": ControlRow.KEY.pk},
+            "sk": {"S": ControlRow.KEY.sk},
+            "serving": {"N": str(control.serving)},
+            "complete": {"BOOL": control.complete},
+        }
+        clients.dynamodb(HOME).put_item(TableName=DEPLOYMENT.table("control"), Item=item)
+        self.reader = compose_reader.compose(settings)
+        self.writer = compose_writer.compose(settings)
+        self.indexer = compose_indexer.compose(settings)
+        self.eraser = compose_eraser.compose(settings)
+        issued = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "n", "scope": "admin"}
+        self.api_key = self.writer(issued, CONTEXT)["api_key"]
+
+    def ask(self, handler: Handler, method: str, path: str, query: str = "", body: object = None) -> dict[str, Any]:
+        headers = {"authorization": f"Bearer {self.api_key}", "content-type": "application/json"}
+        raw = b"" if body is None else json.dumps(body).encode()
+        answer = handler(to_event(method, path, query, headers.items(), raw), CONTEXT)
+        check_answer(answer)
+        assert answer["statusCode"] == 200, answer["body"]
+        return json.loads(answer["body"])  # type: ignore[no-any-return]
+
+    def object_keys(self) -> list[str]:
+        listed = self.clients.s3(HOME).list_objects_v2(Bucket=DEPLOYMENT.bucket())
+        return [entry["Key"] for entry in listed["Contents"]]
+
+
+@pytest.fixture
+def functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Functions]:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with locked_moto() as clients:
+        yield Functions(clients)
+
+
+def test_what_the_writer_wrote_the_reader_reads(functions: Functions) -> None:
+    stores = "/v1/memory_stores"
+    store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
+    memories = f"{stores}/{store}/memories"
+    memory = functions.ask(functions.writer, "POST", memories, body={"path": "/a/ä", "content": "1"})["id"]
+    functions.ask(functions.writer, "POST", f"{memories}/{memory}", body={"content": "2"})
+    assert functions.ask(functions.reader, "GET", f"{memories}/{memory}")["content"] == "2"
+    listed = functions.ask(functions.reader, "GET", memories, "path_prefix=%2Fa%2F&view=full")
+    assert [row["content"] for row in listed["data"]] == ["2"]
+    versions = functions.ask(functions.reader, "GET", f"{stores}/{store}/memory_versions", "view=full")
+    assert [row["content"] for row in versions["data"]] == ["2", "1"]
+    assert functions.ask(functions.writer, "DELETE", f"{memories}/{memory}")["type"] == "memory_deleted"
+
+
+def test_the_indexer_restores_what_the_index_has_lost(functions: Functions) -> None:
+    stores = "/v1/memory_stores"
+    store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
+    memories = f"{stores}/{store}/memories"
+    memory = functions.ask(functions.writer, "POST", memories, body={"path": "/a", "content": "1"})["id"]
+    dynamodb, table = functions.clients.dynamodb(HOME), DEPLOYMENT.table("memories")
+    (item,) = dynamodb.scan(TableName=table)["Items"]
+    dynamodb.delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
+    keys = [*functions.object_keys(), f"{HOME}/log/nonsense"]
+    body = json.dumps({"Records": [{"s3": {"object": {"key": key}}} for key in keys]})
+    record = {"messageId": "m", "body": body, "eventSource": "aws:sqs", "attributes": {}}
+    assert functions.indexer({"Records": [record]}, CONTEXT) == {"batchItemFailures": []}
+    assert functions.ask(functions.reader, "GET", f"{memories}/{memory}")["content"] == "1"
+    (letter,) = functions.clients.sqs(HOME).receive_message(QueueUrl=functions.queue_url)["Messages"]
+    assert json.loads(letter["Body"])["key"] == f"{HOME}/log/nonsense"
+
+
+def test_the_eraser_erases_nothing_without_a_reason(functions: Functions) -> None:
+    stores = "/v1/memory_stores"
+    store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
+    functions.ask(functions.writer, "POST", f"{stores}/{store}/memories", body={"path": "/a", "content": "1"})
+    (key,) = [key for key in functions.object_keys() if "/log/" in key]
+    assert functions.eraser({"call": "erase", "key": key}, CONTEXT) == {"erased": False}
+
+
+def test_a_call_that_no_version_of_cairn_made_fails_without_quoting_it(
+    functions: Functions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = "what nobody may see"
+    for handler in (functions.writer, functions.indexer, functions.eraser):
+        with pytest.raises(FunctionFailed) as failed:
+            handler({"call": secret, "content": secret}, CONTEXT)
+        assert secret not in str(failed.value)
+        assert failed.value.__cause__ is None
+    assert secret not in capsys.readouterr().out
+
+
+def test_starting_and_refusing_a_stranger_needs_no_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    for compose in (compose_reader.compose, compose_writer.compose):
+        answer = compose(Settings.read())(to_event("GET", "/v1/memory_stores"), CONTEXT)
+        assert answer["statusCode"] == 401

@@ -1,0 +1,157 @@
+"""The indexer's messages: each for itself, repeatable, and what can never be read is set aside with the reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+
+from cairn.adapters.memory import MemoryQueue, RecordingMetrics
+from cairn.app.indexing import Indexing
+from cairn.app.rebuilding import BatchFolder
+from cairn.core.errors import Unavailable
+from cairn.entry.compose_indexer import Folding, dispatch
+from cairn.ports import errors as port_errors
+from tests.support.cloud import Cloud
+
+REGION = "us-east-1"
+
+
+class World:
+    """One region's indexer over adapters in memory, with an object to fold."""
+
+    def __init__(self) -> None:
+        self.cloud = Cloud((REGION,))
+        site = self.cloud.sites[REGION]
+        call = self.cloud.call(self.cloud.key())
+        self.store_id = site.cairn.create_store(call, name="s", description="", metadata={}).id
+        site.cairn.create_memory(call, self.store_id, path="/a", content="x", full=False)
+        self.keys = [event.key for event in self.cloud.pending]
+        self.indexing = site.indexing
+        self.dead_letters = MemoryQueue()
+        self.metrics = RecordingMetrics()
+        self.folder = BatchFolder(site.region, site.indexing)
+
+    def answer(self, *bodies: str) -> Mapping[str, Any]:
+        folding = Folding(self.indexing, self.folder, self.dead_letters, self.metrics)
+        event = {"Records": [_record(f"m{number}", body) for number, body in enumerate(bodies)]}
+        return dispatch(self.indexing, folding)(event, None)
+
+    def letters(self) -> list[dict[str, str]]:
+        return [json.loads(letter) for letter in self.dead_letters.take(100)]
+
+
+def _record(message_id: str, body: str) -> dict[str, Any]:
+    return {"messageId": message_id, "body": body, "eventSource": "aws:sqs", "attributes": {}, "receiptHandle": "r"}
+
+
+def s3_event(*keys: str) -> str:
+    return json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": {"object": {"key": key}}} for key in keys]})
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_what_arrived_is_folded_into_an_empty_index(world: World) -> None:
+    database = world.cloud.sites[REGION].database
+    database.drop(1)
+    database.make(1)
+    assert world.answer(s3_event(*map(quote_plus, world.keys))) == {"batchItemFailures": []}
+    assert [row["path"] for row in world.cloud.rows(REGION, "memories").values()] == ["/a"]
+    assert world.metrics.total("objects_folded") == len(world.keys)
+    assert world.answer(s3_event(*world.keys), s3_event(*world.keys)) == {"batchItemFailures": []}
+    assert world.letters() == []
+
+
+def test_a_key_that_is_none_of_ours_is_set_aside_with_the_reason_and_stops_nothing(world: World) -> None:
+    good = world.keys[-1]
+    answer = world.answer(s3_event("us-east-1/log/nonsense", good, "a%2Fb+c"), s3_event(good))
+    assert answer == {"batchItemFailures": []}
+    assert [letter["key"] for letter in world.letters()] == ["us-east-1/log/nonsense", "a/b c"]
+    assert world.metrics.total("objects_folded") == 2
+    assert world.metrics.total("objects_malformed") == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "no JSON",
+        "[]",
+        "null",
+        "{}",
+        '"rebuild"',
+        '{"Records":[{}]}',
+        '{"Records":1}',
+        '{"rebuild":{}}',
+        '{"Records":[{"s3":{"object":{"key":"%ff"}}}]}',
+    ],
+)
+def test_a_message_of_no_known_kind_is_set_aside_whole(world: World, body: str) -> None:
+    assert world.answer(body, s3_event(world.keys[0])) == {"batchItemFailures": []}
+    (letter,) = world.letters()
+    assert letter["message"] == body
+    assert "neither" in letter["reason"]
+
+
+def test_the_event_that_s3_sends_when_notifications_are_set_up_is_passed_over(world: World) -> None:
+    body = json.dumps({"Service": "Amazon S3", "Event": "s3:TestEvent", "Bucket": "b"})
+    assert world.answer(body) == {"batchItemFailures": []}
+    assert world.letters() == []
+
+
+def test_a_batch_of_a_rebuild_is_folded_into_the_generation_it_names(world: World) -> None:
+    world.cloud.sites[REGION].database.make(2)
+    keys = [*world.keys, "us-east-1/log/nonsense"]
+    body = json.dumps({"rebuild": {"generation": 2, "batch": 0, "keys": keys}})
+    assert world.answer(body) == {"batchItemFailures": []}
+    rows = world.cloud.sites[REGION].database.table("memories", 2).order.rows
+    assert len(rows) == 1
+    assert len(world.letters()) == 1
+
+
+class FailingFor(Indexing):
+    """An indexing that cannot fold some keys now."""
+
+    def __init__(self, inner: Indexing, keys: Sequence[str]) -> None:
+        self._inner, self._failing = inner, keys
+
+    def object_arrived(self, key: str) -> None:
+        if key in self._failing:
+            raise Unavailable("a secret")
+        self._inner.object_arrived(key)
+
+
+def test_a_message_that_fails_comes_back_alone(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.indexing = FailingFor(world.indexing, [world.keys[0]])
+    answer = world.answer(s3_event(world.keys[0]), s3_event(world.keys[1]), s3_event(world.keys[1], world.keys[0]))
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m0", "m2"]
+    assert world.metrics.total("objects_folded") == 2
+    assert "a secret" not in "".join(str(record.__dict__) for record in caplog.records)
+
+
+def test_a_whole_batch_that_fails_is_reported_message_by_message(world: World) -> None:
+    world.indexing = FailingFor(world.indexing, world.keys)
+    answer = world.answer(s3_event(world.keys[0]), s3_event(world.keys[1]))
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m0", "m1"]
+
+
+def test_a_letter_that_cannot_be_sent_brings_its_message_back(world: World) -> None:
+    class Closed(MemoryQueue):
+        def send(self, messages: Sequence[str]) -> None:
+            raise port_errors.Unavailable("closed")
+
+    world.dead_letters = Closed()
+    answer = world.answer("no JSON", s3_event(world.keys[0]))
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m0"]
+
+
+def test_a_direct_call_is_no_batch(world: World) -> None:
+    folding = Folding(world.indexing, world.folder, world.dead_letters, world.metrics)
+    with pytest.raises(ValueError, match="no such call"):
+        dispatch(world.indexing, folding)({"call": "nonsense"}, None)

@@ -1,0 +1,70 @@
+"""The environment becomes one record, or a message that names the variable at fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from cairn.entry.settings import Settings, SettingsError
+
+COMPLETE = {
+    "CAIRN_STAGE": "dev",
+    "CAIRN_REGIONS": "us-east-1, eu-west-1",
+    "CAIRN_ACCOUNT": "123456789012",
+    "AWS_REGION": "eu-west-1",
+}
+
+
+def test_what_is_required_is_enough() -> None:
+    settings = Settings.read(COMPLETE)
+    assert settings.deployment.bucket() == "cairn-dev-123456789012-eu-west-1"
+    assert settings.deployment.regions == ("us-east-1", "eu-west-1")
+    assert settings.deployment.table("memories") == "cairn-dev-memories-g1"
+    assert (settings.memories_per_store, settings.log_level, settings.endpoint_url) == (10_000, "INFO", None)
+
+
+def test_everything_can_be_set() -> None:
+    settings = Settings.read(
+        {
+            **COMPLETE,
+            "CAIRN_INDEX_GENERATION": "3",
+            "CAIRN_MAX_MEMORIES_PER_STORE": "50",
+            "CAIRN_LOG_LEVEL": "debug",
+            "POWERTOOLS_SERVICE_NAME": "reader",
+            "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
+        }
+    )
+    assert settings.deployment.table("memories") == "cairn-dev-memories-g3"
+    assert (settings.memories_per_store, settings.log_level, settings.service) == (50, "DEBUG", "reader")
+    assert settings.endpoint_url == "http://127.0.0.1:4566"
+
+
+@pytest.mark.parametrize("name", sorted(COMPLETE))
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_missing_variable_is_named(name: str, value: str | None) -> None:
+    environment = {other: text for other, text in COMPLETE.items() if other != name}
+    if value is not None:
+        environment[name] = value
+    with pytest.raises(SettingsError, match=f"{name} "):
+        Settings.read(environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CAIRN_STAGE", "Dev!"),
+        ("CAIRN_STAGE", "-dev"),
+        ("CAIRN_ACCOUNT", "12345"),
+        ("CAIRN_REGIONS", ","),
+        ("CAIRN_REGIONS", "eu-west-1,eu-west-1"),
+        ("CAIRN_REGIONS", "eu-west-1,Frankfurt"),
+        ("AWS_REGION", "ap-south-1"),
+        ("CAIRN_INDEX_GENERATION", "0"),
+        ("CAIRN_INDEX_GENERATION", "one"),
+        ("CAIRN_MAX_MEMORIES_PER_STORE", "-1"),
+        ("CAIRN_MAX_MEMORIES_PER_STORE", "1.5"),
+        ("CAIRN_LOG_LEVEL", "LOUD"),
+    ],
+)
+def test_a_wrong_variable_is_named(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        Settings.read({**COMPLETE, name: value})
