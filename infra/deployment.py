@@ -197,8 +197,8 @@ class Deployment:
         """The name of a function; the same in every region."""
         return f"{self.prefix}-{name}"
 
-    def role(self, name: str, region: str) -> str:
-        """The name of a role. IAM is global, so the region is part of it."""
+    def regional(self, name: str, region: str) -> str:
+        """A name with the region in it: a role's, for IAM is global; and that of what runs while a stack deploys."""
         return f"{self.prefix}-{name}-{region}"
 
     def arn(self, service: str, region: str, resource: str) -> str:

@@ -54,7 +54,7 @@ class RegionBucket(Construct):
             lifecycle_rules=[
                 s3.LifecycleRule(id="unfinished-uploads", abort_incomplete_multipart_upload_after=Duration.days(1))
             ],
-            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+            removal_policy=RemovalPolicy.RETAIN,
         )
         for statement in statements(deployment, region):
             self.bucket.add_to_resource_policy(statement)
@@ -93,7 +93,7 @@ def _deny(
     region: str,
     conditions: dict[str, Any] | None = None,
 ) -> iam.PolicyStatement:
-    eraser = deployment.arn("iam", "", f"role/{deployment.role('eraser', region)}")
+    eraser = deployment.arn("iam", "", f"role/{deployment.regional('eraser', region)}")
     return iam.PolicyStatement(
         sid=sid,
         effect=iam.Effect.DENY,

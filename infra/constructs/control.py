@@ -10,7 +10,7 @@ from aws_cdk import CustomResource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from infra.constructs.once import DeployTimeFunction
+from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
 from infra.deployment import Deployment
 
 
@@ -44,5 +44,6 @@ class FirstControlRow(Construct):
             "Row",
             service_token=puts.function.function_arn,
             resource_type="Custom::CairnFirstControlRow",
+            service_timeout=ANSWERED_WITHIN,
             properties={"Bucket": bucket, "Table": table, "Generation": str(deployment.generation(region))},
         )

@@ -17,10 +17,12 @@ from infra.constructs.functions.function import RUNTIME_CHOSEN, retention_of, sh
 from infra.deployment import Deployment
 
 TIMEOUT = Duration.minutes(5)
+ANSWERED_WITHIN = Duration.minutes(6)
+"""How long CloudFormation waits for the answer before it gives up and rolls back; an hour, unless told otherwise."""
 
 
 class DeployTimeFunction(Construct):
-    """``{prefix}-{name}`` in one region, run by CloudFormation alone."""
+    """``{prefix}-{name}-{region}``, run by CloudFormation alone."""
 
     def __init__(
         self,
@@ -34,7 +36,7 @@ class DeployTimeFunction(Construct):
     ) -> None:
         """Make the function, its role and its log."""
         super().__init__(scope, "Function")
-        function_name = deployment.function(name)
+        function_name = deployment.regional(name, region)
         log = logs.LogGroup(
             self,
             "Log",
@@ -46,7 +48,7 @@ class DeployTimeFunction(Construct):
         role = iam.Role(
             self,
             "Role",
-            role_name=deployment.role(name, region),
+            role_name=function_name,
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             inline_policies={
                 "grants": iam.PolicyDocument(

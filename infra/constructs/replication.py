@@ -16,7 +16,7 @@ from constructs import Construct
 
 from infra.acknowledge import acknowledge
 from infra.constructs.functions.function import shown
-from infra.constructs.once import DeployTimeFunction
+from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
 from infra.deployment import Deployment
 
 MINUTES = 15
@@ -46,7 +46,7 @@ class Replication(Construct):
                 iam.PolicyStatement(
                     sid="HandOverRole",
                     actions=["iam:PassRole"],
-                    resources=[deployment.arn("iam", "", f"role/{deployment.role('replication', region)}")],
+                    resources=[deployment.arn("iam", "", f"role/{deployment.regional('replication', region)}")],
                     conditions={"StringEquals": {"iam:PassedToService": "s3.amazonaws.com"}},
                 ),
             ],
@@ -56,6 +56,7 @@ class Replication(Construct):
             "Rules",
             service_token=puts.function.function_arn,
             resource_type="Custom::CairnReplication",
+            service_timeout=ANSWERED_WITHIN,
             properties={
                 "Bucket": bucket,
                 "Role": role.role_arn,
@@ -73,7 +74,7 @@ class Replication(Construct):
         role = iam.Role(
             self,
             "Role",
-            role_name=deployment.role("replication", region),
+            role_name=deployment.regional("replication", region),
             description=f"S3 copies {region}/ to the other regions",
             assumed_by=iam.ServicePrincipal("s3.amazonaws.com"),
             inline_policies={

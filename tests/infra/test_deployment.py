@@ -83,7 +83,7 @@ def test_names_are_those_that_the_functions_derive() -> None:
     deployment = parse({**VALID, "account": "111122223333"})
     assert deployment.bucket("eu-west-1") == "cairn-dev-111122223333-eu-west-1"
     assert deployment.function("writer") == "cairn-dev-writer"
-    assert deployment.role("writer", "eu-west-1") == "cairn-dev-writer-eu-west-1"
+    assert deployment.regional("writer", "eu-west-1") == "cairn-dev-writer-eu-west-1"
     assert deployment.peers("eu-west-1") == ("us-east-1",)
     assert deployment.arn("sqs", "eu-west-1", "q") == "arn:aws:sqs:eu-west-1:111122223333:q"
 

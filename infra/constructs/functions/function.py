@@ -58,7 +58,7 @@ class Function(Construct):
         self.role = iam.Role(
             self,
             "Role",
-            role_name=deployment.role(shape.name, region),
+            role_name=deployment.regional(shape.name, region),
             description=f"What {shape.name} in {region} may, and nothing else",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             inline_policies={"grants": iam.PolicyDocument(statements=own)},
