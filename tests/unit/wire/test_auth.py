@@ -1,0 +1,39 @@
+"""Keys in headers; what the whole stack makes of them is in the API tests."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.app.keys import key_text
+from cairn.core.errors import PermissionDenied, Unauthenticated
+from cairn.wire.auth import credentials
+
+ULID = "01kb0000000000000000000000"
+
+
+@given(
+    workspace=st.from_regex(r"[a-z0-9]{1,40}", fullmatch=True),
+    region=st.from_regex(r"[a-z0-9]{4,14}", fullmatch=True),
+    secret=st.binary(min_size=32, max_size=32),
+)
+def test_every_key_that_is_issued_is_taken_apart_into_what_it_was_made_of(
+    workspace: str, region: str, secret: bytes
+) -> None:
+    text = key_text(f"wrkspc_{workspace}", f"apikey_{region}_{ULID}", secret.hex())
+    for headers in ({"authorization": f"Bearer {text}"}, {"x-api-key": text}):
+        found = credentials(headers)
+        assert (found.workspace_id, found.key_id) == (f"wrkspc_{workspace}", f"apikey_{region}_{ULID}")
+        assert found.secret_sha256 == hashlib.sha256(text.encode()).hexdigest()
+        assert credentials({**headers, "anthropic-workspace-id": f"wrkspc_{workspace}"}) == found
+        with pytest.raises(PermissionDenied):
+            credentials({**headers, "anthropic-workspace-id": f"wrkspc_{workspace}x"})
+
+
+@given(headers=st.dictionaries(st.sampled_from(["authorization", "x-api-key", "anthropic-workspace-id"]), st.text()))
+def test_anything_else_is_unauthenticated(headers: dict[str, str]) -> None:
+    with pytest.raises(Unauthenticated):
+        credentials(headers)

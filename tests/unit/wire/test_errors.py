@@ -1,0 +1,73 @@
+"""The table of errors is complete, and tells no more than it should."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cairn.core import errors
+from cairn.core.errors import CairnError, InvalidRequest, NotFound, PathConflict
+from cairn.wire.errors import MESSAGE_MAX_CHARS, MethodNotAllowed, UnknownRoute, failure_of, trace
+
+
+def test_every_error_of_the_core_has_its_answer() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, CairnError)]
+    assert len(kinds) > 8
+    for kind in kinds:
+        if kind is not CairnError:
+            error = kind.__new__(kind)
+            CairnError.__init__(error, "message")
+            vars(error).update({"too_large": False, "findings": (), "conflicting_path": "/a"})
+            vars(error).update({"conflicting_memory_id": ""})
+            assert failure_of(error, writes=True).status not in (500, 200), kind
+
+
+def test_conflicts_say_who_is_in_the_way() -> None:
+    failure = failure_of(PathConflict("/a", "mem_x"), writes=True)
+    assert (failure.status, failure.extra) == (409, {"conflicting_memory_id": "mem_x", "conflicting_path": "/a"})
+    assert failure_of(PathConflict("/a"), writes=True).extra["conflicting_memory_id"] == ""
+
+
+def test_findings_of_the_scanner_are_passed_on() -> None:
+    failure = failure_of(InvalidRequest("content", "refused", findings=({"rule": "r"},)), writes=True)
+    assert failure.body("req_x")["error"]["findings"] == [{"rule": "r"}]
+
+
+def test_what_is_no_error_of_the_core_is_told_nothing() -> None:
+    for error in (ValueError("secret"), CairnError("secret"), RecursionError("secret")):
+        failure = failure_of(error, writes=False)
+        assert (failure.status, failure.type, failure.message) == (500, "api_error", "internal error")
+
+
+def test_a_write_that_failed_for_unknown_reasons_is_not_repeated_blindly() -> None:
+    assert failure_of(ValueError(), writes=True).headers == {"x-should-retry": "false"}
+    assert failure_of(ValueError(), writes=False).headers == {}
+
+
+@pytest.mark.parametrize("id", ["\ud800", "x" * 100_000, "\x00\n\u2028"])
+def test_any_message_can_be_sent(id: str) -> None:
+    body = failure_of(NotFound("memory", id), writes=False).body("req_x")
+    json.dumps(body, ensure_ascii=False).encode()
+    assert len(body["error"]["message"]) <= MESSAGE_MAX_CHARS + 10
+
+
+def test_routes() -> None:
+    assert failure_of(UnknownRoute(), writes=False).status == 404
+    failure = failure_of(MethodNotAllowed(("GET", "POST")), writes=False)
+    assert (failure.status, failure.headers) == (405, {"allow": "GET, POST"})
+
+
+def test_a_trace_says_where_and_not_what() -> None:
+    def fail() -> None:
+        try:
+            raise KeyError("secret")
+        except KeyError as error:
+            raise ValueError("secret") from error
+
+    with pytest.raises(ValueError) as raised:
+        fail()
+    told = trace(raised.value)
+    assert [line for line in told if line in ("KeyError", "ValueError")] == ["KeyError", "ValueError"]
+    assert any(line.endswith(" fail") for line in told)
+    assert "secret" not in "".join(told)
