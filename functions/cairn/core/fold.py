@@ -76,7 +76,8 @@ def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
     if before is not None and entry.generation < before.generation:
         return before
     if before is not None and entry.generation == before.generation:
-        return replace(before, path=None, content_sha256=None, content_size_bytes=None) if entry.blank else before
+        blank = replace(before, path=None, content_sha256=None, content_size_bytes=None, flags=None)
+        return blank if entry.blank else before
     gone = entry.operation is Operation.DELETED
     return MemoryRow(
         store_id=entry.key.store_id,
