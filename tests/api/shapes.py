@@ -1,6 +1,6 @@
 """What every answer must look like, whatever was asked: checked on each answer that passes through the tests' gateway.
 
-Source: docs/api-compatibility.md, "Objects" and "Errors". The SDK itself accepts almost anything, so nothing here leans
+Source: docs/api-compatibility.md §1.3 and §1.11. The SDK itself accepts almost anything, so nothing here leans
 on it.
 """
 

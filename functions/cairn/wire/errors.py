@@ -16,7 +16,7 @@
 
 The SDK repeats every 409 and 5xx unless the answer says ``x-should-retry: false``. A repeated 409 costs a second and
 can succeed against a state that the caller never saw; a repeated unknown outcome can undo what somebody wrote since.
-Source: docs/api-compatibility.md, "Errors".
+Source: docs/api-compatibility.md §1.11.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers as the API's JSON objects. Source: docs/api-compatibility.md, "Objects"."""
+"""Answers as the API's JSON objects. Source: docs/api-compatibility.md §1.3."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Query values come from ``rawQueryString``, because ``queryStringParameters`` joins repeated ones with commas and
 ``path_prefix`` may hold a comma. A value is decoded only where it is used, so that parameters which no operation knows
 (``beta=true``, ``order``) are tolerated whatever they hold.
-Source: docs/api-compatibility.md, "Requests".
+Source: docs/api-compatibility.md §1.2.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Every fault becomes one `InvalidRequest` that names the field and the rule. Where the API leaves a field out, null means
 the same as leaving it out; `content` of a new memory and `precondition` are the exceptions, where null could hide a
 mistake.
-Source: docs/api-compatibility.md, "Requests" and "Limits".
+Source: docs/api-compatibility.md §1.2 and §1.10.
 """
 
 from __future__ import annotations
