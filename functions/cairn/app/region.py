@@ -67,7 +67,7 @@ class Region:
             Unavailable: the tables are throttled or gone.
         """
         for _ in range(3):
-            rows = self.read(self.index, (ControlRow.KEY, *keys))
+            rows = self._batch(keys)
             attributes = rows.get(ControlRow.KEY)
             if attributes is None:
                 return View(self.index, rows, complete=False, building=None)
@@ -76,6 +76,17 @@ class Region:
                 return View(self.index, rows, control.complete, control.building)
             self.index = self.index.at(control.serving)
         raise Unavailable("the index is being switched; try again")
+
+    def _batch(self, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
+        """The control row and `keys`; the control row alone where another generation serves and this one is gone."""
+        try:
+            return self.read(self.index, (ControlRow.KEY, *keys))
+        except Unavailable:
+            control = self.read(self.index, [ControlRow.KEY])
+            attributes = control.get(ControlRow.KEY)
+            if attributes is None or ControlRow.from_attributes(attributes).serving == self.index.generation:
+                raise
+            return control
 
     def read(self, index: Index, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
         """`Index.read`, its error turned into the caller's."""
