@@ -1,4 +1,8 @@
-"""One world for every kind of adapter; each contract test runs in all of them."""
+"""One world for every kind of adapter; each contract test runs in all of them.
+
+``memory``; ``layered``: memory with somebody standing at every call, and indexes that lag; ``moto`` and ``emulator``:
+the adapters for AWS, on two different imitations of it.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +12,46 @@ from collections.abc import Iterator
 import pytest
 
 from cairn.adapters.layered import CallCounts
+from tests.contract.emulator_world import EmulatorWorld, emulator_world
 from tests.contract.moto_world import locked_moto
 from tests.contract.worlds import IndexWorld, ObjectsWorld, aws_index, aws_objects, memory_index, memory_objects
 
+WORLDS = ["memory", "layered", "moto", "emulator"]
 
-@pytest.fixture(params=["memory", "layered", "aws"])
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorWorld]:
+    """One for all tests; started when the first asks for it."""
+    with emulator_world(tmp_path_factory.mktemp("contract")) as running:
+        yield running
+
+
+@pytest.fixture(params=WORLDS)
 def world(request: pytest.FixtureRequest) -> Iterator[ObjectsWorld]:
     """Buckets."""
     if request.param == "memory":
         yield memory_objects()
     elif request.param == "layered":
         yield memory_objects(CallCounts())
-    else:
+    elif request.param == "moto":
         with locked_moto() as clients:
-            yield aws_objects(clients)
+            yield aws_objects(clients, checks_bodies=False)
+    else:
+        yield aws_objects(request.getfixturevalue("emulator").emptied(), checks_bodies=True)
 
 
-@pytest.fixture(params=["memory", "layered", "aws"])
+@pytest.fixture(params=WORLDS)
 def rows(request: pytest.FixtureRequest) -> Iterator[IndexWorld]:
     """Tables."""
     if request.param == "memory":
         yield memory_index()
     elif request.param == "layered":
         yield memory_index(CallCounts(), lagging=True)
-    else:
+    elif request.param == "moto":
         with locked_moto() as clients:
-            yield aws_index(clients)
+            yield aws_index(clients, tells_types_apart=False)
+    else:
+        yield aws_index(request.getfixturevalue("emulator").emptied(), tells_types_apart=True)
 
 
 @pytest.fixture

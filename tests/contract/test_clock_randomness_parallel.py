@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -71,7 +71,7 @@ def test_a_seed_repeats_and_another_does_not() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 40])
 def test_results_come_in_the_order_of_their_tasks(parallel: Parallel, count: int) -> None:
-    tasks: list[Callable[[], int]] = [lambda number=number: number * number for number in range(count)]  # type: ignore[misc]
+    tasks = [partial(pow, number, 2) for number in range(count)]
     assert parallel.run(tasks) == [number * number for number in range(count)]
 
 
@@ -85,7 +85,7 @@ def test_the_first_error_is_raised_once_all_tasks_have_ended(parallel: Parallel)
         return number
 
     with pytest.raises(Unavailable, match="task 1"):
-        parallel.run([lambda number=number: task(number) for number in range(5)])  # type: ignore[misc]
+        parallel.run([partial(task, number) for number in range(5)])
     assert sorted(ended) == [0, 1, 2, 3, 4]
 
 

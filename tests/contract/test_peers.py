@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -79,9 +80,12 @@ def world(request: pytest.FixtureRequest, server: AwkwardServer) -> PeersWorld:
 
 
 def test_a_call_is_answered_by_the_region_and_function_it_named(world: PeersWorld) -> None:
+    def answer(where: list[str], payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"at": where, "got": payload}
+
     for region in (HOME, FAR):
         for function in ("writer", "indexer"):
-            world.register(region, function, lambda payload, at=(region, function): {"at": list(at), "got": payload})  # type: ignore[misc]
+            world.register(region, function, partial(answer, [region, function]))
     payload = {"call": "write", "content": "naïve 🧠", "size": 5, "nothing": None, "list": [1, {"a": True}]}
     assert world.peers.call(FAR, "writer", payload) == {"at": [FAR, "writer"], "got": payload}
     assert world.peers.call(HOME, "indexer", {}) == {"at": [HOME, "indexer"], "got": {}}

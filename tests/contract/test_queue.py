@@ -23,7 +23,8 @@ class QueueWorld:
     waiting: Callable[[], list[str]]
 
 
-def on_moto(clients: Clients) -> QueueWorld:
+def aws_queue(clients: Clients) -> QueueWorld:
+    """A queue on what the clients talk to, which is empty."""
     sqs, name = clients.sqs(HOME), DEPLOYMENT.queue("index")
     url = sqs.create_queue(QueueName=name)["QueueUrl"]
 
@@ -36,11 +37,14 @@ def on_moto(clients: Clients) -> QueueWorld:
     return QueueWorld(SqsQueue(clients, DEPLOYMENT, name, ManualClock(), SeededRandomness()), waiting)
 
 
-@pytest.fixture(params=["memory", "layered", "aws"])
+@pytest.fixture(params=["memory", "layered", "moto", "emulator"])
 def world(request: pytest.FixtureRequest) -> Iterator[QueueWorld]:
-    if request.param == "aws":
+    if request.param == "moto":
         with locked_moto() as clients:
-            yield on_moto(clients)
+            yield aws_queue(clients)
+        return
+    if request.param == "emulator":
+        yield aws_queue(request.getfixturevalue("emulator").emptied())
         return
     memory = MemoryQueue()
     queue: Queue = memory if request.param == "memory" else InterceptedQueue(memory, HOME, CallCounts())

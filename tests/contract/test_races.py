@@ -1,7 +1,7 @@
 """Promises that only hold if they hold between threads.
 
-On moto these hold by the lock of `moto_world`, so there they show that the adapters ask for the right thing, not that
-S3 or DynamoDB is atomic; that stands in their own documentation.
+On moto they hold by the lock of `moto_world`, on the emulator by its own making. So on both they show that the adapters
+ask for the right thing, not that S3 or DynamoDB is atomic: that is their own promise.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ def memory_objects(interceptor: Interceptor | None = None) -> ObjectsWorld:
     )
 
 
-def aws_objects(clients: Clients) -> ObjectsWorld:
-    """Buckets on moto."""
+def aws_objects(clients: Clients, *, checks_bodies: bool) -> ObjectsWorld:
+    """Buckets on what the clients talk to, which is empty."""
     for region in (HOME, FAR):
         make_bucket(clients, region)
 
@@ -97,7 +97,7 @@ def aws_objects(clients: Clients) -> ObjectsWorld:
         lambda region: S3ErasableObjects(clients, seen_from(region)),
         versions,
         overwrite,
-        checks_bodies=False,
+        checks_bodies,
     )
 
 
@@ -132,12 +132,12 @@ def memory_index(interceptor: Interceptor | None = None, *, lagging: bool = Fals
     return IndexWorld(InterceptedIndex(index, *around), InterceptedTables(tables, *around), database.settle)
 
 
-def aws_index(clients: Clients) -> IndexWorld:
-    """Tables on moto."""
+def aws_index(clients: Clients, *, tells_types_apart: bool) -> IndexWorld:
+    """Tables on what the clients talk to, which is empty."""
     make_tables(clients)
     clock = ManualClock()
     index = DynamoIndex(clients, DEPLOYMENT, clock, SeededRandomness())
-    return IndexWorld(index, DynamoTables(clients, DEPLOYMENT, clock), tells_types_apart=False)
+    return IndexWorld(index, DynamoTables(clients, DEPLOYMENT, clock), tells_types_apart=tells_types_apart)
 
 
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]

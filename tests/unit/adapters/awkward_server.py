@@ -86,19 +86,22 @@ class AwkwardServer:
     """Answers in order of `script`; the last one again and again.
 
     Attributes:
-        clients: boto3 clients that talk to it, with short time-outs.
+        clients: boto3 clients that talk to it, and wait for long, as this machine may be busy.
+        hasty: others, that hardly wait.
         requests: what has come so far.
     """
 
     clients: Clients
+    hasty: Clients
     url: str
     script: list[Script] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
 
-    def answer(self, *script: Script) -> None:
-        """Sets what comes next."""
+    def answer(self, *script: Script) -> Clients:
+        """Sets what comes next; clients whose patience fits."""
         self.script[:] = script
+        return self.hasty if SILENCE in script else self.clients
 
     def forget(self) -> None:
         """Ends every silence, and begins anew."""
@@ -154,8 +157,8 @@ def awkward_server() -> Iterator[AwkwardServer]:
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     url = f"http://127.0.0.1:{listening.server_address[1]}"
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
-    limits = Limits(connect_s=2.0, read_s=0.4, invoke_s=0.4)
-    server = AwkwardServer(Clients(url, limits, session), url, [Answer()])
+    patient, hasty = (Clients(url, Limits(10.0, wait_s, wait_s), session) for wait_s in (30.0, 0.5))
+    server = AwkwardServer(patient, hasty, url, [Answer()])
     thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.aws.index import READ_ROUNDS, DynamoIndex
+from cairn.adapters.aws.clients import Clients
+from cairn.adapters.aws.index import COMMIT_TRIES, READ_ROUNDS, DynamoIndex
 from cairn.adapters.memory import ManualClock, SeededRandomness
 from cairn.core.rows import ControlRow, PathRow, RowKey
 from cairn.ports.errors import Contended, OutcomeUnknown, PortError, Unavailable
@@ -32,6 +33,10 @@ TABLE = "cairn-test-paths-g1"
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
+
+
+def on(clients: Clients) -> DynamoIndex:
+    return DynamoIndex(clients, DEPLOYMENT, ManualClock(), SeededRandomness())
 
 
 @pytest.fixture
@@ -77,9 +82,6 @@ def test_a_transaction_carries_each_kind_of_change(server: AwkwardServer, index:
 ROW_ERRORS: list[tuple[Script, type[Exception]]] = [
     (json_error(400, "ConditionalCheckFailedException"), Contended),
     (json_error(400, "TransactionConflictException"), Contended),
-    (json_error(400, "ProvisionedThroughputExceededException"), Unavailable),
-    (json_error(400, "ThrottlingException"), Unavailable),
-    (json_error(400, "RequestLimitExceeded"), Unavailable),
     (json_error(400, "ResourceNotFoundException"), Unavailable),
     (json_error(400, "AccessDeniedException"), Unavailable),
     (json_error(400, "ValidationException"), ValueError),
@@ -93,13 +95,13 @@ ROW_ERRORS: list[tuple[Script, type[Exception]]] = [
 @pytest.mark.parametrize(("answer", "error"), ROW_ERRORS)
 @pytest.mark.parametrize("change", [MAKE, CHANGE, DROP], ids=["put", "update", "delete"])
 def test_what_is_known_of_a_row_that_was_not_written(
-    server: AwkwardServer, index: DynamoIndex, change: Change, answer: Script, error: type[Exception]
+    server: AwkwardServer, change: Change, answer: Script, error: type[Exception]
 ) -> None:
-    server.answer(answer)
+    index = on(server.answer(answer))
     with pytest.raises(error) as raised:
         index.commit([change])
     assert "secret" not in str(raised.value)
-    assert len(server.requests) == 1, "sent once: a second try would fail on the first one's effect"
+    assert len(server.requests) == 1, "sent once: a second try would be told of the first one's effect"
 
 
 def cancelled(*codes: str) -> Answer:
@@ -110,45 +112,65 @@ TRANSACTION_ERRORS: list[tuple[Script, type[Exception]]] = [
     (cancelled("None", "ConditionalCheckFailed"), Contended),
     (cancelled("TransactionConflict", "None"), Contended),
     (cancelled("ThrottlingError", "ConditionalCheckFailed"), Contended),
-    (cancelled("None", "ThrottlingError"), Unavailable),
-    (cancelled("ProvisionedThroughputExceeded", "None"), Unavailable),
+    (cancelled("None", "ItemCollectionSizeLimitExceeded"), Unavailable),
     (cancelled("None", "ValidationError"), ValueError),
     (cancelled(), Unavailable),
-    (json_error(400, "TransactionInProgressException"), OutcomeUnknown),
     (json_error(400, "ResourceNotFoundException"), Unavailable),
-    (json_error(400, "ThrottlingException"), Unavailable),
     (json_error(500, "InternalServerError"), OutcomeUnknown),
     (SILENCE, OutcomeUnknown),
     (HANG_UP, OutcomeUnknown),
 ]
 
 
-@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(("answer", "error"), TRANSACTION_ERRORS)
 def test_what_is_known_of_a_transaction_that_failed(
-    server: AwkwardServer, index: DynamoIndex, answer: Script, error: type[Exception]
+    server: AwkwardServer, answer: Script, error: type[Exception]
 ) -> None:
-    server.answer(answer)
+    index = on(server.answer(answer))
     with pytest.raises(error) as raised:
         index.commit([MAKE, CHECK])
     assert "secret" not in str(raised.value)
+    assert len(server.requests) == 1
 
 
 def test_a_connection_that_was_never_made_changed_nothing() -> None:
-    index = DynamoIndex(nobody_there(), DEPLOYMENT, ManualClock(), SeededRandomness())
+    with pytest.raises(Unavailable):
+        on(nobody_there()).commit([MAKE])
+
+
+THROTTLED = [
+    json_error(400, "ThrottlingException"),
+    json_error(400, "ProvisionedThroughputExceededException"),
+    cancelled("None", "ThrottlingError"),
+    cancelled("ProvisionedThroughputExceeded", "ThrottlingError"),
+]
+
+
+@pytest.mark.parametrize("answer", THROTTLED)
+@pytest.mark.parametrize("changes", [[CHANGE], [MAKE, CHECK]])
+def test_what_was_throttled_is_tried_again_after_a_pause(
+    server: AwkwardServer, index: DynamoIndex, clock: ManualClock, changes: list[Change], answer: Answer
+) -> None:
+    server.answer(answer, answer, json_answer())
+    index.commit(changes)
+    assert len(server.requests) == COMMIT_TRIES
+    assert len(clock.paused_s) == 2
+
+
+def test_what_is_throttled_for_ever_is_unavailable_in_the_end(server: AwkwardServer, index: DynamoIndex) -> None:
+    server.answer(json_error(400, "ThrottlingException"))
     with pytest.raises(Unavailable):
         index.commit([MAKE])
+    assert len(server.requests) == COMMIT_TRIES
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_transaction_is_repeated_under_one_token_so_that_it_happens_once(
+def test_a_throttle_after_which_the_reply_is_lost_leaves_the_outcome_unknown(
     server: AwkwardServer, index: DynamoIndex
 ) -> None:
-    server.answer(HANG_UP, json_error(500, "InternalServerError"), json_answer())
-    index.commit([MAKE, CHECK])
-    tokens = [request.json["ClientRequestToken"] for request in server.requests]
-    assert len(tokens) == 3
-    assert len(set(tokens)) == 1
+    server.answer(json_error(400, "ThrottlingException"), HANG_UP, json_answer())
+    with pytest.raises(OutcomeUnknown):
+        index.commit([MAKE, CHECK])
+    assert len(server.requests) == 2
 
 
 def test_rows_are_read_consistently_in_one_batch_over_several_tables(server: AwkwardServer, index: DynamoIndex) -> None:
@@ -194,8 +216,8 @@ READ_ERRORS: list[Script] = [
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("answer", READ_ERRORS)
-def test_reads_are_there_or_unavailable(server: AwkwardServer, index: DynamoIndex, answer: Script) -> None:
-    server.answer(answer)
+def test_reads_are_there_or_unavailable(server: AwkwardServer, answer: Script) -> None:
+    index = on(server.answer(answer))
     for read in (lambda: index.read([A]), lambda: index.query(Query("paths", "p")), lambda: index.count("paths", "p")):
         with pytest.raises(PortError) as raised:
             read()

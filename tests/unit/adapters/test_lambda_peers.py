@@ -74,10 +74,8 @@ FAILURES: list[tuple[Script, type[Exception]]] = [
 
 
 @pytest.mark.parametrize(("answer", "error"), FAILURES)
-def test_what_is_known_of_a_call_that_failed(
-    server: AwkwardServer, peers: LambdaPeers, answer: Script, error: type[Exception]
-) -> None:
-    server.answer(answer)
+def test_what_is_known_of_a_call_that_failed(server: AwkwardServer, answer: Script, error: type[Exception]) -> None:
+    peers = LambdaPeers(server.answer(answer), DEPLOYMENT)
     with pytest.raises(error) as raised:
         peers.call(FAR, "writer", {"content": "secret"})
     assert "secret" not in str(raised.value)

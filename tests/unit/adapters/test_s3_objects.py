@@ -68,10 +68,8 @@ REFUSALS: list[tuple[Script, type[Exception]]] = [
 
 
 @pytest.mark.parametrize(("answer", "error"), REFUSALS)
-def test_what_is_known_of_a_put_that_failed(
-    server: AwkwardServer, objects: S3Objects, answer: Script, error: type[Exception]
-) -> None:
-    server.answer(answer)
+def test_what_is_known_of_a_put_that_failed(server: AwkwardServer, answer: Script, error: type[Exception]) -> None:
+    objects = S3Objects(server.answer(answer), DEPLOYMENT)
     with pytest.raises(error) as raised:
         objects.put_if_absent(KEY, BODY, {})
     assert "secret" not in str(raised.value)
@@ -98,10 +96,8 @@ MISSES: list[tuple[Script, type[Exception]]] = [
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(("answer", "error"), MISSES)
-def test_a_read_is_there_or_not_or_unavailable(
-    server: AwkwardServer, objects: S3Objects, answer: Script, error: type[Exception]
-) -> None:
-    server.answer(answer)
+def test_a_read_is_there_or_not_or_unavailable(server: AwkwardServer, answer: Script, error: type[Exception]) -> None:
+    objects = S3Objects(server.answer(answer), DEPLOYMENT)
     with pytest.raises(error):
         objects.get(KEY)
 

@@ -1,9 +1,9 @@
 """boto3 clients, made once a region.
 
 Nothing here is left to a default that decides how a failure looks. Time-outs are short enough to leave a Lambda time
-for an answer. A call whose repetition would hide its outcome (a conditional put, a conditional write of one row, an
-invocation) goes out once (`attempts=1`): botocore otherwise repeats it after a lost reply, and the second try then
-meets the first one's effect. Reads, and transactions, which carry an idempotency token, are repeated by botocore.
+for an answer. A call whose repetition would hide its outcome (a conditional put, a commit of rows, an invocation) goes
+out once (`attempts=1`): botocore otherwise repeats it after a lost reply, and what the second try is told is then taken
+for what happened to the first. Reads are repeated by botocore.
 """
 
 from __future__ import annotations

@@ -69,6 +69,11 @@ def status_of(error: Exception) -> int:
     return 0
 
 
+def is_throttled(error: Exception) -> bool:
+    """Whether the service refused it for its rate alone."""
+    return code_of(error) in _THROTTLED
+
+
 def read_error(error: Exception, what: str) -> Exception:
     """The port error for a failed read."""
     if code_of(error) in _MALFORMED or isinstance(error, ParamValidationError):
@@ -81,6 +86,6 @@ def write_error(error: Exception, what: str) -> Exception:
     message = f"{what}: {code_of(error)}"
     if code_of(error) in _MALFORMED or isinstance(error, ParamValidationError):
         return ValueError(message)
-    if code_of(error) in _THROTTLED or isinstance(error, _NEVER_SENT) or 400 <= status_of(error) < 500:
+    if is_throttled(error) or isinstance(error, _NEVER_SENT) or 400 <= status_of(error) < 500:
         return Unavailable(message)
     return OutcomeUnknown(message)

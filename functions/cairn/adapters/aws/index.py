@@ -8,27 +8,29 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.errors import AwsError, code_of, read_error, write_error
+from cairn.adapters.aws.errors import AwsError, code_of, is_throttled, read_error, write_error
 from cairn.adapters.aws.expressions import Placeholders, from_item, item_key, key_range, still, to_item, turning
 from cairn.adapters.aws.names import Deployment
 from cairn.adapters.limits import ROWS_PER_READ, check_changes, check_key, same_row, stored
 from cairn.core.rows import Attributes, RowKey
 from cairn.core.tables import PARTITION_KEY
 from cairn.ports.clock import Clock
-from cairn.ports.errors import Contended, OutcomeUnknown, Unavailable
+from cairn.ports.errors import Contended, Unavailable
 from cairn.ports.ids import Randomness
 from cairn.ports.index import Change, Found, Query, RowMap
 
 READ_ROUNDS = 8
 """How often keys that DynamoDB left unprocessed are asked for again; with the pauses between, about 3 s at most."""
+COMMIT_TRIES = 3
 FIRST_PAUSE_S = 0.025
 
 
 class DynamoIndex:
     """`ports.index.Index` on one generation of a region's tables.
 
-    A commit of one row is one PutItem, UpdateItem or DeleteItem (1 write unit a KB), sent once. One of more rows, or of
-    a check alone, is a TransactWriteItems (2 a KB); it carries an idempotency token, so boto3 may repeat it.
+    A commit of one row is one PutItem, UpdateItem or DeleteItem (1 write unit a KB); one of more rows, or of a check
+    alone, is a TransactWriteItems (2 a KB). boto3 sends each once: it would repeat one whose reply was lost, and what a
+    second try is told says nothing of the first. Only what was throttled, and so not done, is tried again here.
     """
 
     def __init__(
@@ -119,13 +121,15 @@ class DynamoIndex:
         writes = [self._write(change) for change in changes]
         if not writes:
             return
-        try:
-            if len(writes) == 1 and writes[0][0] != "ConditionCheck":
-                self._write_alone(*writes[0])
+        for number in range(1, COMMIT_TRIES + 1):
+            try:
+                self._send(writes)
+            except AwsError as error:
+                if number == COMMIT_TRIES or not _only_throttled(error):
+                    raise _commit_error(error) from error
+                self._clock.pause(FIRST_PAUSE_S * 2**number * self._randomness.fraction())
             else:
-                self._client.transact_write_items(TransactItems=[_transact_item(*write) for write in writes])
-        except AwsError as error:
-            raise _commit_error(error) from error
+                return
 
     def _table(self, name: str) -> str:
         return self._deployment.table(name, self._generation)
@@ -178,8 +182,11 @@ class DynamoIndex:
         where["UpdateExpression"] = turning(before, after, places)
         return "Update", {**where, "Key": item_key(key), **places.parameters()}
 
-    def _write_alone(self, operation: str, parameters: dict[str, Any]) -> None:
-        if operation == "Put":
+    def _send(self, writes: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        operation, parameters = writes[0]
+        if len(writes) > 1 or operation == "ConditionCheck":
+            self._client_once.transact_write_items(TransactItems=[_transact_item(*write) for write in writes])
+        elif operation == "Put":
             self._client_once.put_item(**parameters)
         elif operation == "Update":
             self._client_once.update_item(**parameters)
@@ -195,18 +202,31 @@ _CONTENDED = frozenset(
     {"ConditionalCheckFailed", "ConditionalCheckFailedException", "TransactionConflict", "TransactionConflictException"}
 )
 
+_THROTTLED_ROWS = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
+
 
 def _commit_error(error: Exception) -> Exception:
     """A cancelled transaction changed nothing; its reasons, one a row, say whether the rows were to blame."""
     if code_of(error) in _CONTENDED:
         return Contended(f"a commit: {code_of(error)}")
-    if code_of(error) == "TransactionCanceledException" and isinstance(error, ClientError):
-        reasons = {str(reason.get("Code")) for reason in error.response.get("CancellationReasons", ())}
+    if code_of(error) == "TransactionCanceledException":
+        reasons = _reasons(error)
         if reasons & _CONTENDED:
             return Contended(f"a commit: {', '.join(sorted(reasons & _CONTENDED))}")
         if "ValidationError" in reasons:
             return ValueError("a commit: ValidationError")
-        return Unavailable(f"a commit: {', '.join(sorted(reasons - {'None'})) or 'cancelled'}")
-    if code_of(error) == "TransactionInProgressException":
-        return OutcomeUnknown("a commit: an earlier try of it is still under way")
+        return Unavailable(f"a commit: {', '.join(sorted(reasons)) or 'cancelled'}")
     return write_error(error, "a commit")
+
+
+def _only_throttled(error: Exception) -> bool:
+    """Whether nothing but the rate was wrong with it."""
+    if code_of(error) == "TransactionCanceledException":
+        return bool(_reasons(error)) and _reasons(error) <= _THROTTLED_ROWS
+    return is_throttled(error)
+
+
+def _reasons(error: Exception) -> set[str]:
+    """Why a transaction was cancelled: what any of its rows says."""
+    listed: Any = error.response.get("CancellationReasons", ()) if isinstance(error, ClientError) else ()
+    return {str(reason.get("Code")) for reason in listed} - {"None"}

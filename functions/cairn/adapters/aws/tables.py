@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -34,14 +35,14 @@ class DynamoTables:
     def make(self, generation: int) -> None:
         """Creates what is missing, then waits for all. Raises Unavailable, with some of them made."""
         for table in _generational():
-            self._until(lambda table=table: self._created(table, generation))  # type: ignore[misc]
+            self._until(partial(self._created, table, generation))
         for table in _generational():
-            self._until(lambda table=table: self._serves(table, generation))  # type: ignore[misc]
+            self._until(partial(self._serves, table, generation))
 
     def drop(self, generation: int) -> None:
         """Lifts the protection and deletes; does not wait until they are gone. Raises Unavailable, with some gone."""
         for table in _generational():
-            self._until(lambda table=table: self._dropped(table, generation))  # type: ignore[misc]
+            self._until(partial(self._dropped, table, generation))
 
     def _created(self, table: Table, generation: int) -> bool:
         state = self._describe(table, generation)
