@@ -13,7 +13,7 @@ from cairn.app.region import Region, View
 from cairn.app.writing import Outcome, Writer
 from cairn.core import ids
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
-from cairn.core.errors import InvalidRequest, NotFound, Unavailable
+from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.fold import is_live
 from cairn.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
 from cairn.core.listing import direct_child, past
@@ -96,7 +96,7 @@ class Memories:
         command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected_content_sha256)
         outcome = self._execute(access, command)
         if full and content is None and outcome.memory is not None and outcome.error is None:
-            content = self._contents.read(store_id, _position(outcome.memory))
+            content = self._kept_content(store_id, outcome.memory)
         return self._answer(outcome, content if full else None)
 
     def delete(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
@@ -116,8 +116,23 @@ class Memories:
             return self._writer.write(access.view, access.store, command)
         payload = {"call": "write", "workspace_id": access.key.workspace_id, **to_payload(command)}
         outcome = decode_outcome(self._passing.call(access.store.home, payload))
-        self._folder.fold(access.view, outcome.settled)
+        self._fold_here(access.view, outcome)
         return outcome
+
+    def _fold_here(self, view: View, outcome: Outcome) -> None:
+        """What the home did stands, whether or not this region can index it now; only a refusal did nothing."""
+        try:
+            self._folder.fold(view, outcome.settled)
+        except Unavailable as error:
+            if outcome.error is not None:
+                raise
+            raise OutcomeUnknown("the write may be committed, but is not indexed here; read before retrying") from error
+
+    def _kept_content(self, store_id: str, memory: MemoryRow) -> str | None:
+        try:
+            return self._contents.read(store_id, _position(memory))
+        except Unavailable as error:
+            raise OutcomeUnknown("the memory was moved, but its content cannot be read now; read it again") from error
 
     def _answer(self, outcome: Outcome, content: str | None) -> Memory:
         if outcome.error is not None:

@@ -298,7 +298,7 @@ class Writer:
             self._catch_up(attempt, hash, slot)
             return False
         departure = decide.moved_out(entry)
-        if self._slots.take(departure, _body(departure, None)) is Put.MINE:
+        if self._depart(departure) is Put.MINE:
             self._fold_own(attempt, [Settled(entry), Settled(departure)], self._known(head, entry))
             attempt.outcome.memory = fold.join_memory(head, entry)
             return True
@@ -306,6 +306,13 @@ class Writer:
         self._claims.withdraw(attempt.view, claim)
         self._catch_up(attempt, head.path_hash, source_slot)
         return False
+
+    def _depart(self, departure: Entry) -> Put:
+        """The commit of a rename. Whoever meets the first half may finish it, so that an error leaves it open."""
+        try:
+            return self._slots.take(departure, _body(departure, None))
+        except (Busy, Unavailable) as error:
+            raise OutcomeUnknown("the rename is half done and may be finished yet; read before trying again") from error
 
     def _still(self, attempt: _Attempt, head: MemoryRow) -> bool:
         """Whether the refusal holds: the memory stood at its source all the while that the destination was blocked."""

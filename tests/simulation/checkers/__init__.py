@@ -1,0 +1,63 @@
+"""Checkers: from evidence to broken promises, and nothing of how Cairn works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tests.simulation.checkers import linearizability, promises
+from tests.simulation.evidence import Evidence
+from tests.simulation.history import Operation, Refusal, Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken promise, and which checker says so."""
+
+    checker: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.checker}: {self.text}"
+
+
+def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
+    """See `linearizability`."""
+    for store_id, home in evidence.homes.items():
+        operations = [one for one in evidence.history.operations if one.store_id == store_id]
+        created = {
+            version.content_sha256: version.memory_id
+            for final in evidence.final[store_id].values()
+            for versions in final.versions.values()
+            for version in versions
+            if version.operation == "created" and version.content_sha256 is not None
+        }
+        if not linearizability.linearizable([*operations, *_last_reads(evidence, store_id, home)], created):
+            yield f"no order explains what {store_id} answered"
+
+
+def _last_reads(evidence: Evidence, store_id: str, home: str) -> Iterator[Operation]:
+    """What the home shows at rest, as reads after everything else."""
+    moment = max((one.returned or one.invoked for one in evidence.history.operations), default=0)
+    for memory_id, shown in evidence.final[store_id][home].read.items():
+        moment += 2
+        answer = shown if isinstance(shown, Seen) else Refusal(shown)
+        asked = {"memory_id": memory_id}
+        yield Operation(-1, "rest", home, store_id, True, "read", asked, moment, moment + 1, answer)
+
+
+CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
+    operations_are_linearizable,
+    promises.nothing_acknowledged_is_lost,
+    promises.history_has_no_gaps,
+    promises.what_is_shown_is_what_the_history_ends_with,
+    promises.nothing_refused_is_visible,
+    promises.replicas_converge,
+    promises.one_memory_one_path,
+    promises.no_error_but_the_apis,
+)
+
+
+def check(evidence: Evidence) -> list[Violation]:
+    """Every broken promise, by every checker."""
+    return [Violation(checker.__name__, text) for checker in CHECKERS for text in checker(evidence)]

@@ -1,0 +1,187 @@
+"""Operations of one store are linearizable in its home region.
+
+The search of Wing and Gong, with memoisation: is there an order of the operations that keeps to real time, and in
+which each answer is the one that the API's rules give? An operation whose outcome nobody knows stays open: it may have
+taken effect at any moment after it began, or never. Writes run at home wherever they were called; reads count where
+they were made in the home region. What was answered with Busy or Unavailable did nothing, and is left out here.
+
+Source: Wing and Gong, "Testing and Verifying Concurrent Objects" (1993); Lowe, "Testing for Linearizability" (2017).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.simulation.history import Operation, Refusal, Seen
+
+NEVER = 1 << 60
+NOTHING_DONE = frozenset({"Busy", "Unavailable"})
+STATES_MAX = 400_000
+
+Memory = tuple[str, str, str]
+"""A live memory: id, path, hash of its content."""
+
+State = tuple[Memory, ...]
+"""Every live memory of the store, sorted."""
+
+
+class Undecided(Exception):
+    """Too many orders to try: the history is neither shown right nor wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation as the search sees it. `returned` is NEVER for an open one; `id` is the created memory's."""
+
+    operation: Operation
+    invoked: int
+    returned: int
+    id: str
+
+    @property
+    def open(self) -> bool:
+        return self.returned == NEVER
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def linearizable(operations: Sequence[Operation], created: Mapping[str, str]) -> bool:
+    """Whether the operations of one store fit together. `created` gives the id of a memory by its first content's hash.
+
+    Raises:
+        Undecided: after `STATES_MAX` states.
+    """
+    steps = sorted((_step(one, created) for one in operations if _counts(one)), key=lambda step: step.invoked)
+    must = sum(1 << number for number, step in enumerate(steps) if not step.open)
+    seen: set[tuple[int, State]] = set()
+    stack: list[tuple[int, State]] = [(0, ())]
+    while stack:
+        done, state = stack.pop()
+        if done & must == must:
+            return True
+        if (done, state) in seen:
+            continue
+        seen.add((done, state))
+        if len(seen) > STATES_MAX:
+            raise Undecided(f"more than {STATES_MAX} states of {len(steps)} operations")
+        left = [(number, step) for number, step in enumerate(steps) if not done >> number & 1]
+        deadline = min(step.returned for _, step in left)
+        for number, step in reversed(left):
+            if step.invoked <= deadline:
+                stack.extend((done | 1 << number, after) for after in _after(state, step))
+    return False
+
+
+def _counts(operation: Operation) -> bool:
+    if operation.refused and operation.answer.name in NOTHING_DONE:
+        return False
+    if operation.kind == "read":
+        return operation.home and operation.returned is not None
+    return operation.kind in ("create", "update", "delete")
+
+
+def _step(operation: Operation, created: Mapping[str, str]) -> Step:
+    id = ""
+    if operation.kind == "create":
+        answer = operation.answer
+        unknown = created.get(sha256(operation.asked["content"]), f"new {operation.number}")
+        id = answer.memory_id if isinstance(answer, Seen) else unknown
+    returned = NEVER if operation.returned is None else operation.returned
+    return Step(operation, operation.invoked, returned, id)
+
+
+# ---- the rules of the API -----------------------------------------------------------------------------------------
+
+
+def _after(state: State, step: Step) -> Iterator[State]:
+    """The states after the operation, if it may happen here with the answer it got; an open one changes something."""
+    operation = step.operation
+    rule = {"create": _create, "update": _update, "delete": _delete, "read": _read}[operation.kind]
+    for answer, after in rule(state, operation, step.id):
+        if step.open:
+            if after != state:
+                yield after
+        elif _agrees(answer, operation.answer):
+            yield after
+
+
+Answer = Memory | Refusal | str | None
+"""What the rules answer: a memory, a refusal, or the id of what was deleted."""
+
+
+def _create(state: State, operation: Operation, id: str) -> Iterator[tuple[Answer, State]]:
+    path = operation.asked["path"]
+    holders = _in_the_way(state, path, None)
+    if not holders:
+        memory = (id, path, sha256(operation.asked["content"]))
+        yield memory, _sorted(*state, memory)
+    for holder in holders:
+        yield Refusal("PathConflict", path=holder[1], memory_id=holder[0]), state
+
+
+def _update(state: State, operation: Operation, _: str) -> Iterator[tuple[Answer, State]]:
+    asked = operation.asked
+    memory = _live(state, asked["memory_id"])
+    if memory is None:
+        yield Refusal("NotFound"), state
+        return
+    id, path, sha = memory
+    wanted = (id, asked["path"] or path, sha if asked["content"] is None else sha256(asked["content"]))
+    if wanted == memory:
+        yield memory, state
+    elif asked["expected"] not in (None, sha):
+        yield Refusal("PreconditionFailed"), state
+    else:
+        holders = _in_the_way(state, wanted[1], id) if wanted[1] != path else []
+        if not holders:
+            yield wanted, _sorted(*(one for one in state if one[0] != id), wanted)
+        for holder in holders:
+            yield Refusal("PathConflict", path=holder[1], memory_id=holder[0]), state
+
+
+def _delete(state: State, operation: Operation, _: str) -> Iterator[tuple[Answer, State]]:
+    memory = _live(state, operation.asked["memory_id"])
+    if memory is None:
+        yield Refusal("NotFound"), state
+    elif operation.asked["expected"] not in (None, memory[2]):
+        yield Refusal("PreconditionFailed"), state
+    else:
+        yield memory[0], tuple(one for one in state if one[0] != memory[0])
+
+
+def _read(state: State, operation: Operation, _: str) -> Iterator[tuple[Answer, State]]:
+    memory = _live(state, operation.asked["memory_id"])
+    yield (Refusal("NotFound") if memory is None else memory), state
+
+
+def _live(state: State, memory_id: str) -> Memory | None:
+    return next((one for one in state if one[0] == memory_id), None)
+
+
+def _in_the_way(state: State, path: str, moving_id: str | None) -> list[Memory]:
+    """A path and its ancestors cannot be memories at once; what is being moved is not in its own way."""
+    return [one for one in state if one[0] != moving_id and _related(one[1], path)]
+
+
+def _related(one: str, other: str) -> bool:
+    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+
+
+def _sorted(*memories: Memory) -> State:
+    return tuple(sorted(memories))
+
+
+def _agrees(expected: Answer, given: object) -> bool:
+    if isinstance(expected, Refusal):
+        if not isinstance(given, Refusal) or given.name != expected.name:
+            return False
+        return given.name != "PathConflict" or (
+            given.path == expected.path and given.memory_id in ("", expected.memory_id)
+        )
+    if isinstance(expected, tuple):
+        return isinstance(given, Seen) and expected == (given.memory_id, given.path, given.sha256)
+    return expected == given

@@ -1,0 +1,130 @@
+"""The other promises, each a function from evidence to what is broken. None of them knows how Cairn works."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tests.simulation.checkers.linearizability import sha256
+from tests.simulation.evidence import Evidence
+from tests.simulation.history import Listed, Operation, Seen
+
+
+def nothing_acknowledged_is_lost(evidence: Evidence) -> Iterator[str]:
+    """Every acknowledged version is in memory_versions of every region, once, as it was acknowledged."""
+    for operation in evidence.history.operations:
+        if operation.kind not in ("create", "update") or not operation.acknowledged:
+            continue
+        seen: Seen = operation.answer
+        for region, final in evidence.final[operation.store_id].items():
+            found = [one for one in final.versions.get(seen.memory_id, ()) if one.id == seen.version_id]
+            if len(found) != 1:
+                yield f"{region} has {len(found)} of the version acknowledged by: {operation}"
+            elif found[0].redacted_at is None and (found[0].path, found[0].content_sha256) != (seen.path, seen.sha256):
+                yield f"{region} has another version than was acknowledged by: {operation}"
+
+
+def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
+    """A memory's versions are counted 1, 2, 3, … ; the first was created, the last alone may be its deletion."""
+    for region, tables in evidence.rows.items():
+        generations: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
+        for (store_id, version_id), row in tables["versions"].items():
+            if "memory_id" in row:
+                memory = generations.setdefault((store_id, row["memory_id"]), [])
+                memory.append((row["generation"], row["operation"], version_id))
+        for (_, memory_id), rows in generations.items():
+            numbers = [generation for generation, _, _ in sorted(rows)]
+            operations = [operation for _, operation, _ in sorted(rows)]
+            if numbers != list(range(1, len(numbers) + 1)):
+                yield f"{region}: {memory_id} has versions {numbers}"
+            if operations[0] != "created" or "created" in operations[1:] or "deleted" in operations[:-1]:
+                yield f"{region}: {memory_id} was {operations}"
+
+
+def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[str]:
+    """At rest a memory is its newest version, in every region; a deleted one is not found."""
+    for regions in evidence.final.values():
+        for region, final in regions.items():
+            for memory_id, versions in final.versions.items():
+                shown = final.read.get(memory_id)
+                newest = versions[0] if versions else None
+                if newest is None or newest.operation == "deleted":
+                    if shown != "NotFound":
+                        yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
+                elif not isinstance(shown, Seen) or (shown.version_id, shown.path) != (newest.id, newest.path):
+                    yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
+
+
+def nothing_refused_is_visible(evidence: Evidence) -> Iterator[str]:
+    """Text of a write that was refused stands in no version and in no answer."""
+    wanted: Counter[str] = Counter()
+    refused: dict[str, Operation] = {}
+    for operation in evidence.history.operations:
+        text = operation.asked.get("content")
+        if text is None or operation.kind not in ("create", "update"):
+            continue
+        wanted[sha256(text)] += 1
+        if operation.refused:
+            refused[sha256(text)] = operation
+    visible = {
+        version.content_sha256
+        for regions in evidence.final.values()
+        for final in regions.values()
+        for versions in final.versions.values()
+        for version in versions
+    }
+    visible |= {seen.sha256 for operation in evidence.history.operations for seen in _shown(operation)}
+    for sha, operation in refused.items():
+        if wanted[sha] == 1 and sha in visible:
+            yield f"visible, though refused: {operation}"
+
+
+def _shown(operation: Operation) -> Iterator[Seen]:
+    if isinstance(operation.answer, Seen):
+        yield operation.answer
+    if isinstance(operation.answer, Listed):
+        yield from operation.answer.items
+
+
+def replicas_converge(evidence: Evidence) -> Iterator[str]:
+    """At rest every region's tables hold equal rows; only claims stand in one region alone."""
+    first, *others = evidence.rows
+    for other in others:
+        for table, rows in evidence.rows[first].items():
+            ours, theirs = _facts(table, rows), _facts(table, evidence.rows[other][table])
+            for key in sorted(ours.keys() | theirs.keys()):
+                if ours.get(key) != theirs.get(key):
+                    yield f"{table} {key}: {first} has {ours.get(key)}, {other} has {theirs.get(key)}"
+
+
+def _facts(table: str, rows: dict[tuple[str, str], dict[str, object]]) -> dict[tuple[str, str], dict[str, object]]:
+    if table != "paths":
+        return rows
+    kept = {
+        key: {name: value for name, value in row.items() if not name.startswith("claim_")} for key, row in rows.items()
+    }
+    return {key: row for key, row in kept.items() if "memory_id" in row}
+
+
+def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
+    """No page shows an id twice; at rest each live memory is listed once, and none is another's ancestor."""
+    for operation in evidence.history.operations:
+        if isinstance(operation.answer, Listed):
+            counts = Counter(item.memory_id for item in operation.answer.items)
+            if any(count > 1 for count in counts.values()):
+                yield f"one id twice: {operation}"
+    for regions in evidence.final.values():
+        for region, final in regions.items():
+            live = {id: seen.path for id, seen in final.read.items() if isinstance(seen, Seen)}
+            listed = sorted((item.memory_id, item.path) for item in final.listed)
+            if listed != sorted(live.items()):
+                yield f"{region} lists {listed}, and reads {sorted(live.items())}"
+            paths = sorted(live.values())
+            for path in paths:
+                if any(other.startswith(f"{path}/") for other in paths) or paths.count(path) > 1:
+                    yield f"{region} has memories at {paths}"
+
+
+def no_error_but_the_apis(evidence: Evidence) -> Iterator[str]:
+    """Every call ends with an answer or an error of the API, every event is understood."""
+    yield from evidence.defects

@@ -1,0 +1,272 @@
+"""Clients: what they mean to do is drawn before the run; what they do depends on what they are told."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Version, VersionFilter
+from cairn.app.cairn import Cairn
+from tests.simulation.history import Listed, Refusal, Seen
+from tests.simulation.options import Options
+
+_KINDS = ("create", "write", "rename", "delete", "read", "list", "redact", "history")
+PAGES_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One intention. `pick` chooses among what is known when its time comes; `shared` is text that others write too."""
+
+    number: int
+    kind: str
+    store: int
+    pick: int
+    path: str
+    shared: str | None
+    careful: bool
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.path} pick={self.pick} {'careful' if self.careful else ''} {self.shared or ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one client will do, and where."""
+
+    client: str
+    region: str
+    steps: tuple[Step, ...]
+
+    def without(self, numbers: set[int]) -> Plan:
+        return replace(self, steps=tuple(step for step in self.steps if step.number not in numbers))
+
+
+def drawn_plans(seed: int, options: Options) -> tuple[Plan, ...]:
+    """Every client's plan, from the seed."""
+    chance = random.Random(f"plans {seed}")
+    weights = [getattr(options.weights, kind) for kind in _KINDS]
+    steps: dict[int, list[Step]] = {number: [] for number in range(options.clients)}
+    for number in range(options.operations):
+        kind = chance.choices(_KINDS, weights)[0] if number >= 2 else "create"
+        step = Step(
+            number=number,
+            kind=kind,
+            store=chance.randrange(options.stores),
+            pick=chance.randrange(1000),
+            path=chance.choice(options.paths),
+            shared=chance.choice(["x", "y"]) if chance.random() < 0.15 else None,
+            careful=chance.random() < 0.5,
+        )
+        steps[chance.randrange(options.clients)].append(step)
+    regions = [options.regions[number % len(options.regions)] for number in range(options.clients)]
+    return tuple(
+        Plan(f"c{number}", regions[number], tuple(steps[number])) for number in range(options.clients) if steps[number]
+    )
+
+
+@dataclass(slots=True)
+class Shared:
+    """What clients tell each other: memories and versions they heard of, by store; and the text behind each version."""
+
+    memories: dict[str, list[str]] = field(default_factory=dict)
+    versions: dict[str, list[Version]] = field(default_factory=dict)
+
+    def learn(self, store_id: str, memory_id: str) -> None:
+        known = self.memories.setdefault(store_id, [])
+        if memory_id not in known:
+            known.append(memory_id)
+
+
+Invoke = Callable[["Client", str, str, dict[str, Any], Callable[[Cairn], Any]], Any]
+"""How a call reaches a region: (client, store_id, kind, asked, call) -> the answer, or None when none came."""
+
+
+@dataclass(slots=True)
+class Client:
+    """Carries out its plan, one call after the other."""
+
+    plan: Plan
+    stores: tuple[str, ...]
+    call: Callable[[], Call]
+    shared: Shared
+    invoke: Invoke
+    page: int
+    seen: dict[str, Seen] = field(default_factory=dict)
+    listings: list[int] = field(default_factory=list)
+
+    def live(self) -> None:
+        for step in self.plan.steps:
+            self._do(step)
+
+    def _do(self, step: Step) -> None:
+        store_id = self.stores[step.store]
+        memory_id = self._pick(store_id, step)
+        if step.kind == "create":
+            self._create(store_id, step)
+        elif step.kind == "list":
+            self.list(store_id)
+        elif memory_id is None:
+            return
+        elif step.kind in ("write", "rename"):
+            self._update(store_id, step, memory_id)
+        elif step.kind == "delete":
+            expected = self._expected(memory_id, step)
+            asked = {"memory_id": memory_id, "expected": expected}
+            self.invoke(
+                self,
+                store_id,
+                "delete",
+                asked,
+                lambda cairn: cairn.delete_memory(self.call(), store_id, memory_id, expected_content_sha256=expected),
+            )
+        elif step.kind == "read":
+            self.read(store_id, memory_id)
+        elif step.kind == "history":
+            self.versions(store_id, memory_id)
+        elif step.kind == "redact":
+            self._redact(store_id, step, memory_id)
+
+    def _pick(self, store_id: str, step: Step) -> str | None:
+        known = self.shared.memories.get(store_id, [])
+        return known[step.pick % len(known)] if known else None
+
+    def _expected(self, memory_id: str, step: Step) -> str | None:
+        return self.seen[memory_id].sha256 if step.careful and memory_id in self.seen else None
+
+    # ---- writing ------------------------------------------------------------------------------------------------
+
+    def _create(self, store_id: str, step: Step) -> None:
+        asked = {"path": step.path, "content": f"text {step.number} of {self.plan.client}"}
+        self._learn(
+            store_id,
+            self.invoke(
+                self,
+                store_id,
+                "create",
+                asked,
+                lambda cairn: _seen(cairn.create_memory(self.call(), store_id, full=False, **asked)),
+            ),
+        )
+
+    def _update(self, store_id: str, step: Step, memory_id: str) -> None:
+        text: str | None = step.shared or f"text {step.number} of {self.plan.client}"
+        path = step.path if step.kind == "rename" else None
+        if path is not None and step.pick % 3:
+            text = None
+        asked = {"memory_id": memory_id, "content": text, "path": path, "expected": self._expected(memory_id, step)}
+        self._learn(
+            store_id,
+            self.invoke(
+                self,
+                store_id,
+                "update",
+                asked,
+                lambda cairn: _seen(
+                    cairn.update_memory(
+                        self.call(),
+                        store_id,
+                        memory_id,
+                        content=text,
+                        path=path,
+                        expected_content_sha256=asked["expected"],
+                        full=False,
+                    )
+                ),
+            ),
+        )
+
+    def _redact(self, store_id: str, step: Step, memory_id: str) -> None:
+        known = self.versions(store_id, memory_id)
+        older = [one for one in known[1:] if one.redacted_at is None] or list(known)
+        if not older:
+            return
+        chosen = older[step.pick % len(older)]
+        asked = {"version_id": chosen.id, "memory_id": memory_id, "sha256": chosen.content_sha256}
+        self.invoke(
+            self,
+            store_id,
+            "redact",
+            asked,
+            lambda cairn: cairn.redact_version(self.call(), store_id, chosen.id).id,
+        )
+
+    # ---- reading ------------------------------------------------------------------------------------------------
+
+    def read(self, store_id: str, memory_id: str) -> Seen | Refusal | None:
+        """By id, with the content, whose hash has to be the one beside it."""
+        asked = {"memory_id": memory_id}
+        answer = self.invoke(
+            self,
+            store_id,
+            "read",
+            asked,
+            lambda cairn: _whole(cairn.retrieve_memory(self.call(), store_id, memory_id, full=True)),
+        )
+        self._learn(store_id, answer)
+        return answer if isinstance(answer, Seen | Refusal) else None
+
+    def list(self, store_id: str) -> None:
+        """Every page, each a call of its own; `listing` tells which belong together."""
+        after: str | None = None
+        listing = len(self.listings)
+        self.listings.append(listing)
+        for _ in range(PAGES_MAX):
+            asked = {"listing": listing, "after": after}
+            page = self.invoke(
+                self,
+                store_id,
+                "page",
+                asked,
+                partial(self._page, store_id, after),
+            )
+            if not isinstance(page, Listed):
+                return
+            for item in page.items:
+                self.shared.learn(store_id, item.memory_id)
+            after = page.next_after
+            if after is None:
+                return
+
+    def _page(self, store_id: str, after: str | None, cairn: Cairn) -> Listed:
+        return _listed(
+            cairn.list_memories(
+                self.call(), store_id, path_prefix=None, depth=0, limit=self.page, after=after, full=False
+            )
+        )
+
+    def versions(self, store_id: str, memory_id: str) -> tuple[Version, ...]:
+        """A memory's history, newest first."""
+        filter = VersionFilter(memory_id=memory_id)
+        answer = self.invoke(
+            self,
+            store_id,
+            "versions",
+            {"memory_id": memory_id},
+            lambda cairn: cairn.list_versions(self.call(), store_id, filter, limit=100, after=None, full=False).items,
+        )
+        return answer if isinstance(answer, tuple) else ()
+
+    def _learn(self, store_id: str, answer: object) -> None:
+        if isinstance(answer, Seen):
+            self.seen[answer.memory_id] = answer
+            self.shared.learn(store_id, answer.memory_id)
+
+
+def _seen(memory: Memory) -> Seen:
+    return Seen(memory.id, memory.version_id, memory.path, memory.content_sha256)
+
+
+def _whole(memory: Memory) -> Seen:
+    """With a content that is not what its hash says, the hash shown is the content's own."""
+    if memory.content is None:
+        return _seen(memory)
+    return replace(_seen(memory), sha256=hashlib.sha256(memory.content.encode()).hexdigest())
+
+
+def _listed(page: Page[Memory | MemoryPrefix]) -> Listed:
+    return Listed(tuple(_seen(item) for item in page.items if isinstance(item, Memory)), page.next_after)

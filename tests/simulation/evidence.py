@@ -1,0 +1,128 @@
+"""What a run leaves behind, gathered when everything is at rest: through the API, and by looking into every bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cairn.app.answers import Memory, Version, VersionFilter
+from cairn.core.errors import CairnError
+from tests.simulation.history import History, Seen
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+TABLES = ("memories", "logs", "paths", "versions", "stores", "keys")
+
+
+@dataclass(slots=True)
+class Final:
+    """One store in one region at the end, as its API shows it."""
+
+    listed: tuple[Seen, ...] = ()
+    versions: Mapping[str, tuple[Version, ...]] = field(default_factory=dict)
+    read: Mapping[str, Seen | str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Evidence:
+    """All that the checkers are given.
+
+    Attributes:
+        history: what clients did and were told.
+        final: by store, then region.
+        rows: by region, then table: every row.
+        objects: by region: every S3 version of every object, as (key, metadata and body in one text).
+        homes: the home of each store.
+        defects: errors that no caller is meant to see.
+    """
+
+    history: History
+    final: dict[str, dict[str, Final]]
+    rows: dict[str, dict[str, dict[tuple[str, str], dict[str, Any]]]]
+    objects: dict[str, list[tuple[str, bytes]]]
+    homes: dict[str, str]
+    defects: list[str]
+
+
+def gather(world: World) -> Evidence:
+    """Looks at everything once no task is left."""
+    defects = [*world.defects, *world.network.defects, *world.network.malformed]
+    memories = _memory_ids(world)
+    final: dict[str, dict[str, Final]] = {}
+    for store_id in world.stores:
+        final[store_id] = {}
+        for region in world.options.regions:
+            final[store_id][region] = _final(world, store_id, region, memories.get(store_id, set()), defects)
+    return Evidence(
+        history=world.history,
+        final=final,
+        rows={name: {table: site.rows(table) for table in TABLES} for name, site in world.sites.items()},
+        objects={region: _objects(world, region) for region in world.options.regions},
+        homes={store_id: world.home(store_id) for store_id in world.stores},
+        defects=defects,
+    )
+
+
+def _memory_ids(world: World) -> dict[str, set[str]]:
+    """Every memory that any region has heard of."""
+    ids: dict[str, set[str]] = {}
+    for site in world.sites.values():
+        for store_id, memory_id in site.rows("memories"):
+            ids.setdefault(store_id, set()).add(memory_id)
+    for operation in world.history.operations:
+        if isinstance(operation.answer, Seen):
+            ids.setdefault(operation.store_id, set()).add(operation.answer.memory_id)
+    return ids
+
+
+def _final(world: World, store_id: str, region: str, memory_ids: set[str], defects: list[str]) -> Final:
+    final = Final()
+    cairn = world.sites[region].open().cairn
+    try:
+        items: list[Seen] = []
+        after: str | None = None
+        while True:
+            page = cairn.list_memories(
+                world.call(), store_id, path_prefix=None, depth=0, limit=100, after=after, full=False
+            )
+            items += [_seen(item) for item in page.items if isinstance(item, Memory)]
+            after = page.next_after
+            if after is None:
+                break
+        final.listed = tuple(items)
+        final.versions = {
+            id: cairn.list_versions(
+                world.call(), store_id, VersionFilter(memory_id=id), limit=100, after=None, full=False
+            ).items
+            for id in sorted(memory_ids)
+        }
+    except CairnError as error:
+        defects.append(f"{region} at rest: {error!r}")
+    read: dict[str, Seen | str] = {}
+    for id in sorted(memory_ids):
+        try:
+            read[id] = _seen(cairn.retrieve_memory(world.call(), store_id, id, full=True))
+        except CairnError as error:
+            read[id] = type(error).__name__
+    final.read = read
+    return final
+
+
+def _seen(memory: Memory) -> Seen:
+    return Seen(memory.id, memory.version_id, memory.path, memory.content_sha256)
+
+
+def _objects(world: World, region: str) -> list[tuple[str, bytes]]:
+    found = []
+    after: str | None = None
+    while True:
+        page = world.buckets.page(region, "", after, 1000)
+        for key in page.keys:
+            for version in world.buckets.versions(region, key):
+                text = repr(sorted(version.object.metadata.items())).encode() + version.object.body
+                found.append((key, text))
+        after = page.next_after
+        if after is None:
+            return found

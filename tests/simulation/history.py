@@ -1,0 +1,106 @@
+"""What clients did and were told: all that the checkers see of a run, apart from what is left at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A memory as an answer showed it."""
+
+    memory_id: str
+    version_id: str
+    path: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.memory_id[-5:]}@{self.path} {self.version_id[-5:]} {self.sha256[:6]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error that says that nothing was done. `name` is its class; the rest is what it says."""
+
+    name: str
+    kind: str = ""
+    path: str = ""
+    memory_id: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.name, self.kind, self.path, self.memory_id[-5:])))
+
+
+@dataclass(slots=True)
+class Operation:
+    """One call of a client.
+
+    Attributes:
+        number: its place in the order of invocation.
+        client, region, store_id: who, where, on what.
+        home: whether the region is the store's home.
+        kind: create, update, delete, read, list, versions, redact.
+        asked: the call's arguments.
+        invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
+        answer: what was answered: None is an outcome that nobody knows.
+    """
+
+    number: int
+    client: str
+    region: str
+    store_id: str
+    home: bool
+    kind: str
+    asked: Mapping[str, Any]
+    invoked: int
+    returned: int | None = None
+    answer: Any = None
+
+    @property
+    def refused(self) -> bool:
+        return isinstance(self.answer, Refusal)
+
+    @property
+    def acknowledged(self) -> bool:
+        return self.returned is not None and self.answer is not None and not self.refused
+
+    def __str__(self) -> str:
+        asked = " ".join(f"{name}={_short(value)}" for name, value in self.asked.items() if value is not None)
+        where = f"{self.client}@{self.region}{'*' if self.home else ''}"
+        return f"{self.invoked:6}-{self.returned or '?':<6} {where:16} {self.kind} {asked} -> {_answer(self.answer)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One page of a listing."""
+
+    items: tuple[Seen, ...]
+    next_after: str | None = None
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(str(one) for one in self.items) + ")" + (" …" if self.next_after else "")
+
+
+@dataclass(slots=True)
+class History:
+    """Every operation of a run, in the order of invocation."""
+
+    operations: list[Operation] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        return [str(one) for one in self.operations]
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) < 24 else f"…{text[-5:]}"
+
+
+def _answer(answer: Any) -> str:
+    if answer is None:
+        return "unknown"
+    if isinstance(answer, tuple):
+        return "[" + ", ".join(_answer(one) for one in answer) + "]"
+    return str(answer)

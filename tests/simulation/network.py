@@ -1,0 +1,154 @@
+"""What travels: copies between buckets, events to indexers; late, twice, out of order, or not before the repair."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from cairn.adapters.memory import MemoryBuckets, PutEvent
+from cairn.app.indexing import Malformed
+from cairn.core.errors import CairnError
+from tests.simulation.options import Options
+from tests.simulation.sites import Site
+from tests.simulation.tasks import Crash, Scheduler
+
+RECEIVES_MAX = 5
+VISIBILITY_S = 5.0
+
+
+@dataclass(slots=True)
+class _Message:
+    """One object key in a region's queue, and how often it has been received."""
+
+    key: str
+    receives: int = 0
+
+
+@dataclass(slots=True)
+class _Queue:
+    """One region's: what waits, and what was given up."""
+
+    waiting: list[_Message] = field(default_factory=list)
+    dead: list[_Message] = field(default_factory=list)
+
+
+class Network:
+    """Carries copies and events. `calm` ends every fault; `repair` then brings what was dropped."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        chance: random.Random,
+        options: Options,
+        buckets: MemoryBuckets,
+        sites: Mapping[str, Site],
+    ) -> None:
+        self.calm = False
+        self._scheduler = scheduler
+        self._chance = chance
+        self._options = options
+        self._buckets = buckets
+        self._sites = sites
+        self._queues = {region: _Queue() for region in sites}
+        self._dropped: list[Callable[[], None]] = []
+        self._cut_until: dict[tuple[str, str], int] = {}
+        self.malformed: list[str] = []
+        self.defects: list[str] = []
+        buckets.observers.append(self._put)
+
+    @property
+    def idle(self) -> bool:
+        return not any(queue.waiting for queue in self._queues.values())
+
+    def cut(self, source: str, destination: str, seconds: float) -> None:
+        """Nothing passes in this direction for so long; it waits."""
+        self._cut_until[source, destination] = self._scheduler.now_us + round(seconds * 1_000_000)
+
+    def repair(self) -> None:
+        """The sweep: what was dropped is sent again, and what was given up."""
+        again, self._dropped = self._dropped, []
+        for send in again:
+            send()
+        for queue in self._queues.values():
+            queue.waiting += [_Message(one.key) for one in queue.dead]
+            queue.dead.clear()
+
+    # ---- copies and events --------------------------------------------------------------------------------------
+
+    def _put(self, event: PutEvent) -> None:
+        self._send(f"event in {event.region}", lambda: self._notify(event))
+        if event.replica or not event.key.startswith(f"{event.region}/"):
+            return
+        for other in self._sites:
+            if other != event.region:
+                self._send(f"copy to {other}", partial(self._copy, event, other))
+
+    def _send(self, name: str, deliver: Callable[[], None]) -> None:
+        links = self._options.links
+        if not self.calm and self._chance.random() < links.dropped:
+            self._dropped.append(lambda: self._send(name, deliver))
+            return
+        for _ in range(2 if not self.calm and self._chance.random() < links.duplicated else 1):
+            slow = not self.calm and self._chance.random() < links.slow
+            delay_s = self._chance.random() * (links.slow_s if slow else links.delay_s)
+            self._scheduler.spawn(name, deliver, delay_s)
+
+    def _copy(self, event: PutEvent, destination: str) -> None:
+        while not self.calm and self._scheduler.now_us < self._cut_until.get((event.region, destination), 0):
+            self._scheduler.sleep(1.0)
+        self._buckets.replicate(event, destination)
+
+    def _notify(self, event: PutEvent) -> None:
+        queue = self._queues[event.region]
+        queue.waiting.append(_Message(event.key))
+        if len(queue.waiting) == 1:
+            self._scheduler.spawn(f"poller of {event.region}", lambda: self._poll(event.region))
+
+    # ---- the indexer's queue ------------------------------------------------------------------------------------
+
+    def _poll(self, region: str) -> None:
+        """Wakes an indexer with a batch as long as there is something; several may be at it at once."""
+        queue = self._queues[region]
+        while queue.waiting:
+            size = self._chance.randint(1, self._options.batch)
+            batch = self._chance.sample(queue.waiting, min(size, len(queue.waiting)))
+            queue.waiting[:] = [one for one in queue.waiting if one not in batch]
+            self._scheduler.spawn(f"indexer in {region}", partial(self._index, region, batch))
+            self._scheduler.sleep(self._chance.random() * 0.05)
+
+    def _index(self, region: str, batch: list[_Message]) -> None:
+        """One invocation; what it does not finish comes back, and all of it when it dies."""
+        for message in batch:
+            message.receives += 1
+        again = list(batch)
+        try:
+            self._sites[region].use(lambda sandbox: self._each(sandbox.indexing.object_arrived, batch, again))
+        except Crash:
+            again = list(batch)
+        for message in again:
+            self._scheduler.spawn(f"redelivery in {region}", partial(self._again, region, message), VISIBILITY_S)
+
+    def _each(self, arrived: Callable[[str], None], batch: list[_Message], again: list[_Message]) -> None:
+        for message in batch:
+            if not self.calm and self._chance.random() < self._options.batch_crash:
+                raise Crash
+            try:
+                arrived(message.key)
+            except Malformed as error:
+                self.malformed.append(str(error))
+            except CairnError:
+                continue
+            except Exception as error:  # noqa: BLE001 - reported at the end of the run
+                self.defects.append(f"indexing {message.key}: {error!r}")
+            again.remove(message)
+
+    def _again(self, region: str, message: _Message) -> None:
+        queue = self._queues[region]
+        if message.receives >= RECEIVES_MAX and not self.calm:
+            queue.dead.append(message)
+            return
+        queue.waiting.append(message)
+        if len(queue.waiting) == 1:
+            self._scheduler.spawn(f"poller of {region}", lambda: self._poll(region))

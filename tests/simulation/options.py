@@ -1,0 +1,134 @@
+"""Everything that a world may have or suffer, in one record; drawn from a seed, or given."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from cairn.adapters.layered import FaultRates
+
+PATHS = ("/a", "/a/b", "/a/b/c", "/d", "/e")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How often a client does what."""
+
+    create: int = 4
+    write: int = 4
+    rename: int = 4
+    delete: int = 1
+    read: int = 4
+    list: int = 2
+    redact: int = 1
+    history: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What befalls a copy, or an event, on its way. Shares are fractions of all of them; delays are in seconds.
+
+    What is `dropped` comes only with the repair sweep at the end. A cut stops one direction of one link for a while.
+    """
+
+    delay_s: float = 0.5
+    slow: float = 0.1
+    slow_s: float = 20.0
+    dropped: float = 0.0
+    duplicated: float = 0.0
+    cuts: int = 0
+    cut_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One world.
+
+    Attributes:
+        regions, clients, operations, paths, weights: who does how much, where.
+        stores: each has its home in another region.
+        rates: what strikes a port call; `late` is a request that takes effect after its caller has given it up.
+        stall: the share of port calls before which the caller stands still for up to `stall_s`.
+        impatience: the share of calls whose caller gives up while the call goes on.
+        batch: the most events that wake an indexer at once; it is `batch_crash` that it dies in between.
+        wipes: how often all rows of one region's tables vanish, to be rebuilt.
+        skew_s, freezes: how far the regions' clocks are apart, how often one stands still for a while.
+        lagging: global indexes follow late.
+        page: how many lines a page of a listing has.
+    """
+
+    regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
+    clients: int = 4
+    operations: int = 24
+    stores: int = 1
+    paths: tuple[str, ...] = PATHS
+    weights: Weights = field(default_factory=Weights)
+    links: Links = field(default_factory=Links)
+    rates: FaultRates = field(default_factory=FaultRates)
+    late: float = 0.0
+    stall: float = 0.0
+    stall_s: float = 12.0
+    impatience: float = 0.0
+    batch: int = 5
+    batch_crash: float = 0.0
+    wipes: int = 0
+    skew_s: float = 0.0
+    freezes: int = 0
+    lagging: bool = False
+    page: int = 3
+
+
+def drawn(seed: int) -> Options:
+    """The world of a seed: some have every fault, some one alone, some none, so that none hides another."""
+    chance = random.Random(f"options {seed}")
+    regions = ("us-east-1", "eu-west-1", "ap-south-1")[: chance.choice([2, 2, 2, 3])]
+
+    def some(*values: float) -> float:
+        """Nothing in two worlds of three."""
+        return chance.choice(values) if chance.random() < 0.35 else 0.0
+
+    return Options(
+        regions=regions,
+        clients=chance.choice([2, 3, 4, 5]),
+        operations=chance.choice([12, 18, 26]),
+        stores=chance.choice([1, 1, 1, 2]),
+        paths=PATHS[: chance.choice([2, 3, 5])],
+        weights=_weights(chance),
+        links=Links(
+            delay_s=chance.choice([0.05, 0.5, 3.0]),
+            slow=chance.choice([0.0, 0.1, 0.4]),
+            dropped=some(0.05, 0.3),
+            duplicated=some(0.1, 0.5),
+            cuts=chance.choice([0, 0, 1, 3]),
+        ),
+        rates=FaultRates(
+            refused=some(0.005, 0.03),
+            lost_request=some(0.005, 0.02),
+            lost_reply=some(0.01, 0.04),
+            contended=some(0.02, 0.1),
+            crash_before=some(0.003, 0.01),
+            crash_after=some(0.003, 0.01),
+        ),
+        late=some(0.005, 0.02),
+        stall=some(0.005, 0.03),
+        impatience=some(0.02, 0.1),
+        batch_crash=some(0.02, 0.1),
+        wipes=chance.choice([0, 0, 0, 0, 1, 2]),
+        skew_s=some(0.2, 2.0),
+        freezes=chance.choice([0, 0, 0, 1, 2]),
+        lagging=chance.random() < 0.5,
+        page=chance.choice([1, 2, 3, 20]),
+    )
+
+
+def _weights(chance: random.Random) -> Weights:
+    """Now and then a world of renames, of creations, of erasures."""
+    return chance.choice(
+        [
+            Weights(),
+            Weights(),
+            Weights(create=3, write=1, rename=8, delete=1, read=3, list=3, redact=0, history=0),
+            Weights(create=6, write=2, rename=2, delete=4, read=2, list=2, redact=0, history=0),
+            Weights(create=3, write=6, rename=3, delete=1, read=1, list=1, redact=5, history=2),
+        ]
+    )

@@ -1,0 +1,187 @@
+"""One region of a world: its tables, its clock, and the sandboxes in which its functions run."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from cairn.adapters.layered import (
+    InterceptedErasableObjects,
+    InterceptedIndex,
+    InterceptedObjects,
+    InterceptedPeers,
+    Interceptor,
+)
+from cairn.adapters.memory import (
+    MemoryBuckets,
+    MemoryDatabase,
+    MemoryErasableObjects,
+    MemoryIndex,
+    MemoryObjects,
+    RecordingMetrics,
+    SeededRandomness,
+)
+from cairn.app import cairn, erasing, indexing
+from cairn.app.region import Region
+from cairn.core.rows import ControlRow
+from cairn.ports.errors import OutcomeUnknown, Unavailable
+from cairn.ports.index import Change
+from cairn.ports.peers import Peers
+from tests.simulation.tasks import Scheduler
+
+T = TypeVar("T")
+_BIRTH_US = 1_790_000_000_000_000
+
+
+class SkewedClock:
+    """`ports.clock.Clock` of one region: off by `skew_us`, and now and then it stands still."""
+
+    def __init__(self, scheduler: Scheduler, skew_us: int) -> None:
+        self._scheduler = scheduler
+        self.skew_us = skew_us
+        self._frozen: tuple[int, int] | None = None
+
+    def now_us(self) -> int:
+        if self._frozen is not None and self._scheduler.now_us < self._frozen[1]:
+            return self._frozen[0]
+        return _BIRTH_US + self._scheduler.now_us + self.skew_us
+
+    def freeze(self, seconds: float) -> None:
+        """Stands still for so long, then leaps."""
+        self._frozen = (self.now_us(), self._scheduler.now_us + round(seconds * 1_000_000))
+
+    def pause(self, seconds: float) -> None:
+        self._scheduler.sleep(seconds)
+
+
+class AnyOrder:
+    """`ports.parallel.Parallel`: the tasks one after the other, in an order of chance's choosing."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+
+    def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+        results: dict[int, T] = {}
+        failures: list[Exception] = []
+        for number in self._chance.sample(range(len(tasks)), len(tasks)):
+            try:
+                results[number] = tasks[number]()
+            except Exception as error:  # noqa: BLE001 - raised below, once every task has run
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        return [results[number] for number in range(len(tasks))]
+
+
+class Sandbox:
+    """The memory of one function's process: whatever the use cases keep between two calls lives and dies with it."""
+
+    def __init__(self, region: Region, erasable: InterceptedErasableObjects) -> None:
+        self.region = region
+        self.cairn = cairn.Cairn(region)
+        self.indexing = indexing.Indexing(region)
+        self.eraser = erasing.Eraser(region, erasable)
+
+    def direct(self, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the handlers of the functions do with a direct invocation."""
+        if function == "writer":
+            return self.cairn.direct(payload)
+        if function == "indexer":
+            return self.indexing.direct(payload)
+        return {"erased": self.eraser.erase(payload["key"])}
+
+
+class Site:
+    """One region. A sandbox serves one call at a time, then waits for the next; one that crashed is gone."""
+
+    def __init__(
+        self,
+        name: str,
+        regions: Sequence[str],
+        buckets: MemoryBuckets,
+        clock: SkewedClock,
+        chance: random.Random,
+        interceptor: Interceptor,
+        peers: Peers,
+        lagging: bool,
+    ) -> None:
+        self.name = name
+        self.clock = clock
+        self.database = MemoryDatabase(lagging=lagging)
+        self.randomness = SeededRandomness(chance.randrange(1 << 62))
+        self._regions = tuple(regions)
+        self._buckets = buckets
+        self._chance = chance
+        self._interceptor = interceptor
+        self._peers = peers
+        self._idle: list[Sandbox] = []
+        control = ControlRow(serving=1, complete=True).to_attributes()
+        MemoryIndex(self.database).commit([Change(ControlRow.KEY, None, control)])
+
+    def use(self, call: Callable[[Sandbox], T]) -> T:
+        """Runs one call in a sandbox."""
+        sandbox = self._idle.pop(self._chance.randrange(len(self._idle))) if self._idle else self.open()
+        try:
+            result = call(sandbox)
+        except Exception:
+            self._idle.append(sandbox)
+            raise
+        self._idle.append(sandbox)
+        return result
+
+    def open(self) -> Sandbox:
+        """A new sandbox, with the tables that its deployment names; it finds out by itself if others serve."""
+        name, around = self.name, self._interceptor
+        region = Region(
+            name=name,
+            regions=self._regions,
+            objects=InterceptedObjects(MemoryObjects(self._buckets, name), name, around),
+            index=InterceptedIndex(MemoryIndex(self.database), name, around),
+            clock=self.clock,
+            randomness=self.randomness,
+            metrics=RecordingMetrics(),
+            peers=InterceptedPeers(self._peers, name, around),
+            parallel=AnyOrder(self._chance),
+        )
+        erasable = InterceptedErasableObjects(MemoryErasableObjects(self._buckets, name), name, around)
+        return Sandbox(region, erasable)
+
+    def control(self) -> ControlRow | None:
+        """Which generation of tables serves."""
+        found = MemoryIndex(self.database).read([ControlRow.KEY]).get(ControlRow.KEY)
+        return None if found is None else ControlRow.from_attributes(found)
+
+    def rows(self, table: str, generation: int | None = None) -> dict[tuple[str, str], dict[str, Any]]:
+        """Every row of a table, as it stands."""
+        control = self.control()
+        serving = generation or (control.serving if control else 1)
+        return {key: dict(row) for key, (_, _, row) in self.database.table(table, serving).order.rows.items()}
+
+
+class TaskPeers:
+    """`ports.peers.Peers`: the invoked function is a task of its own, which lives on when its caller dies.
+
+    `patience_s` says how long a caller waits this time; None is for ever.
+    """
+
+    def __init__(self, scheduler: Scheduler, patience_s: Callable[[], float | None]) -> None:
+        self._scheduler = scheduler
+        self._patience_s = patience_s
+        self.sites: dict[str, Site] = {}
+
+    def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        site = self.sites.get(region)
+        if site is None:
+            raise Unavailable(f"no function {function} in {region}")
+        request = json.loads(json.dumps(payload))
+        task = self._scheduler.spawn(
+            f"{function} in {region}", lambda: site.use(lambda sandbox: sandbox.direct(function, request))
+        )
+        if not self._scheduler.wait(task, self._patience_s()):
+            raise OutcomeUnknown(f"{function} in {region} did not answer in time")
+        if task.error is not None:
+            raise OutcomeUnknown(f"{function} in {region} failed: {type(task.error).__name__}")
+        answer: Mapping[str, Any] = json.loads(json.dumps(task.result))
+        return answer

@@ -1,0 +1,198 @@
+"""A stage for exact schedules: each call runs up to a port call that the scenario names, and waits there.
+
+    mover = stage.actor(lambda: cairn.update_memory(...)).until("objects.put_if_absent", occurrence=2)
+    ...                                  # anything may happen meanwhile
+    mover.finish()                       # or: mover.die()
+
+Nothing is drawn: copies and events wait in `cloud.pending` until the scenario delivers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from greenlet import getcurrent, greenlet
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.layered import Crash, Faulty, ScriptedFaults, Strike
+from cairn.adapters.memory import ManualClock
+from cairn.app.answers import Call, Memory
+from cairn.app.cairn import Cairn
+from cairn.core.errors import CairnError
+from tests.support.cloud import Cloud
+
+T = TypeVar("T")
+HOME = "us-east-1"
+AWAY = "eu-west-1"
+
+
+class Actor(Generic[T]):
+    """One call on its way. `trail` names the port calls it has made, for a scenario that went astray."""
+
+    def __init__(self, stage: Stage, body: Callable[[], T], strikes: Sequence[Strike]) -> None:
+        self._stage = stage
+        self._greenlet = greenlet(lambda: self._live(body))
+        self._stop: tuple[str, str | None, int, bool] | None = None
+        self._faulty = Faulty(ScriptedFaults(*strikes))
+        self._result: list[T] = []
+        self.error: BaseException | None = None
+        self.done = False
+        self.trail: list[str] = []
+
+    def until(self, name: str, about: str | None = None, occurrence: int = 1, after: bool = False) -> Actor[T]:
+        """Goes on to just before (or after) the port call of this name, the `occurrence`-th from here."""
+        self._stop = (name, about, occurrence, after)
+        self._resume()
+        assert not self.done, f"ended without {name}: {self.trail} {self.error!r}"
+        return self
+
+    def struck_by(self, *strikes: Strike) -> Actor[T]:
+        """From here on these strike."""
+        self._faulty = Faulty(ScriptedFaults(*strikes))
+        return self
+
+    def finish(self) -> T:
+        """Goes on to its end; its result, or what it raised."""
+        self._stop = None
+        self._resume()
+        if self.error is not None:
+            raise self.error
+        return self._result[0]
+
+    def fails(self, kind: type[CairnError]) -> CairnError:
+        """Goes on to its end, which has to be this error."""
+        try:
+            result = self.finish()
+        except kind as error:
+            return error
+        raise AssertionError(f"answered {result!r}, not {kind.__name__}")
+
+    def die(self) -> None:
+        """Never goes on: the process is gone."""
+        self.done = True
+        self._greenlet.throw(Crash)
+
+    def _resume(self) -> None:
+        assert not self.done
+        before, self._stage.current = self._stage.current, self
+        self._greenlet.parent = getcurrent()
+        self._greenlet.switch()
+        self._stage.current = before
+
+    def _live(self, body: Callable[[], T]) -> None:
+        try:
+            self._result.append(body())
+        except (Crash, Exception) as error:  # noqa: BLE001 - raised by `finish`
+            self.error = error
+        self.done = True
+
+    def around(self, call: PortCall, act: Callable[[], Any]) -> Any:
+        """At one of its port calls: waits if the scenario wants it to, then does it."""
+        self.trail.append(f"{call.name} {' '.join(call.subjects)}")
+        stops = self._stops(call)
+        if stops and not self._after:
+            self._wait()
+        result = self._faulty(call, act)
+        if stops and self._after:
+            self._wait()
+        return result
+
+    def _stops(self, call: PortCall) -> bool:
+        if self._stop is None:
+            return False
+        name, about, occurrence, after = self._stop
+        if call.name != name or not (about is None or any(about in subject for subject in call.subjects)):
+            return False
+        self._stop, self._after = (name, about, occurrence - 1, after), after
+        return occurrence == 1
+
+    _after = False
+
+    def _wait(self) -> None:
+        parent = self._greenlet.parent
+        assert parent is not None
+        parent.switch()
+
+
+class Stage:
+    """A cloud of regions and the actors in it; a store whose home is `HOME`, and a key to it."""
+
+    def __init__(self, regions: Sequence[str] = (HOME, AWAY), lagging: bool = False) -> None:
+        self.current: Actor[Any] | None = None
+        self.clock = ManualClock()
+        self.cloud = Cloud(regions, interceptor=self._around, clock=self.clock, lagging=lagging)
+        self.api_key = self.cloud.key()
+        self.store = self.cairn().create_store(self.call(), name="s", description="", metadata={}).id
+        self.cloud.deliver()
+
+    def _around(self, call: PortCall, act: Callable[[], T]) -> T:
+        if self.current is None:
+            return act()
+        result: T = self.current.around(call, act)
+        return result
+
+    def cairn(self, region: str = HOME) -> Cairn:
+        return self.cloud.sites[region].cairn
+
+    def call(self) -> Call:
+        return self.cloud.call(self.api_key)
+
+    def actor(self, body: Callable[[], T], *strikes: Strike) -> Actor[T]:
+        """A call that begins only when it is told to go."""
+        return Actor(self, body, strikes)
+
+    # ---- calls as scenarios make them ---------------------------------------------------------------------------
+
+    def create(self, path: str, content: str = "x", region: str = HOME) -> Memory:
+        return self.cairn(region).create_memory(self.call(), self.store, path=path, content=content, full=False)
+
+    def update(
+        self,
+        memory_id: str,
+        content: str | None = None,
+        path: str | None = None,
+        expected: str | None = None,
+        region: str = HOME,
+        full: bool = False,
+    ) -> Memory:
+        return self.cairn(region).update_memory(
+            self.call(),
+            self.store,
+            memory_id,
+            content=content,
+            path=path,
+            expected_content_sha256=expected,
+            full=full,
+        )
+
+    def delete(self, memory_id: str, region: str = HOME) -> str:
+        return self.cairn(region).delete_memory(self.call(), self.store, memory_id, expected_content_sha256=None)
+
+    def read(self, memory_id: str, region: str = HOME) -> Memory:
+        return self.cairn(region).retrieve_memory(self.call(), self.store, memory_id, full=True)
+
+    def listed(self, region: str = HOME) -> dict[str, str]:
+        """Path to memory id, as one whole page has it."""
+        page = self.cairn(region).list_memories(
+            self.call(), self.store, path_prefix=None, depth=0, limit=100, after=None, full=False
+        )
+        items = [item for item in page.items if isinstance(item, Memory)]
+        assert len({item.path for item in items}) == len(items)
+        return {item.path: item.id for item in items}
+
+    # ---- the network, by hand -----------------------------------------------------------------------------------
+
+    def copy(self, key: str, region: str = AWAY) -> None:
+        """Replicates the newest version of one object; its event waits."""
+        for event in list(self.cloud.pending):
+            if event.key == key and not event.replica:
+                self.cloud.buckets.replicate(event, region)
+
+    def index(self, key: str, region: str = HOME) -> None:
+        """Wakes a region's indexer for one object."""
+        self.cloud.sites[region].indexing.object_arrived(key)
+
+    def keys(self, region: str = HOME) -> list[str]:
+        """The keys of every log in a region's bucket."""
+        return [key for key in self.cloud.buckets.page(region, "", None, 1000).keys if "/log/" in key]

@@ -1,0 +1,237 @@
+"""A whole deployment from one seed: regions, clients, everything that may go wrong, and what is left at the end.
+
+`World(seed).run()` is deterministic: the same seed gives the same history. What it returns is evidence; whether any
+promise was broken is for the checkers to say (`tests.simulation.checkers`), which know nothing of what is in here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.layered import Faulty, RandomFaults
+from cairn.adapters.memory import MemoryBuckets, SeededRandomness
+from cairn.app.answers import Call, Credentials
+from cairn.app.cairn import Cairn
+from cairn.core import errors
+from cairn.ports.errors import OutcomeUnknown
+from tests.simulation.clients import Client, Plan, Shared, drawn_plans
+from tests.simulation.evidence import Evidence, gather
+from tests.simulation.history import History, Operation, Refusal
+from tests.simulation.network import Network
+from tests.simulation.options import Options, drawn
+from tests.simulation.sites import Site, SkewedClock, TaskPeers
+from tests.simulation.tasks import Crash, Scheduler
+
+T = TypeVar("T")
+WORKSPACE = "wrkspc_default"
+_LATE = frozenset({"objects.put_if_absent", "index.commit"})
+
+
+class World:
+    """One run.
+
+    Args:
+        seed: everything that is drawn comes from it.
+        options, plans: given instead of drawn, by scenarios and by whoever shrinks a failure.
+        schedule: draws the interleaving and the faults anew for the same plans.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        options: Options | None = None,
+        plans: Sequence[Plan] | None = None,
+        schedule: int = 0,
+    ) -> None:
+        self.seed = seed
+        self.options = options or drawn(seed)
+        self.plans = tuple(plans) if plans is not None else drawn_plans(seed, self.options)
+        self.chance = random.Random(f"world {seed} {schedule}")
+        self.scheduler = Scheduler(self.chance)
+        self.history = History()
+        self.defects: list[str] = []
+        self.calm = True
+        self.buckets = MemoryBuckets(self.options.regions)
+        self._faulty = Faulty(
+            RandomFaults(self.options.rates, SeededRandomness(self.chance.randrange(1 << 62))), crash=Crash
+        )
+        peers = TaskPeers(self.scheduler, self._patience_s)
+        self.sites: dict[str, Site] = {}
+        for region in self.options.regions:
+            skew_us = round(self.chance.uniform(-1, 1) * self.options.skew_s * 1_000_000)
+            clock = SkewedClock(self.scheduler, skew_us)
+            self.sites[region] = Site(
+                region,
+                self.options.regions,
+                self.buckets,
+                clock,
+                self.chance,
+                self._around,
+                peers,
+                self.options.lagging,
+            )
+        peers.sites.update(self.sites)
+        self.network = Network(self.scheduler, self.chance, self.options, self.buckets, self.sites)
+        self.network.calm = True
+        self.api_key = ""
+        self.stores: tuple[str, ...] = ()
+
+    # ---- the run ------------------------------------------------------------------------------------------------
+
+    def run(self) -> Evidence:
+        """Sets up, lets clients and faults loose, ends the faults, repairs, and gathers what is left."""
+        self.set_up()
+        self.let_loose()
+        self.come_to_rest()
+        return gather(self)
+
+    def set_up(self) -> None:
+        """A key and the stores, known everywhere; no fault strikes yet."""
+        first = self.options.regions[0]
+        answer = self.sites[first].use(
+            lambda sandbox: sandbox.cairn.direct(
+                {"call": "keys.create", "workspace_id": WORKSPACE, "name": "simulation", "scope": "admin"}
+            )
+        )
+        self.api_key = str(answer["api_key"])
+        self.scheduler.run()
+        self.stores = tuple(self._store(number) for number in range(self.options.stores))
+        self.scheduler.run()
+
+    def _store(self, number: int) -> str:
+        region = self.options.regions[number % len(self.options.regions)]
+        return self.sites[region].use(
+            lambda sandbox: (
+                sandbox.cairn.create_store(self.call(), name=f"store {number}", description="", metadata={}).id
+            )
+        )
+
+    def home(self, store_id: str) -> str:
+        """The region that accepts writes for the store."""
+        return self.options.regions[self.stores.index(store_id) % len(self.options.regions)]
+
+    def let_loose(self) -> None:
+        """Clients and faults, until every client is through and every call has ended."""
+        self.calm = self.network.calm = False
+        shared = Shared()
+        clients = [self.client(plan, shared) for plan in self.plans]
+        tasks = [self.scheduler.spawn(one.plan.client, one.live) for one in clients]
+        self._plan_trouble()
+        self.scheduler.run(lambda: all(task.done for task in tasks))
+        self.defects += [f"{task.name}: {task.error!r}" for task in tasks if task.error is not None]
+
+    def client(self, plan: Plan, shared: Shared) -> Client:
+        return Client(plan, self.stores, self.call, shared, self.invoke, self.options.page)
+
+    def come_to_rest(self) -> None:
+        """No fault any more; what was dropped is repaired, and everything that is under way arrives."""
+        self.calm = self.network.calm = True
+        self.scheduler.run()
+        self.network.repair()
+        self.scheduler.run()
+        for site in self.sites.values():
+            site.database.settle()
+
+    def _plan_trouble(self) -> None:
+        options, regions = self.options, list(self.options.regions)
+        for _ in range(options.freezes):
+            clock = self.sites[self.chance.choice(regions)].clock
+            self._sometime("freeze", partial(clock.freeze, self.chance.uniform(0.1, 8.0)))
+        for _ in range(options.links.cuts if len(regions) > 1 else 0):
+            source, destination = self.chance.sample(regions, 2)
+            seconds = self.chance.uniform(0, options.links.cut_s)
+            self._sometime("cut", partial(self.network.cut, source, destination, seconds))
+        if options.lagging:
+            self.scheduler.spawn("indexes catch up", self._settle_now_and_then)
+
+    def _sometime(self, name: str, happen: Callable[[], None]) -> None:
+        self.scheduler.spawn(name, happen, self.chance.uniform(0, 3.0))
+
+    def _settle_now_and_then(self) -> None:
+        while not self.calm:
+            self.scheduler.sleep(self.chance.uniform(0.1, 3.0))
+            self.sites[self.chance.choice(list(self.sites))].database.settle()
+
+    # ---- what stands at every port call -------------------------------------------------------------------------
+
+    def _around(self, call: PortCall, act: Callable[[], T]) -> T:
+        if self.scheduler.current is None:
+            return act()
+        self._give_way()
+        if not self.calm and call.name in _LATE and self.chance.random() < self.options.late:
+            return self._act_late(call, act)
+        result = act() if self.calm else self._faulty(call, act)
+        self._give_way()
+        return result
+
+    def _give_way(self) -> None:
+        if not self.calm and self.chance.random() < self.options.stall:
+            self.scheduler.sleep(self.chance.random() * self.options.stall_s)
+        else:
+            self.scheduler.give_way()
+
+    def _act_late(self, call: PortCall, act: Callable[[], T]) -> T:
+        """The request is still under way when its caller has given it up."""
+        self.scheduler.spawn(f"late {call.name}", act, self.chance.random() * self.options.stall_s)
+        raise OutcomeUnknown(f"{call.name}: timed out on purpose")
+
+    def _patience_s(self) -> float | None:
+        if self.calm or self.chance.random() >= self.options.impatience:
+            return None
+        return self.chance.random() * 2.0
+
+    # ---- calls --------------------------------------------------------------------------------------------------
+
+    def call(self) -> Call:
+        """What a request with the key presents."""
+        _, _, workspace, key, _ = self.api_key.split("-", 4)
+        return Call(
+            Credentials(f"wrkspc_{workspace}", f"apikey_{key}", hashlib.sha256(self.api_key.encode()).hexdigest())
+        )
+
+    def invoke(
+        self, client: Client, store_id: str, kind: str, asked: dict[str, Any], call: Callable[[Cairn], Any]
+    ) -> Any:
+        """One call of one client, recorded. The function it reaches may outlive its patience."""
+        region = client.plan.region
+        operation = Operation(
+            number=len(self.history.operations),
+            client=client.plan.client,
+            region=region,
+            store_id=store_id,
+            home=region == self.home(store_id),
+            kind=kind,
+            asked=asked,
+            invoked=self.scheduler.tick(),
+        )
+        self.history.operations.append(operation)
+        task = self.scheduler.spawn(
+            f"{kind} of {operation.client}", lambda: self.sites[region].use(lambda sandbox: call(sandbox.cairn))
+        )
+        if not self.scheduler.wait(task, self._patience_s()) or task.crashed:
+            return None
+        if isinstance(task.error, errors.OutcomeUnknown):
+            return None
+        if isinstance(task.error, errors.CairnError):
+            operation.answer = _refusal(task.error)
+        elif task.error is not None:
+            self.defects.append(f"{operation}: {task.error!r}")
+            return None
+        else:
+            operation.answer = task.result
+        operation.returned = self.scheduler.tick()
+        return operation.answer
+
+
+def _refusal(error: errors.CairnError) -> Refusal:
+    return Refusal(
+        type(error).__name__,
+        getattr(error, "kind", "") or getattr(error, "rule", ""),
+        getattr(error, "conflicting_path", ""),
+        getattr(error, "conflicting_memory_id", "") or getattr(error, "id", ""),
+    )
