@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.app.cairn import Cairn
-from cairn.entry.running import Event, Handler, Running
+from cairn.entry.running import Answer, Event, Handler, Running
 from cairn.entry.settings import Settings
 from cairn.wire import schemas  # noqa: F401 - here, so that a cold start pays for it and not the first request
 from cairn.wire.http import HttpApi
@@ -16,11 +16,12 @@ def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
     running = Running.start(settings)
     region = running.region
+    running.clients.s3(region.name, attempts=1)
     cairn = Cairn(region)
     return running.handler(dispatch(cairn, HttpApi(cairn, region.clock, region.randomness, running.metrics)))
 
 
-def dispatch(cairn: Cairn, api: HttpApi) -> Any:
+def dispatch(cairn: Cairn, api: HttpApi) -> Answer:
     """Direct calls carry the field ``call``; an HTTP event never does."""
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:

@@ -39,10 +39,14 @@ class Running:
 
     @classmethod
     def start(cls, settings: Settings) -> Running:
-        """Puts the ports together. No call is made to AWS."""
+        """Puts the ports together. No call is made to AWS.
+
+        The client that every function needs is made here: a start has a whole processor, the first call a share of one.
+        """
         logger = start_logging(settings)
         metrics = EmfMetrics(settings.service, settings.deployment.stage)
         clients = Clients(settings.endpoint_url)
+        clients.s3(settings.deployment.region)
         region = region_on_aws(clients, settings.deployment, metrics, settings.memories_per_store)
         return cls(settings, clients, region, metrics, logger)
 
