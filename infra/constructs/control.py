@@ -1,7 +1,7 @@
 """The first row of ``{prefix}-control``: which index generation serves, and whether it is complete.
 
-Written once, when the region is new. A region whose bucket already holds objects begins incomplete: its index has to be
-rebuilt before it may answer that something does not exist.
+Written once, when the region is new. A region of a deployment that already holds objects begins incomplete: it has to
+be filled and its index rebuilt before it may answer that something does not exist.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class FirstControlRow(Construct):
     def __init__(self, scope: Construct, deployment: Deployment, region: str) -> None:
         """Put the row for the region's generation."""
         super().__init__(scope, "Control")
-        bucket = deployment.bucket(region)
+        buckets = [{"Region": other, "Name": deployment.bucket(other)} for other in deployment.regions]
         table = f"{deployment.prefix}-control"
         puts = DeployTimeFunction(
             self,
@@ -30,7 +30,9 @@ class FirstControlRow(Construct):
             handler="infra.custom_resources.control_row.handler",
             statements=[
                 iam.PolicyStatement(
-                    sid="LookIntoBucket", actions=["s3:ListBucket"], resources=[deployment.arn("s3", "", bucket)]
+                    sid="LookIntoBuckets",
+                    actions=["s3:ListBucket"],
+                    resources=[deployment.arn("s3", "", bucket["Name"]) for bucket in buckets],
                 ),
                 iam.PolicyStatement(
                     sid="PutRow",
@@ -45,5 +47,5 @@ class FirstControlRow(Construct):
             service_token=puts.function.function_arn,
             resource_type="Custom::CairnFirstControlRow",
             service_timeout=ANSWERED_WITHIN,
-            properties={"Bucket": bucket, "Table": table, "Generation": str(deployment.generation(region))},
+            properties={"Buckets": buckets, "Table": table, "Generation": str(deployment.generation(region))},
         )

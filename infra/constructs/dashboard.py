@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
@@ -52,6 +54,11 @@ class RegionDashboard(Construct):
             ),
         )
         board.add_widgets(
+            _graph("Objects folded", [_counted(deployment, "objects_folded", "source")]),
+            _graph("Objects that cannot be read", [_counted(deployment, "objects_malformed")]),
+            _graph("Requests by operation", [_counted(deployment, "requests", "operation", "status")]),
+        )
+        board.add_widgets(
             _graph("Function errors", [f.function.metric_errors(period=PERIOD) for f in used]),
             _graph("Function throttles", [f.function.metric_throttles(period=PERIOD) for f in used]),
             _graph(
@@ -69,8 +76,17 @@ class RegionDashboard(Construct):
         )
 
 
-def _graph(title: str, metrics: list[cloudwatch.Metric]) -> cloudwatch.GraphWidget:
+def _graph(title: str, metrics: Sequence[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(title=title, left=list(metrics), width=8)
+
+
+def _counted(deployment: Deployment, name: str, *dimensions: str) -> cloudwatch.MathExpression:
+    """What the functions count themselves, a line for each value of the dimensions."""
+    schema = ",".join(("Cairn", "service", "stage", *dimensions))
+    query = f'{{{schema}}} MetricName="{name}" stage="{deployment.stage}"'
+    return cloudwatch.MathExpression(
+        expression=f"SEARCH('{query}', 'Sum', {PERIOD.to_seconds()})", using_metrics={}, label="", period=PERIOD
+    )
 
 
 def _arriving(deployment: Deployment, source: str, target: str) -> cloudwatch.Metric:

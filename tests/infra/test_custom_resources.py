@@ -8,7 +8,7 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.stub import ANY, Stubber
+from botocore.stub import Stubber
 
 from infra.constructs.replication import replication_rules
 from infra.custom_resources import control_row, replication
@@ -62,35 +62,47 @@ def test_a_bucket_that_is_gone_does_not_hold_the_stack() -> None:
         stub.assert_no_pending_responses()
 
 
-@pytest.mark.parametrize(("objects", "complete"), [(0, True), (1, False)])
-def test_the_first_row_is_complete_only_over_an_empty_bucket(objects: int, complete: bool) -> None:
-    s3, dynamodb = FAKE.client("s3"), FAKE.client("dynamodb")
+BUCKETS = [{"Region": HERE, "Name": "here"}, {"Region": THERE, "Name": "there"}]
+ROW = {"Buckets": BUCKETS, "Table": "t", "Generation": "3"}
+
+
+def region_with(objects: int, name: str) -> Any:
+    """A region's S3 whose one bucket holds so many objects."""
+    s3 = FAKE.client("s3")
+    stub = Stubber(s3)
+    stub.add_response("list_objects_v2", {"KeyCount": objects}, {"Bucket": name, "MaxKeys": 1})
+    stub.activate()
+    return s3
+
+
+@pytest.mark.parametrize(("here", "there", "complete"), [(0, 0, True), (1, 0, False), (0, 1, False)])
+def test_the_first_row_is_complete_only_where_no_region_holds_anything(here: int, there: int, complete: bool) -> None:
+    regions = {HERE: region_with(here, "here"), THERE: region_with(there, "there")}
+    dynamodb = FAKE.client("dynamodb")
     row = {"pk": {"S": "control"}, "sk": {"S": "index"}, "serving": {"N": "3"}, "complete": {"BOOL": complete}}
-    with Stubber(s3) as listed, Stubber(dynamodb) as put:
-        listed.add_response("list_objects_v2", {"KeyCount": objects}, {"Bucket": "b", "MaxKeys": 1})
+    with Stubber(dynamodb) as put:
         put.add_response(
             "put_item",
             {},
             {"TableName": "t", "Item": row, "ConditionExpression": "attribute_not_exists(pk)"},
         )
-        control_row.apply(s3, dynamodb, "Create", {"Bucket": "b", "Table": "t", "Generation": "3"})
+        control_row.apply(regions.__getitem__, dynamodb, "Create", ROW)
         put.assert_no_pending_responses()
 
 
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
 def test_a_row_that_is_there_is_left_alone(request_type: str) -> None:
-    s3, dynamodb = FAKE.client("s3"), FAKE.client("dynamodb")
-    with Stubber(s3) as listed, Stubber(dynamodb) as put:
-        listed.add_response("list_objects_v2", {"KeyCount": 0}, {"Bucket": ANY, "MaxKeys": ANY})
+    regions = {HERE: region_with(0, "here"), THERE: region_with(0, "there")}
+    dynamodb = FAKE.client("dynamodb")
+    with Stubber(dynamodb) as put:
         put.add_client_error("put_item", "ConditionalCheckFailedException", http_status_code=400)
-        control_row.apply(s3, dynamodb, request_type, {"Bucket": "b", "Table": "t", "Generation": "1"})
+        control_row.apply(regions.__getitem__, dynamodb, request_type, ROW)
         put.assert_no_pending_responses()
 
 
 def test_the_row_stays_when_the_stack_goes() -> None:
-    s3, dynamodb = FAKE.client("s3"), FAKE.client("dynamodb")
-    with Stubber(s3), Stubber(dynamodb):
-        control_row.apply(s3, dynamodb, "Delete", {"Bucket": "b", "Table": "t", "Generation": "1"})
+    with Stubber(dynamodb := FAKE.client("dynamodb")):
+        control_row.apply(lambda region: pytest.fail(region), dynamodb, "Delete", ROW)
 
 
 EVENT = {

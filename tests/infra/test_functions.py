@@ -68,10 +68,10 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | WRITE_INDEX
     | READ_OBJECTS
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("index"), queue("rebuild")])
-    | each(["sqs:SendMessage", "sqs:GetQueueUrl"], [queue("index-dlq")])
+    | each(["sqs:SendMessage"], [queue("index-dlq")])
+    | each(["dynamodb:PutItem"], [table("control")])
     | each(["lambda:InvokeFunction"], [*(function("writer", region) for region in REGIONS), function("eraser", HERE)]),
     "eraser": READ_INDEX
-    | WRITE_INDEX
     | each(["s3:GetObject", "s3:GetObjectVersion", "s3:PutObject", "s3:DeleteObjectVersion"], [f"{bucket(HERE)}/*"])
     | each(["s3:ListBucket", "s3:ListBucketVersions"], [bucket(HERE)]),
 }
@@ -133,6 +133,7 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("eraser", "s3:DeleteObjectVersion", OTHERS_SLOT, True),
         ("eraser", "s3:DeleteObjectVersion", ABROAD, False),
         ("eraser", "s3:GetObject", ABROAD, False),
+        ("eraser", "dynamodb:PutItem", table("memories-g1"), False),
         ("eraser", "lambda:InvokeFunction", function("writer", HERE), False),
         ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{THERE}:{ACCOUNT}:table/cairn-test-memories-g1", False),
         ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-other-memories-g1", False),
@@ -143,6 +144,15 @@ def test_a_role_answers_as_the_design_says(
 ) -> None:
     decision = by_role(grants(three_regions, name), action, resource)
     assert decision == ("Allow" if may else "ImplicitDeny")
+
+
+def test_the_indexer_notes_the_batches_of_a_rebuild_and_never_which_generation_serves(three_regions: App) -> None:
+    (statement,) = [
+        statement
+        for statement in grants(three_regions, "indexer")["Statement"]
+        if statement["Resource"] == table("control") and statement["Action"] == "dynamodb:PutItem"
+    ]
+    assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["rebuild#*"]}}
 
 
 def test_a_deployment_of_one_region_names_no_other(one_region: App) -> None:

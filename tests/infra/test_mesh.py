@@ -80,11 +80,16 @@ def deploy_time_grants(app: App, name: str) -> set[tuple[str, str]]:
     made = app.mesh(HERE).named("AWS::IAM::Role", "RoleName", f"cairn-test-{name}-{HERE}")
     (policy,) = made["Policies"]
     return {
-        (action, statement["Resource"])
+        (action, resource)
         for statement in policy["PolicyDocument"]["Statement"]
-        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
+        for action in as_list(statement["Action"])
+        for resource in as_list(statement["Resource"])
         if not action.startswith("logs:")
     }
+
+
+def as_list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
 
 
 def test_what_puts_the_rules_may_do_that_and_hand_over_one_role(three_regions: App) -> None:
@@ -94,9 +99,9 @@ def test_what_puts_the_rules_may_do_that_and_hand_over_one_role(three_regions: A
     }
 
 
-def test_what_puts_the_first_control_row_may_do_that_and_look_into_the_bucket(three_regions: App) -> None:
+def test_what_puts_the_first_control_row_may_do_that_and_look_into_the_buckets(three_regions: App) -> None:
     assert deploy_time_grants(three_regions, "first-control-row") == {
-        ("s3:ListBucket", bucket(HERE)),
+        *(("s3:ListBucket", bucket(region)) for region in REGIONS),
         ("dynamodb:PutItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-test-control"),
     }
 
@@ -106,6 +111,7 @@ def test_the_first_control_row_names_the_regions_generation(two_regions: App, re
     (row,) = two_regions.mesh(region).properties("Custom::CairnFirstControlRow")
     assert row["Table"] == "cairn-test-control"
     assert row["Generation"] == generation
+    assert row["Buckets"] == [{"Region": other, "Name": f"cairn-test-{ACCOUNT}-{other}"} for other in (HERE, THERE)]
 
 
 def test_no_two_stacks_make_a_role_of_the_same_name(three_regions: App) -> None:

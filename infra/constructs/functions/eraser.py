@@ -13,4 +13,4 @@ SHAPE = Shape(name="eraser", memory_mb=512, timeout=Duration.seconds(60))
 
 def statements(grants: Grants) -> list[iam.PolicyStatement]:
     """What the eraser may."""
-    return [grants.read_index(), grants.write_index(), grants.read_control(), *grants.erase_objects()]
+    return [grants.read_index(), grants.read_control(), *grants.erase_objects()]

@@ -43,6 +43,15 @@ class Grants:
         """Switch the generation that serves."""
         return self._allow("WriteControl", [f"dynamodb:{verb}" for verb in WRITE], [self._table("control")])
 
+    def note_rebuilt_batches(self) -> iam.PolicyStatement:
+        """Note in the control table which batches of a rebuild are done, and nothing else there."""
+        return iam.PolicyStatement(
+            sid="NoteRebuiltBatches",
+            actions=["dynamodb:PutItem"],
+            resources=[self._table("control")],
+            conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["rebuild#*"]}},
+        )
+
     def read_objects(self) -> list[iam.PolicyStatement]:
         """Read and list the buckets of all regions; without the list, a missing key answers 403, not 404."""
         buckets = [self._bucket(region) for region in self._deployment.regions]
@@ -84,8 +93,8 @@ class Grants:
         return self._allow("ConsumeQueues", actions, [self._queue(queue) for queue in queues])
 
     def send(self, *queues: str) -> iam.PolicyStatement:
-        """Send to these queues, found by their names."""
-        return self._allow("SendToQueues", ["sqs:GetQueueUrl", "sqs:SendMessage"], [self._queue(q) for q in queues])
+        """Send to these queues."""
+        return self._allow("SendToQueues", ["sqs:SendMessage"], [self._queue(queue) for queue in queues])
 
     def _index_tables(self, *, with_indexes: bool = False) -> list[str]:
         arns = []

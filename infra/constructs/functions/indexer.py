@@ -20,6 +20,7 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.read_index(),
         grants.write_index(),
         grants.read_control(),
+        grants.note_rebuilt_batches(),
         *grants.read_objects(),
         grants.consume("index", "rebuild"),
         grants.send("index-dlq"),
