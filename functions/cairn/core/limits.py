@@ -21,6 +21,9 @@ MEMORIES_PER_STORE_DEFAULT = 10_000
 OBJECT_METADATA_MAX_BYTES = 2_048
 """User metadata of one S3 object, keys and values together. Source: S3 user guide, UsingMetadata."""
 
+FLAGS_MAX_BYTES = 200
+"""What a version's flags may take of that, commas and all. The longest path, region and actor leave 230 bytes."""
+
 CLAIM_LIFETIME_US = 5_000_000
 """How long others yield to a claimed path. Safety does not rest on it: whoever breaks a claim takes its slot first."""
 

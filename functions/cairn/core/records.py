@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from cairn.core.limits import FLAGS_MAX_BYTES
 from cairn.core.slots import Epoch, LogKey, LogRef, Slot
 
 SCHEMA = "1"
@@ -61,6 +63,7 @@ class Entry:
         source: `moved_in` only: the position that must hold its `moved_out`.
         destination: `moved_out` only: the position of its `moved_in`.
         moved_version_id: `moved_out` only: the `moved_in` it commits.
+        flags: names of what the scanner found, without blanks or commas; see `kept_flags` for how much fits.
         blank: body, path and hash were erased; the slot stays taken.
     """
 
@@ -108,7 +111,14 @@ class Entry:
         return replace(self, path=None, content_sha256=None, content_size_bytes=None, flags=(), blank=True)
 
     def to_metadata(self) -> dict[str, str]:
-        """User metadata of its object: short lower-case keys, ASCII values, absent where None."""
+        """User metadata of its object: short lower-case keys, ASCII values, absent where None.
+
+        Raises:
+            ValueError: flags that would not be given back, or would not fit beside the longest path.
+        """
+        flags = ",".join(self.flags)
+        if len(flags) > FLAGS_MAX_BYTES or not all(map(_FLAG.fullmatch, self.flags)):
+            raise ValueError(f"flags are names without blanks or commas, of {FLAGS_MAX_BYTES} bytes in all")
         path = None if self.path is None else base64.urlsafe_b64encode(self.path.encode()).decode().rstrip("=")
         fields: dict[str, object | None] = {
             "schema": SCHEMA,
@@ -127,7 +137,7 @@ class Entry:
             "src": self.source,
             "dst": self.destination,
             "moved": self.moved_version_id,
-            "flags": ",".join(self.flags) or None,
+            "flags": flags or None,
             "blank": "1" if self.blank else None,
         }
         return {name: str(value) for name, value in fields.items() if value is not None}
@@ -160,6 +170,19 @@ class Entry:
             )
         except (KeyError, ValueError) as error:
             raise ValueError(f"{key}: metadata cannot be read ({error})") from error
+
+
+_FLAG = re.compile(r"[!-+\--~]+")
+
+
+def kept_flags(flags: Iterable[str]) -> tuple[str, ...]:
+    """As many of the first flags, each once, as one version's metadata has room for."""
+    kept: tuple[str, ...] = ()
+    for flag in dict.fromkeys(flags):
+        if len(",".join((*kept, flag))) > FLAGS_MAX_BYTES:
+            break
+        kept = (*kept, flag)
+    return kept
 
 
 def _optional(parse: Any, text: str | None) -> Any:
