@@ -14,7 +14,7 @@ from typing import Any
 from cairn.core.limits import OBJECT_METADATA_MAX_BYTES
 from cairn.core.rows import Attributes, RowKey
 from cairn.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, Table
-from cairn.ports.index import Change
+from cairn.ports.index import Change, Query
 
 OBJECT_KEY_MAX_BYTES = 1_024
 LIST_PAGE_MAX_KEYS = 1_000
@@ -84,6 +84,16 @@ def check_key(key: RowKey) -> Table:
     if not 0 < len(key.sk.encode()) <= SORT_KEY_MAX_BYTES:
         raise ValueError(f"{key.table}: a sort key has 1 to {SORT_KEY_MAX_BYTES} bytes")
     return table
+
+
+def check_query(query: Query) -> None:
+    """Refuses a query that DynamoDB would: its conditions on keys may be no longer than keys are. Raises ValueError."""
+    if query.limit < 1:
+        raise ValueError("a query is limited to at least 1")
+    check_key(RowKey(query.table, query.pk, "any"))
+    for bound in (query.prefix, query.after or ""):
+        if len(bound.encode()) > SORT_KEY_MAX_BYTES:
+            raise ValueError(f"{query.table}: a condition on a sort key has at most {SORT_KEY_MAX_BYTES} bytes")
 
 
 def check_changes(changes: Sequence[Change]) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from cairn.app.region import Region, View
 from cairn.core.errors import Unavailable
-from cairn.core.limits import CLAIM_LIFETIME_US
+from cairn.core.limits import CLAIM_LIFETIME_US, PATH_MAX_BYTES
 from cairn.core.paths import ancestors
 from cairn.core.rows import PathRow, RowKey
 from cairn.core.slots import LogRef
@@ -75,7 +76,7 @@ class Claims:
     def neighbours(self, view: View, path: str, store_id: str, moving_id: str | None) -> list[PathRow]:
         """Live or claimed ancestors and descendants of `path`, but for the memory being moved. Two reads at once.
 
-        Of descendants at most a few: one is enough to be in the way.
+        Of descendants at most a few: one is enough to be in the way. The longest paths have none.
         """
         region, index = self._region, view.index
 
@@ -91,8 +92,9 @@ class Claims:
                 raise Unavailable(f"the index of {region.name} does not answer; try again") from error
             return [_path_row(one) for one in found]
 
-        upper, lower = region.parallel.run([above, below])
-        rows = (replace(row, memory_id=None) if row.memory_id == moving_id else row for row in (*upper, *lower))
+        looks = [above, below] if len(path.encode()) < PATH_MAX_BYTES - 1 else [above]
+        found = chain.from_iterable(region.parallel.run(looks))
+        rows = (replace(row, memory_id=None) if row.memory_id == moving_id else row for row in found)
         return [row for row in rows if row.memory_id is not None or row.claim_id is not None]
 
     def expired(self, row: PathRow) -> bool:

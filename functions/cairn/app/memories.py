@@ -15,7 +15,7 @@ from cairn.core import ids
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
 from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.fold import is_live
-from cairn.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
+from cairn.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES, PATH_MAX_BYTES
 from cairn.core.listing import direct_child, past
 from cairn.core.paths import check_path, check_path_prefix, path_hash
 from cairn.core.rows import LogRow, MemoryRow, PathRow, RowKey
@@ -207,8 +207,10 @@ class Memories:
     def _collect(
         self, view: View, store_id: str, prefix: str, depth: int, limit: int, after: str | None
     ) -> tuple[list[_Listed], bool]:
-        """At most `limit` lines, and whether there may be more."""
+        """At most `limit` lines, and whether there may be more. Nothing is below a folder as long as a path may be."""
         listed: list[_Listed] = []
+        if len(prefix.encode()) >= PATH_MAX_BYTES:
+            return listed, False
         begins = "" if prefix == "/" else prefix
         while True:
             try:

@@ -11,7 +11,7 @@ from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.errors import AwsError, code_of, is_throttled, read_error, write_error
 from cairn.adapters.aws.expressions import Placeholders, from_item, item_key, key_range, still, to_item, turning
 from cairn.adapters.aws.names import Deployment
-from cairn.adapters.limits import ROWS_PER_READ, check_changes, check_key, same_row, stored
+from cairn.adapters.limits import ROWS_PER_READ, check_changes, check_key, check_query, same_row, stored
 from cairn.core.rows import Attributes, RowKey
 from cairn.core.tables import PARTITION_KEY
 from cairn.ports.clock import Clock
@@ -72,8 +72,7 @@ class DynamoIndex:
 
     def query(self, query: Query) -> Sequence[Found]:
         """One Query, and more only where an answer ended at 1 MB."""
-        if query.limit < 1:
-            raise ValueError("a query is limited to at least 1")
+        check_query(query)
         wanted = key_range(query)
         if wanted is None:
             return []

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cairn.adapters.limits import check_changes, check_key, same_row, stored
+from cairn.adapters.limits import check_changes, check_key, check_query, same_row, stored
 from cairn.core.rows import Attributes, RowKey
 from cairn.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, TABLES
 from cairn.ports.errors import Contended, Unavailable
@@ -153,8 +153,7 @@ class MemoryIndex:
 
     def query(self, query: Query) -> Sequence[Found]:
         """Rows in order of the sort key; of one sort key in an index, in order of their own keys."""
-        if query.limit < 1:
-            raise ValueError("a query is limited to at least 1")
+        check_query(query)
         with self._database.lock:
             table = self._table(query.table)
             order = table.order if query.index is None else _index_of(table, query)

@@ -1,0 +1,181 @@
+"""A deployment with one store at home, and short ways to use it: what most tests of the use cases begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.layered import Faulty, Interceptor, ScriptedFaults, Strike
+from cairn.adapters.memory import ManualClock
+from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.cairn import Cairn
+from cairn.core.records import Entry
+from cairn.core.slots import LogKey, parse_key
+from cairn.ports.parallel import Parallel
+from tests.support.cloud import Cloud, straight
+
+T = TypeVar("T")
+HOME, AWAY = "us-east-1", "eu-west-1"
+
+
+class Switch:
+    """An interceptor that can be changed while the deployment runs."""
+
+    def __init__(self) -> None:
+        self.around: Interceptor = straight
+
+    def __call__(self, call: PortCall, act: Callable[[], T]) -> T:
+        return self.around(call, act)
+
+
+class Scene:
+    """Two regions, a key that may do everything, and a store whose home is `HOME`, known in both.
+
+    Attributes:
+        cloud: the whole deployment.
+        clock: stands still, but for pauses.
+        store: the store's id.
+    """
+
+    def __init__(self, regions: Sequence[str] = (HOME, AWAY), parallel: Parallel | None = None, **options: Any) -> None:
+        self.switch = Switch()
+        self.clock = ManualClock()
+        self.cloud = Cloud(regions, interceptor=self.switch, clock=self.clock, parallel=parallel, **options)
+        self.api_key = self.cloud.key()
+        self.store = self.create_store().id
+        self.cloud.deliver()
+
+    # ---- who and where ------------------------------------------------------------------------------------------
+
+    def at(self, region: str) -> Cairn:
+        return self.cloud.sites[region].cairn
+
+    def call(self, api_key: str | None = None) -> Call:
+        """What a request with this key presents; by default, with the key that may do everything."""
+        return self.cloud.call(api_key or self.api_key)
+
+    def deliver(self) -> None:
+        """Everything that was put arrives everywhere and is indexed."""
+        self.cloud.deliver()
+
+    @contextmanager
+    def struck_by(self, *strikes: Strike) -> Iterator[None]:
+        """Meanwhile these faults strike; each of them must, or the test has tested nothing."""
+        script = ScriptedFaults(*strikes)
+        with self.intercepted_by(Faulty(script)):
+            yield
+        assert not script.pending, f"never struck: {script.pending}"
+
+    @contextmanager
+    def intercepted_by(self, interceptor: Interceptor) -> Iterator[None]:
+        """Meanwhile somebody stands at every port call."""
+        self.switch.around = interceptor
+        try:
+            yield
+        finally:
+            self.switch.around = straight
+
+    # ---- stores -------------------------------------------------------------------------------------------------
+
+    def create_store(self, name: str = "notes", *, at: str = HOME, key: str | None = None) -> Store:
+        return self.at(at).create_store(self.call(key), name=name, description="", metadata={})
+
+    def stores(self, *, at: str = HOME, **options: Any) -> Page[Store]:
+        given = {"created_at_gte": None, "created_at_lte": None, "include_archived": False, "limit": 100, "after": None}
+        return self.at(at).list_stores(self.call(), **{**given, **options})
+
+    # ---- memories -----------------------------------------------------------------------------------------------
+
+    def create(
+        self, path: str = "/a", content: str = "first", *, at: str = HOME, store: str | None = None, full: bool = False
+    ) -> Memory:
+        return self.at(at).create_memory(self.call(), store or self.store, path=path, content=content, full=full)
+
+    def update(
+        self,
+        memory: Memory | str,
+        content: str | None = None,
+        *,
+        path: str | None = None,
+        expected: str | None = None,
+        at: str = HOME,
+        full: bool = False,
+    ) -> Memory:
+        return self.at(at).update_memory(
+            self.call(),
+            self.store,
+            _id(memory),
+            content=content,
+            path=path,
+            expected_content_sha256=expected,
+            full=full,
+        )
+
+    def delete(self, memory: Memory | str, *, expected: str | None = None, at: str = HOME) -> str:
+        return self.at(at).delete_memory(self.call(), self.store, _id(memory), expected_content_sha256=expected)
+
+    def read(self, memory: Memory | str, *, at: str = HOME, full: bool = True) -> Memory:
+        return self.at(at).retrieve_memory(self.call(), self.store, _id(memory), full=full)
+
+    def page(
+        self,
+        *,
+        at: str = HOME,
+        path_prefix: str | None = None,
+        depth: int = 0,
+        limit: int = 100,
+        after: str | None = None,
+        full: bool = False,
+    ) -> Page[Memory | MemoryPrefix]:
+        return self.at(at).list_memories(
+            self.call(), self.store, path_prefix=path_prefix, depth=depth, limit=limit, after=after, full=full
+        )
+
+    def paths(self, *, at: str = HOME) -> list[str]:
+        """The paths of every memory, as a listing shows them."""
+        return [item.path for item in self.page(at=at).items]
+
+    # ---- versions -----------------------------------------------------------------------------------------------
+
+    def versions(
+        self, *, at: str = HOME, limit: int = 100, after: str | None = None, full: bool = False, **filter: Any
+    ) -> Page[Version]:
+        return self.at(at).list_versions(
+            self.call(), self.store, VersionFilter(**filter), limit=limit, after=after, full=full
+        )
+
+    def history(self, memory: Memory | str, *, at: str = HOME) -> list[str]:
+        """A memory's operations, newest first."""
+        return [version.operation for version in self.versions(at=at, memory_id=_id(memory)).items]
+
+    def version(self, version_id: str, *, at: str = HOME, full: bool = True) -> Version:
+        return self.at(at).retrieve_version(self.call(), self.store, version_id, full=full)
+
+    def redact(self, version_id: str, *, at: str = HOME) -> Version:
+        return self.at(at).redact_version(self.call(), self.store, version_id)
+
+    # ---- behind the scene ---------------------------------------------------------------------------------------
+
+    def log_keys(self, region: str = HOME) -> list[str]:
+        """Every key of a log in a region's bucket."""
+        keys = self.cloud.buckets.page(region, "", None, 100_000).keys
+        return [key for key in keys if isinstance(parse_key(key), LogKey)]
+
+    def entries(self, region: str = HOME) -> list[Entry]:
+        """What stands in every slot of every log."""
+        found = []
+        for key in self.log_keys(region):
+            name, current = parse_key(key), self.cloud.buckets.current(region, key)
+            if isinstance(name, LogKey) and current is not None:
+                found.append(Entry.from_metadata(name, current.metadata))
+        return found
+
+    def drop_events(self) -> None:
+        """What was put stays where it is: nothing replicates it, no indexer hears of it."""
+        self.cloud.pending.clear()
+
+
+def _id(memory: Memory | str) -> str:
+    return memory if isinstance(memory, str) else memory.id
