@@ -1,0 +1,139 @@
+"""``cairn regions add``: every step in its order, each repeatable, and the record left as it should be."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cairn.adapters.memory import MemoryBuckets, MemoryObjects
+from cairn.adapters.system.parallel import ThreadParallel
+from cairn.clients.cli import regions
+from cairn.core.errors import InvalidRequest, Unavailable
+
+OLD, NEW = "us-east-1", "eu-west-1"
+
+
+class Checkout:
+    """A folder with a record and a CDK command line that writes down what it was asked, and fails as it is told to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.record = folder / "cdk.json"
+        self.record.write_text(json.dumps({"context": {"cairn": {"stage": "dev", "regions": [OLD]}, "other": 1}}))
+        self.asked = folder / "asked"
+        self.fails = folder / "fails"
+        self.fails.write_text("")
+        cdk = folder / "node_modules" / ".bin" / "cdk"
+        cdk.parent.mkdir(parents=True)
+        cdk.write_text(
+            f"#!{sys.executable}\n"
+            "import sys, pathlib\n"
+            f"asked, fails = pathlib.Path({str(self.asked)!r}), pathlib.Path({str(self.fails)!r})\n"
+            "with asked.open('a') as log: log.write(' '.join(sys.argv[1:]) + '\\n')\n"
+            "sys.exit(sys.argv[1] == fails.read_text())\n"
+        )
+        cdk.chmod(cdk.stat().st_mode | stat.S_IXUSR)
+
+    @property
+    def cairn(self) -> dict[str, Any]:
+        record: dict[str, Any] = json.loads(self.record.read_text())["context"]["cairn"]
+        return record
+
+    def commands(self) -> list[str]:
+        return self.asked.read_text().splitlines()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    monkeypatch.chdir(tmp_path)
+    return Checkout(tmp_path)
+
+
+@pytest.fixture
+def steps(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is done besides CDK's commands, in order: on AWS each has its own tests."""
+    done: list[str] = []
+    target = SimpleNamespace(account="111122223333")
+    monkeypatch.setattr(regions, "find_target", lambda aws: target)
+    monkeypatch.setattr(regions, "copy", lambda target, region: done.append(f"copy {region}"))
+    monkeypatch.setattr("cairn.clients.cli.index.rebuild", lambda region, **_: done.append(f"rebuild {region}"))
+    monkeypatch.setattr(regions, "serving", lambda target, region: 2)
+    return done
+
+
+def test_the_record_names_it_cdk_deploys_it_and_then_it_is_filled_and_indexed(
+    checkout: Checkout, steps: list[str]
+) -> None:
+    regions.add(NEW, yes=False, aws=True)
+    assert checkout.commands() == [
+        "synth --quiet",
+        f"bootstrap aws://111122223333/{NEW}",
+        "deploy --all --import-existing-resources",
+    ]
+    assert steps == [f"copy {NEW}", f"rebuild {NEW}"]
+    assert checkout.cairn == {"stage": "dev", "regions": [OLD, NEW], "index_generation": {NEW: 2}}
+
+
+def test_yes_answers_cdks_question_before_it_is_asked(checkout: Checkout, steps: list[str]) -> None:
+    regions.add(NEW, yes=True, aws=True)
+    assert checkout.commands()[-1].endswith("--require-approval never")
+
+
+def test_a_region_that_the_app_refuses_is_not_left_in_the_record(checkout: Checkout, steps: list[str]) -> None:
+    before = checkout.record.read_text()
+    checkout.fails.write_text("synth")
+    with pytest.raises(InvalidRequest, match="as it was"):
+        regions.add("mars-1", yes=True, aws=True)
+    assert checkout.record.read_text() == before
+    assert steps == []
+
+
+@pytest.mark.parametrize("command", ["bootstrap", "deploy"])
+def test_what_stops_is_mended_and_run_again(checkout: Checkout, steps: list[str], command: str) -> None:
+    checkout.fails.write_text(command)
+    with pytest.raises(Unavailable, match="run the same command again"):
+        regions.add(NEW, yes=True, aws=True)
+    assert steps == []
+    checkout.fails.write_text("")
+    regions.add(NEW, yes=True, aws=True)
+    assert checkout.cairn["regions"] == [OLD, NEW]
+    assert steps == [f"copy {NEW}", f"rebuild {NEW}"]
+
+
+def test_the_rest_of_cdk_json_stays(checkout: Checkout, steps: list[str]) -> None:
+    regions.add(NEW, yes=True, aws=True)
+    assert json.loads(checkout.record.read_text())["context"]["other"] == 1
+
+
+def test_beside_a_local_cloud_it_asks_which_one_is_meant(checkout: Checkout, steps: list[str]) -> None:
+    Path(".cairn").mkdir()
+    Path(".cairn/dev.json").write_text("{}")
+    with pytest.raises(InvalidRequest, match="say --aws"):
+        regions.add(NEW, yes=True, aws=False)
+    assert checkout.cairn["regions"] == [OLD]
+
+
+def test_outside_a_checkout_it_says_where_to_run_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidRequest, match="in Cairn's checkout"):
+        regions.add(NEW, yes=True, aws=True)
+
+
+def test_filling_copies_what_the_other_regions_have(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    buckets = MemoryBuckets([OLD, NEW])
+    for number in range(5):
+        MemoryObjects(buckets, OLD).put_if_absent(f"{OLD}/log/memstore_1/9f2c/0001-0.{number:010d}", b"x", {})
+    site = SimpleNamespace(objects=MemoryObjects(buckets, NEW), parallel=ThreadParallel())
+    target = SimpleNamespace(regions=(OLD, NEW), clients=None, deployment=lambda region: None)
+    monkeypatch.setattr(regions, "find_target", lambda aws: target)
+    monkeypatch.setattr(regions, "region_on_aws", lambda *_: site)
+    regions.fill(NEW)
+    assert site.objects.list("").keys == MemoryObjects(buckets, OLD).list("").keys
+    assert f"{NEW}: 5 objects copied" in capsys.readouterr().out
