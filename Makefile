@@ -50,5 +50,8 @@ test: setup ## every test that needs no local cloud (under five minutes)
 e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 	$(BIN)/python -m pytest -m e2e tests/e2e
 
+demo: setup ## the main job on this machine; DIR=~/notes imports a folder of your own
+	$(BIN)/python -m scripts.demo --dir "$(DIR)"
+
 clean: ## remove what the other commands made
 	rm -rf .venv node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis
