@@ -21,7 +21,7 @@ from cairn.app.writing import Writer
 from cairn.core.commands import from_payload
 from cairn.core.errors import CairnError, NotFound
 from cairn.core.records import StoreState
-from cairn.core.rows import MemoryRow, StoreRow
+from cairn.core.rows import StoreRow
 from cairn.core.slots import LogKey, parse_key
 
 
@@ -181,13 +181,7 @@ class Cairn:
 
     def _write(self, fields: dict[str, Any]) -> dict[str, Any]:
         workspace_id = fields.pop("workspace_id")
-        command = from_payload(fields)
-        keys = [StoreRow.key(command.store_id), MemoryRow.key(command.store_id, command.memory_id)]
-        view = self._region.view(keys)
-        store = self._door.store(view, command.store_id, workspace_id)
-        if store.home != self._region.name:
-            raise NotFound("memory_store", command.store_id)
-        return encode_outcome(self._writer.write(view, store, command))
+        return encode_outcome(self._memories.write_at_home(workspace_id, from_payload(fields)))
 
     def _change_store(self, fields: dict[str, Any]) -> dict[str, Any]:
         row = self._stores.change_at_home(self._own_store(fields["store_id"]), fields)

@@ -68,8 +68,11 @@ class Claims:
     def _put(self, index: Index, key: RowKey, before: PathRow | None, row: PathRow) -> None:
         try:
             index.commit([Change(key, None if before is None else before.to_attributes(), row.to_attributes())])
-        except (port_errors.Contended, port_errors.OutcomeUnknown) as error:
+        except port_errors.Contended as error:
             raise Yielded from error
+        except port_errors.OutcomeUnknown as error:
+            if self._region.read(index, [key]).get(key) != row.to_attributes():
+                raise Yielded from error
         except port_errors.Unavailable as error:
             raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
 

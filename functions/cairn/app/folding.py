@@ -207,15 +207,13 @@ class Folder:
         if not occupancy:
             return set()
         store_id = occupancy[0].entry.key.store_id
-        rows.load([LogRow.key(store_id, one.entry.key.path_hash) for one in occupancy])
-        for one in occupancy:
-            key = LogRow.key(store_id, one.entry.key.path_hash)
-            rows.after[key] = fold.join_log(rows.log(key), fold.log_facts(one.entry, void=one.void))
-            if one.entry.path is not None:
-                paths[one.entry.path] = one.entry.key.path_hash
+        paths.update({one.entry.path: one.entry.key.path_hash for one in occupancy if one.entry.path is not None})
         log_keys = {path: LogRow.key(store_id, path_hash) for path, path_hash in paths.items()}
         path_keys = {path: PathRow.key(store_id, path) for path in paths}
-        rows.load([*log_keys.values(), *path_keys.values()])
+        joined_keys = [LogRow.key(store_id, one.entry.key.path_hash) for one in occupancy]
+        rows.load([*joined_keys, *log_keys.values(), *path_keys.values()])
+        for one, key in zip(occupancy, joined_keys, strict=True):
+            rows.after[key] = fold.join_log(rows.log(key), fold.log_facts(one.entry, void=one.void))
         occupants = {path: fold.occupant_of(rows.log(key)) for path, key in log_keys.items()}
         memory_keys = {path: MemoryRow.key(store_id, id) for path, id in occupants.items() if id is not None}
         rows.load(list(memory_keys.values()))

@@ -12,13 +12,13 @@ from cairn.app.passing import Passing, decode_outcome
 from cairn.app.region import Region, View
 from cairn.app.writing import Outcome, Writer
 from cairn.core import ids
-from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
+from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
 from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.fold import is_live
 from cairn.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES, PATH_MAX_BYTES
 from cairn.core.listing import direct_child, past
 from cairn.core.paths import check_path, check_path_prefix, path_hash
-from cairn.core.rows import LogRow, MemoryRow, PathRow, RowKey
+from cairn.core.rows import LogRow, MemoryRow, PathRow, RowKey, StoreRow, VersionRow
 from cairn.core.slots import LogRef, Slot
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Query
@@ -58,8 +58,8 @@ class Memories:
         """
         check_path(path)
         _check_content(content)
-        access = self._door.enter_store(call, Scope.write, store_id, self._occupancy_keys(store_id, path))
-        self._remember_salt(access)
+        access = self._door.enter_store(call, Scope.write, store_id, self.occupancy_keys(store_id, path))
+        self.remember_salt(access.store)
         memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
         command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content)
         return self._answer(self._execute(access, command), content if full else None)
@@ -89,9 +89,9 @@ class Memories:
         if content is not None:
             _check_content(content)
         _check_memory_id(memory_id)
-        keys = [MemoryRow.key(store_id, memory_id)] + ([] if path is None else self._occupancy_keys(store_id, path))
+        keys = [MemoryRow.key(store_id, memory_id)] + ([] if path is None else self.occupancy_keys(store_id, path))
         access = self._door.enter_store(call, Scope.write, store_id, keys)
-        self._remember_salt(access)
+        self.remember_salt(access.store)
         version_id = self._region.new_id("memver")
         command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected_content_sha256)
         outcome = self._execute(access, command)
@@ -119,6 +119,32 @@ class Memories:
         self._fold_here(access.view, outcome)
         return outcome
 
+    def write_at_home(self, workspace_id: str, command: Command) -> Outcome:
+        """A write that landed in another region, with the head it was decided against: that region may not know it.
+
+        A version_id that is known already is answered with what it did. Costs as at home, without the caller's key; a
+        refusal or a no-op a HEAD more.
+
+        Raises:
+            NotFound, Busy, Unavailable, OutcomeUnknown.
+        """
+        store_id = command.store_id
+        path = None if isinstance(command, DeleteMemory) else command.path
+        done_keys = [VersionRow.key(store_id, version_id) for version_id in version_ids(command)]
+        keys = [StoreRow.key(store_id), MemoryRow.key(store_id, command.memory_id), *done_keys]
+        view = self._region.view(keys + ([] if path is None else self.occupancy_keys(store_id, path)))
+        store = self._door.store(view, store_id, workspace_id)
+        if store.home != self._region.name:
+            raise NotFound("memory_store", store_id)
+        self.remember_salt(store)
+        for key in done_keys:
+            row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
+            if row is not None and row.position is not None:
+                return self._writer.recall(store_id, LogRef.parse(row.position))
+        outcome = self._writer.write(view, store, command)
+        self._writer.bring_back(outcome)
+        return outcome
+
     def _fold_here(self, view: View, outcome: Outcome) -> None:
         """What the home did stands, whether or not this region can index it now; only a refusal did nothing."""
         try:
@@ -141,17 +167,18 @@ class Memories:
             raise Unavailable("the write's outcome was not told; read before trying again")
         return to_memory(outcome.memory, content)
 
-    def _occupancy_keys(self, store_id: str, path: str) -> list[RowKey]:
+    def occupancy_keys(self, store_id: str, path: str) -> list[RowKey]:
         """The rows that say who is at `path`, to be read with the first batch; none until the salt has been seen."""
         salt = self._region.salts.get(store_id)
         if not salt:
             return []
         return [LogRow.key(store_id, path_hash(bytes.fromhex(salt), path)), PathRow.key(store_id, path)]
 
-    def _remember_salt(self, access: StoreAccess) -> None:
+    def remember_salt(self, store: StoreRow) -> None:
+        """So that the next write to this store reads what it needs in one batch."""
         if len(self._region.salts) >= SALTS_KEPT:
             self._region.salts.clear()
-        self._region.salts[access.store.store_id] = access.store.salt
+        self._region.salts[store.store_id] = store.salt
 
     # ---- reading ------------------------------------------------------------------------------------------------
 

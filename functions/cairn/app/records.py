@@ -67,8 +67,13 @@ class Records:
         return Placed(Slot(epoch, int(last.rpartition(".")[2])), StoreRecord.from_json(body))
 
     def put(self, placed: Placed) -> bool:
-        """Takes the record's slot; False when it is taken by another record. Raises Unavailable, OutcomeUnknown."""
+        """Takes the record's slot; False when it is taken by another record.
+
+        Raises:
+            Unavailable, Busy: nothing was done. OutcomeUnknown: it may have been.
+        """
         key = str(StoreKey(placed.record.store_id, placed.slot))
+        in_doubt = False
         for attempt in range(WRITE_ATTEMPTS):
             try:
                 self._region.objects.put_if_absent(key, placed.record.to_json(), {})
@@ -77,8 +82,12 @@ class Records:
                 self._region.back_off(attempt)
                 continue
             except port_errors.Unavailable as error:
+                if in_doubt:
+                    raise OutcomeUnknown("the record may have been written; read before trying again") from error
                 raise Unavailable("the bucket refuses writes now; try again") from error
-            except (port_errors.ObjectExists, port_errors.OutcomeUnknown):
+            except port_errors.OutcomeUnknown:
+                in_doubt = True
+            except port_errors.ObjectExists:
                 pass
             try:
                 found = StoreRecord.from_json(self._region.objects.get(key).body)
@@ -87,6 +96,8 @@ class Records:
                 continue
             except port_errors.PortError as error:
                 raise OutcomeUnknown("the record may have been written; read before trying again") from error
+        if in_doubt:
+            raise OutcomeUnknown("the record may have been written; read before trying again")
         raise Busy("others kept writing here; try again")
 
     def change(self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None]) -> StoreRow:

@@ -24,13 +24,14 @@ class View:
     """The index as one call found it: rows read in one batch, and which generations of tables to write.
 
     `complete` says that this generation is known to hold everything the bucket does: only then is an unknown id
-    answered with 404, otherwise with 503.
+    answered with 404, otherwise with 503. `asked` tells a row that is not there from one that was not asked for.
     """
 
     index: Index
     rows: Mapping[RowKey, Attributes]
     complete: bool
     building: int | None
+    asked: frozenset[RowKey] = frozenset()
 
     @property
     def indexes(self) -> tuple[Index, ...]:
@@ -70,10 +71,10 @@ class Region:
             rows = self._batch(keys)
             attributes = rows.get(ControlRow.KEY)
             if attributes is None:
-                return View(self.index, rows, complete=False, building=None)
+                return View(self.index, rows, complete=False, building=None, asked=frozenset(keys))
             control = ControlRow.from_attributes(attributes)
             if control.serving == self.index.generation:
-                return View(self.index, rows, control.complete, control.building)
+                return View(self.index, rows, control.complete, control.building, asked=frozenset(keys))
             self.index = self.index.at(control.serving)
         raise Unavailable("the index is being switched; try again")
 

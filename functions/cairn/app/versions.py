@@ -26,7 +26,7 @@ from cairn.ports.index import Found, Query
 INDEX_LAG_US = 60_000_000
 """How old a version is before the global indexes are trusted to have it."""
 
-RECENT_MAX = 1_000
+RECENT_PER_QUERY = 1_000
 ROWS_PER_PAGE = 2_000
 _PAST_ALL = "~"
 
@@ -165,8 +165,13 @@ class Versions:
         if start != _PAST_ALL and int(start[:20]) // 1000 < since_ms - INDEX_LAG_US // 1000:
             return []
         oldest = f"memver_{ids.ulid(max(since_ms, 0), bytes(10))}"
-        found = self._query(view, Query("versions", store_id, after=oldest, limit=RECENT_MAX))
-        rows = [VersionRow.from_attributes(one.attributes) for one in found]
+        rows: list[VersionRow] = []
+        while True:
+            found = self._query(view, Query("versions", store_id, after=oldest, limit=RECENT_PER_QUERY))
+            rows += [VersionRow.from_attributes(one.attributes) for one in found]
+            if len(found) < RECENT_PER_QUERY:
+                break
+            oldest = found[-1].sort_key
         known = [row for row in rows if row.memory_id is not None and (row.time_key or "") < start]
         return sorted(known, key=lambda row: row.time_key or "", reverse=True)
 

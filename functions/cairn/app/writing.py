@@ -13,6 +13,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from cairn.app.capacity import Capacity
 from cairn.app.claims import Claim, Claims, Yielded
 from cairn.app.folding import Folder, Settled
 from cairn.app.logs import Logs, current_epoch
@@ -29,14 +30,13 @@ from cairn.core.rows import Attributes, LogRow, MemoryRow, PathRow, RowKey, Stor
 from cairn.core.slots import LogKey, LogRef, Slot
 from cairn.ports import errors as port_errors
 
-COUNT_LIFETIME_US = 60_000_000
-
 
 @dataclass(slots=True)
 class Outcome:
     """What became of a command, and every entry that was put or met on the way, for whoever passed it on to fold.
 
-    `memory` is the head after it (for a deletion, the tombstone's row); `error` is set for a refusal.
+    `memory` is the head after it (for a deletion, the tombstone's row); `error` is set for a refusal, and `memory` is
+    then the head that it was decided against, where there is one.
     """
 
     memory: MemoryRow | None = None
@@ -64,6 +64,7 @@ class Writer:
         self._slots = Slots(region, self._logs)
         self._folder = Folder(region)
         self._claims = Claims(region)
+        self._capacity = Capacity(region)
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
@@ -111,10 +112,9 @@ class Writer:
             return self._append(attempt, command, head, decision)
         if head is not None and not head.gone and self._caught_up(attempt, head):
             return False
+        attempt.outcome.memory = head
         if isinstance(decision, decide.Refused):
             attempt.outcome.error = decision.error
-        else:
-            attempt.outcome.memory = head
         return True
 
     def _head(self, attempt: _Attempt, memory_id: str) -> MemoryRow | None:
@@ -159,7 +159,7 @@ class Writer:
         slot = self._free_slot(attempt, hash, log)
         if slot is None:
             return False
-        self._require_room(attempt.view, store.store_id)
+        self._capacity.require_room(attempt.view, store.store_id)
         claim = Claim(store.store_id, command.path, f"{command.version_id}.{attempt.number}", LogRef(hash, slot))
         if not self._claim(attempt, claim, path_row, moving_id=None):
             return attempt.outcome.error is not None
@@ -181,7 +181,7 @@ class Writer:
     def _occupancy(self, attempt: _Attempt, hash: str, path: str) -> tuple[LogRow | None, PathRow | None]:
         log_key, path_key = LogRow.key(attempt.store.store_id, hash), PathRow.key(attempt.store.store_id, path)
         rows = attempt.view.rows
-        if attempt.number or log_key not in rows or path_key not in rows:
+        if not attempt.view.asked.issuperset((log_key, path_key)):
             rows = self._region.read(attempt.view.index, [log_key, path_key])
         log = LogRow.from_attributes(rows[log_key]) if log_key in rows else None
         return log, PathRow.from_attributes(rows[path_key]) if path_key in rows else None
@@ -208,26 +208,6 @@ class Writer:
             self._catch_up(attempt, hash, slot)
             return None
         return slot
-
-    def _require_room(self, view: View, store_id: str) -> None:
-        """Raises InvalidRequest at the store's cap of memories.
-
-        Counting costs pages of reads, so a count is kept for a minute where it is far from the cap. Creations at once
-        may pass the cap by as many as there are; none is ever refused below it.
-        """
-        cap, now_us = self._region.memories_per_store, self._region.clock.now_us()
-        counted, counted_at = self._region.counts.get(store_id, (cap, now_us))
-        if counted >= cap * 0.9 or now_us - counted_at > COUNT_LIFETIME_US:
-            counted, counted_at = self._count(view, store_id), now_us
-        if counted >= cap:
-            raise InvalidRequest("path", f"the store holds {cap} memories, which is its limit; delete some first")
-        self._region.counts[store_id] = (counted + 1, counted_at)
-
-    def _count(self, view: View, store_id: str) -> int:
-        try:
-            return view.index.count("paths", store_id)
-        except port_errors.Unavailable as error:
-            raise Unavailable("the index does not answer; try again") from error
 
     def _claim(self, attempt: _Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> bool:
         """Claims, then looks. False: a neighbour stands in the way (the outcome says which), or the log moved on."""
@@ -331,6 +311,22 @@ class Writer:
     def refresh(self, view: View, store: StoreRow, head: MemoryRow) -> bool:
         """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
         return self._caught_up(_Attempt(view, store, Outcome()), head)
+
+    def recall(self, store_id: str, position: LogRef) -> Outcome:
+        """What a write that stands at `position` did. One HEAD, two for a rename."""
+        entry = self._logs.entry(LogKey(store_id, position.path_hash, position.slot))
+        if entry is None:
+            raise Unavailable("what this write did cannot be read now; read before trying again")
+        return Outcome(fold.join_memory(None, entry), settled=list(self._logs.settle(entry)))
+
+    def bring_back(self, outcome: Outcome) -> None:
+        """Adds the head that an outcome was decided against, where nothing on the way was it. One HEAD, or two."""
+        row = outcome.memory
+        if row is None or any(one.entry.version_id == row.version_id for one in outcome.settled):
+            return
+        entry = self._logs.entry(LogKey(row.store_id, row.path_hash, Slot.parse(row.slot)))
+        if entry is not None:
+            outcome.settled.extend(self._logs.settle(entry))
 
     def help(self, view: View, store: StoreRow, moved_in: Entry) -> list[Settled]:
         """Finishes somebody's rename whose second put is missing, and folds what came of it. Repeatable."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cairn.core.ids import derived_version_id
+from cairn.core.limits import WRITE_ATTEMPTS
+
 
 @dataclass(frozen=True, slots=True)
 class CreateMemory:
@@ -43,6 +46,13 @@ class DeleteMemory:
 
 
 Command = CreateMemory | UpdateMemory | DeleteMemory
+
+
+def version_ids(command: Command) -> list[str]:
+    """Every id that the command's version may come to have: a rename has another one in each attempt."""
+    attempts = WRITE_ATTEMPTS if isinstance(command, UpdateMemory) and command.path is not None else 1
+    return [derived_version_id(command.version_id, attempt) for attempt in range(attempts)]
+
 
 _KINDS: dict[str, type[Command]] = {
     "memory.create": CreateMemory,
