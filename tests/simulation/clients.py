@@ -59,7 +59,7 @@ def drawn_plans(seed: int, options: Options) -> tuple[Plan, ...]:
             store=chance.randrange(options.stores),
             pick=chance.randrange(1000),
             path=chance.choice(options.paths),
-            shared=chance.choice(["x", "y"]) if chance.random() < 0.15 else None,
+            shared=chance.choice(["shared text x.", "shared text y."]) if chance.random() < 0.15 else None,
             careful=chance.random() < 0.5,
         )
         steps[chance.randrange(options.clients)].append(step)
@@ -141,7 +141,7 @@ class Client:
     # ---- writing ------------------------------------------------------------------------------------------------
 
     def _create(self, store_id: str, step: Step) -> None:
-        asked = {"path": step.path, "content": f"text {step.number} of {self.plan.client}"}
+        asked = {"path": step.path, "content": f"text {step.number} of {self.plan.client}."}
         self._learn(
             store_id,
             self.invoke(
@@ -154,7 +154,7 @@ class Client:
         )
 
     def _update(self, store_id: str, step: Step, memory_id: str) -> None:
-        text: str | None = step.shared or f"text {step.number} of {self.plan.client}"
+        text: str | None = step.shared or f"text {step.number} of {self.plan.client}."
         path = step.path if step.kind == "rename" else None
         if path is not None and step.pick % 3:
             text = None

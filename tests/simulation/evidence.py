@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 TABLES = ("memories", "logs", "paths", "versions", "stores", "keys")
+"""Those that are equal in every region at rest."""
 
 
 @dataclass(slots=True)
@@ -35,6 +36,7 @@ class Evidence:
         rows: by region, then table: every row.
         objects: by region: every S3 version of every object, as (key, metadata and body in one text).
         homes: the home of each store.
+        wiped: regions whose tables vanished on the way.
         defects: errors that no caller is meant to see.
     """
 
@@ -43,6 +45,7 @@ class Evidence:
     rows: dict[str, dict[str, dict[tuple[str, str], dict[str, Any]]]]
     objects: dict[str, list[tuple[str, bytes]]]
     homes: dict[str, str]
+    wiped: set[str]
     defects: list[str]
 
 
@@ -61,6 +64,7 @@ def gather(world: World) -> Evidence:
         rows={name: {table: site.rows(table) for table in TABLES} for name, site in world.sites.items()},
         objects={region: _objects(world, region) for region in world.options.regions},
         homes={store_id: world.home(store_id) for store_id in world.stores},
+        wiped=set(world.wiped),
         defects=defects,
     )
 

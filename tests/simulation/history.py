@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cairn.app.answers import Version
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -93,6 +95,10 @@ class History:
         return [str(one) for one in self.operations]
 
 
+def _version(version: Version) -> str:
+    return f"{version.id[-5:]} {version.operation}@{version.path} {'redacted' if version.redacted_at else ''}"
+
+
 def _short(value: Any) -> str:
     text = str(value)
     return text if len(text) < 24 else f"…{text[-5:]}"
@@ -101,6 +107,8 @@ def _short(value: Any) -> str:
 def _answer(answer: Any) -> str:
     if answer is None:
         return "unknown"
+    if isinstance(answer, Version):
+        return _version(answer)
     if isinstance(answer, tuple):
         return "[" + ", ".join(_answer(one) for one in answer) + "]"
     return str(answer)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from cairn.adapters.memory import MemoryBuckets, PutEvent
+from cairn.adapters.memory import MemoryBuckets, PutEvent, StoredVersion
 from cairn.app.indexing import Malformed
 from cairn.core.errors import CairnError
 from tests.simulation.options import Options
@@ -81,9 +81,12 @@ class Network:
         self._send(f"event in {event.region}", lambda: self._notify(event))
         if event.replica or not event.key.startswith(f"{event.region}/"):
             return
+        copy = next(
+            one for one in self._buckets.versions(event.region, event.key) if one.version_id == event.version_id
+        )
         for other in self._sites:
             if other != event.region:
-                self._send(f"copy to {other}", partial(self._copy, event, other))
+                self._send(f"copy to {other}", partial(self._copy, copy, event.region, other))
 
     def _send(self, name: str, deliver: Callable[[], None]) -> None:
         links = self._options.links
@@ -95,10 +98,11 @@ class Network:
             delay_s = self._chance.random() * (links.slow_s if slow else links.delay_s)
             self._scheduler.spawn(name, deliver, delay_s)
 
-    def _copy(self, event: PutEvent, destination: str) -> None:
-        while not self.calm and self._scheduler.now_us < self._cut_until.get((event.region, destination), 0):
+    def _copy(self, copy: StoredVersion, source: str, destination: str) -> None:
+        """A copy that has left arrives, even if its source has been erased since: the worst that S3 may do."""
+        while not self.calm and self._scheduler.now_us < self._cut_until.get((source, destination), 0):
             self._scheduler.sleep(1.0)
-        self._buckets.replicate(event, destination)
+        self._buckets.arrive(copy, destination)
 
     def _notify(self, event: PutEvent) -> None:
         queue = self._queues[event.region]

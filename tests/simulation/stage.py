@@ -16,7 +16,7 @@ from greenlet import getcurrent, greenlet
 
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Crash, Faulty, ScriptedFaults, Strike
-from cairn.adapters.memory import ManualClock
+from cairn.adapters.memory import ManualClock, StoredVersion
 from cairn.app.answers import Call, Memory
 from cairn.app.cairn import Cairn
 from cairn.core.errors import CairnError
@@ -185,9 +185,15 @@ class Stage:
 
     def copy(self, key: str, region: str = AWAY) -> None:
         """Replicates the newest version of one object; its event waits."""
-        for event in list(self.cloud.pending):
-            if event.key == key and not event.replica:
-                self.cloud.buckets.replicate(event, region)
+        newest = [event for event in self.cloud.pending if event.key == key and not event.replica][-1]
+        self.cloud.buckets.replicate(newest, region)
+
+    def under_way(self, key: str) -> StoredVersion:
+        """The newest version of an object at home, as a copy that has left carries it; `arrive` is its end."""
+        return self.cloud.buckets.versions(HOME, key)[-1]
+
+    def arrive(self, copy: StoredVersion, region: str = AWAY) -> None:
+        self.cloud.buckets.arrive(copy, region)
 
     def index(self, key: str, region: str = HOME) -> None:
         """Wakes a region's indexer for one object."""
@@ -196,3 +202,14 @@ class Stage:
     def keys(self, region: str = HOME) -> list[str]:
         """The keys of every log in a region's bucket."""
         return [key for key in self.cloud.buckets.page(region, "", None, 1000).keys if "/log/" in key]
+
+    def found(self, text: str, region: str) -> list[str]:
+        """The objects of a region any S3 version of which holds the text."""
+        return [
+            key
+            for key in self.cloud.buckets.page(region, "", None, 1000).keys
+            if any(text.encode() in version.object.body for version in self.cloud.buckets.versions(region, key))
+        ]
+
+    def redact(self, version_id: str, region: str = HOME) -> None:
+        self.cairn(region).redact_version(self.call(), self.store, version_id)

@@ -47,3 +47,75 @@ def test_a_write_refused_before_its_put_did_nothing(stage: Stage) -> None:
     creator = stage.actor(lambda: stage.create("/a"), Strike(Fault.REFUSED, PUT))
     creator.fails(Unavailable)
     assert stage.keys() == []
+
+
+# ---- renames that were met half-way ---------------------------------------------------------------------------------
+
+
+def half_rename_overtaken(stage: Stage) -> tuple[str, str, str]:
+    """A mover dies after its first put, and an update takes its source slot: (memory_id, void key, update's key)."""
+    memory = stage.create("/a", "SECRET")
+    stage.cloud.deliver()
+    before = set(stage.keys())
+    mover = stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, occurrence=2)
+    (void,) = set(stage.keys()) - before
+    stage.update(memory.id, "clean")
+    (update,) = set(stage.keys()) - before - {void}
+    mover.die()
+    return memory.id, void, update
+
+
+def test_a_void_that_reaches_a_replica_before_what_voids_it_is_folded_and_erased_there(stage: Stage) -> None:
+    _, void, update = half_rename_overtaken(stage)
+    stage.copy(void)
+    with pytest.raises(Unavailable):
+        stage.index(void, AWAY)
+    stage.copy(update, AWAY)
+    stage.index(update, AWAY)
+    stage.index(void, AWAY)
+    assert void not in stage.found("SECRET", AWAY)
+    stage.cloud.deliver()
+    assert stage.cloud.rows(HOME, "logs") == stage.cloud.rows(AWAY, "logs")
+    assert stage.found("SECRET", AWAY) == [stage.keys()[0]], "only the first version, which nobody redacted"
+
+
+def test_a_late_original_of_a_void_waits_for_what_voids_it(stage: Stage) -> None:
+    _, void, _ = half_rename_overtaken(stage)
+    original = stage.under_way(void)
+    stage.index(void, HOME)
+    stage.copy(void, AWAY)
+    stage.index(void, AWAY)
+    stage.arrive(original)
+    with pytest.raises(Unavailable):
+        stage.index(void, AWAY)
+    stage.cloud.deliver()
+    assert stage.cloud.rows(HOME, "logs") == stage.cloud.rows(AWAY, "logs")
+    assert void not in stage.found("SECRET", AWAY)
+
+
+def test_an_event_whose_help_failed_comes_again(stage: Stage) -> None:
+    memory = stage.create("/a")
+    stage.cloud.deliver()
+    mover = stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, occurrence=2)
+    (moved_in,) = [event.key for event in stage.cloud.pending]
+    mover.die()
+    event = stage.actor(lambda: stage.index(moved_in), Strike(Fault.REFUSED, PUT))
+    event.fails(Unavailable)
+    stage.cloud.deliver()
+    assert stage.listed(HOME) == stage.listed(AWAY) == {"/b": memory.id}
+
+
+def test_a_redacted_version_whose_rename_arrives_after_the_order_is_erased(stage: Stage) -> None:
+    memory = stage.create("/a", "SECRET")
+    moved = stage.update(memory.id, path="/b")
+    stage.update(memory.id, "clean")
+    stage.redact(moved.version_id)
+    stage.redact(memory.version_id)
+    keys = {event.key: event for event in stage.cloud.pending if not event.replica}
+    orders = [key for key in keys if "/redaction/" in key]
+    first, moved_in, moved_out, _ = [key for key in keys if "/log/" in key]
+    for key in (*orders, moved_in, moved_out, first):
+        event = next(event for event in stage.cloud.pending if event.key == key)
+        stage.cloud.buckets.replicate(event, AWAY)
+        stage.index(key, AWAY)
+    assert stage.found("SECRET", AWAY) == []

@@ -78,6 +78,7 @@ class World:
         peers.sites.update(self.sites)
         self.network = Network(self.scheduler, self.chance, self.options, self.buckets, self.sites)
         self.network.calm = True
+        self.wiped: set[str] = set()
         self.api_key = ""
         self.stores: tuple[str, ...] = ()
 

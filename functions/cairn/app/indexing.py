@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cairn.app.folding import Folder, Settled
@@ -11,7 +11,7 @@ from cairn.app.logs import Logs
 from cairn.app.records import Placed, Records
 from cairn.app.redacting import erase
 from cairn.app.region import Region, View
-from cairn.core.errors import Unavailable
+from cairn.core.errors import NotFound, Unavailable
 from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, StoreRecord
 from cairn.core.rows import VersionRow
 from cairn.core.slots import ApiKeyKey, CutKey, LogKey, RedactionKey, StoreKey, parse_key
@@ -48,7 +48,7 @@ class Indexing:
         for react in reactions:
             react()
 
-    def fold_object(self, view: View, key: str, journal: bool = True) -> list[Callable[[], None]]:
+    def fold_object(self, view: View, key: str, journal: bool = True) -> list[Callable[[], object]]:
         """Folds one object into the tables that `view` writes; what is left to do beyond the index comes back."""
         try:
             name = parse_key(key)
@@ -80,36 +80,68 @@ class Indexing:
             return {"region": self._region.name, "confirmed": True}
         raise ValueError("no such call")
 
-    def _fold_entry(self, view: View, key: LogKey, journal: bool) -> list[Callable[[], None]]:
+    def _fold_entry(self, view: View, key: LogKey, journal: bool) -> list[Callable[[], object]]:
         entry = self._logs.entry(key)
         if entry is None:
             return []
         settled = self._logs.settle(entry)
         self._folder.fold(view, settled, journal=journal)
-        if not settled:
-            return [lambda: self._ask_for_help(entry)] if entry.operation is Operation.MOVED_IN else []
-        if any(one.void and one.entry.has_content for one in settled) or entry.blank or self._redacted(view, settled):
-            return [lambda: erase(self._region, str(key))]
-        return []
+        reactions: list[Callable[[], object]] = []
+        if entry.blank:
+            reactions.append(lambda: self._erase(key))
+        if settled or entry.operation is not Operation.MOVED_IN:
+            reactions.append(lambda: self._erase_all(view, settled))
+        else:
+            reactions.append(lambda: self._follow(view, entry))
+        return reactions
 
-    def _redacted(self, view: View, settled: tuple[Settled, ...]) -> bool:
-        """Whether an order for one of these versions came before its text did."""
-        keys = [VersionRow.key(one.entry.key.store_id, one.entry.version_id) for one in settled if one.is_version]
-        rows = self._region.read(view.index, keys) if keys else {}
-        return any(VersionRow.from_attributes(row).redacted_at is not None for row in rows.values())
+    def _follow(self, view: View, moved_in: Entry) -> None:
+        """A rename met half-way: at home the writer finishes it, elsewhere the home's bucket says what became of it.
 
-    def _fold_redaction(self, view: View, order: Redaction) -> list[Callable[[], None]]:
-        self._folder.fold_redaction(view, order)
-        return [lambda: erase(self._region, str(LogKey(order.store_id, order.ref.path_hash, order.ref.slot)))]
-
-    def _ask_for_help(self, moved_in: Entry) -> None:
-        """A rename stopped half-way is finished by its home's writer; in a replica the rest is still to come."""
-        if moved_in.slot.epoch.home != self._region.name:
+        It is now or never: once its source slot has arrived here with something else, nobody looks at it again. While
+        that slot is free at home too, whatever takes it brings another event: the other half, or the blank.
+        """
+        home = moved_in.slot.epoch.home
+        if home == self._region.name and not self._help(moved_in):
             return
+        settled = self._logs.settle(moved_in, region=home)
+        if not settled and home == self._region.name:
+            raise Unavailable("the writer did not finish a rename; try again")
+        self._folder.fold(view, settled)
+        self._erase_all(view, settled)
+
+    def _erase_all(self, view: View, settled: Sequence[Settled]) -> None:
+        """Void text, and versions whose order came before their text did."""
+        with_text = [one for one in settled if one.entry.has_content]
+        for one in with_text:
+            if one.void and not self._erase(one.entry.key):
+                raise Unavailable("what makes this text void has not arrived here yet; try again")
+        versions = {
+            VersionRow.key(one.entry.key.store_id, one.entry.version_id): one.entry.key
+            for one in with_text
+            if one.is_version
+        }
+        rows = self._region.read(view.index, list(versions)) if versions else {}
+        for key, row in rows.items():
+            if VersionRow.from_attributes(row).redacted_at is not None:
+                self._erase(versions[key])
+
+    def _erase(self, key: LogKey) -> bool:
+        return erase(self._region, str(key))
+
+    def _fold_redaction(self, view: View, order: Redaction) -> list[Callable[[], object]]:
+        self._folder.fold_redaction(view, order)
+        return [lambda: self._erase(LogKey(order.store_id, order.ref.path_hash, order.ref.slot))]
+
+    def _help(self, moved_in: Entry) -> bool:
+        """Has the writer finish a rename; False when its store is gone."""
+        payload = {"call": "help", "key": str(moved_in.key)}
         try:
-            self._region.peers.call(self._region.name, "writer", {"call": "help", "key": str(moved_in.key)})
+            answer = self._region.peers.call(self._region.name, "writer", payload)
         except port_errors.PortError as error:
             raise Unavailable("the writer cannot finish a rename now; try again") from error
+        failure = answer.get("error")
+        return failure is None or failure["type"] != NotFound.__name__
 
     def _body(self, key: str) -> bytes | None:
         try:

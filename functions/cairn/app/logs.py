@@ -81,31 +81,33 @@ class Logs:
         tail = self.cut_tail(store, path_hash)
         return None if tail is None else self.entry(LogKey(store.store_id, path_hash, tail))
 
-    def settle(self, entry: Entry, help_with: Callable[[Entry], None] | None = None) -> tuple[Settled, ...]:
+    def settle(
+        self, entry: Entry, help_with: Callable[[Entry], None] | None = None, region: str | None = None
+    ) -> tuple[Settled, ...]:
         """What an entry means, with the other half of its rename. Empty while that cannot be told.
 
         `help_with` is the writer's way of finishing a rename whose source slot is still free; without it such a
-        `moved_in` is left pending.
+        `moved_in` is left pending. `region` says whose bucket has the other half (default: this one's).
         """
         if entry.operation is Operation.MOVED_OUT:
-            arrival = self._at(entry, entry.destination)
+            arrival = self._at(entry, entry.destination, region)
             if arrival is None or arrival.version_id != entry.moved_version_id:
                 return ()
             return (Settled(arrival), Settled(entry))
         if entry.operation is not Operation.MOVED_IN:
             return (Settled(entry),)
-        departure = self._at(entry, entry.source)
+        departure = self._at(entry, entry.source, region)
         if departure is None and help_with is not None:
             help_with(entry)
-            departure = self._at(entry, entry.source)
+            departure = self._at(entry, entry.source, region)
         if departure is None:
             return ()
         if departure.moved_version_id == entry.version_id:
             return (Settled(entry), Settled(departure))
         return (Settled(entry, void=True),)
 
-    def _at(self, entry: Entry, ref: LogRef | None) -> Entry | None:
-        return None if ref is None else self.entry(LogKey(entry.key.store_id, ref.path_hash, ref.slot))
+    def _at(self, entry: Entry, ref: LogRef | None, region: str | None) -> Entry | None:
+        return None if ref is None else self.entry(LogKey(entry.key.store_id, ref.path_hash, ref.slot), region)
 
 
 def gallop(probe: Callable[[int], Entry | None]) -> Entry | None:

@@ -110,16 +110,17 @@ class Redacting:
         return Redaction(row.store_id, row.version_id, row.position or "", row.redacted_at or 0, row.redacted_by or "")
 
 
-def erase(region: Region, key: str) -> None:
-    """Has this region's eraser look at an object. It decides for itself whether there is a reason to erase it.
+def erase(region: Region, key: str) -> bool:
+    """Has this region's eraser look at an object; whether it found a reason to erase it, which it decides for itself.
 
     Raises:
         Unavailable: not erased yet; the order stands, and its event brings the eraser again.
     """
     try:
-        region.peers.call(region.name, "eraser", {"call": "erase", "key": key})
+        answer = region.peers.call(region.name, "eraser", {"call": "erase", "key": key})
     except port_errors.PortError as error:
         raise Unavailable("the order stands, but the text is not erased yet; repeat the call") from error
+    return bool(answer["erased"])
 
 
 def answer(row: VersionRow) -> dict[str, Any]:

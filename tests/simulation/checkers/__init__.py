@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.simulation.checkers import linearizability, promises
+from tests.simulation.checkers import linearizability, promises, readers, texts
+from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Refusal, Seen
 
@@ -25,13 +26,7 @@ def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
     """See `linearizability`."""
     for store_id, home in evidence.homes.items():
         operations = [one for one in evidence.history.operations if one.store_id == store_id]
-        created = {
-            version.content_sha256: version.memory_id
-            for final in evidence.final[store_id].values()
-            for versions in final.versions.values()
-            for version in versions
-            if version.operation == "created" and version.content_sha256 is not None
-        }
+        created = {sha: memory_id for (memory_id, _), sha in texts_of_versions(evidence, store_id).items()}
         if not linearizability.linearizable([*operations, *_last_reads(evidence, store_id, home)], created):
             yield f"no order explains what {store_id} answered"
 
@@ -55,6 +50,12 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     promises.replicas_converge,
     promises.one_memory_one_path,
     promises.no_error_but_the_apis,
+    readers.a_region_never_goes_back,
+    readers.a_replica_is_never_ahead,
+    readers.who_is_refused_can_read_why,
+    readers.own_writes_are_in_the_history,
+    readers.a_listing_shows_each_path_once,
+    texts.redacted_text_is_nowhere,
 )
 
 

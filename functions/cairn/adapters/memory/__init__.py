@@ -3,7 +3,7 @@
 from cairn.adapters.memory.clock import ManualClock
 from cairn.adapters.memory.index import MemoryDatabase, MemoryIndex, MemoryTables
 from cairn.adapters.memory.metrics import RecordingMetrics
-from cairn.adapters.memory.objects import MemoryBuckets, MemoryErasableObjects, MemoryObjects, PutEvent
+from cairn.adapters.memory.objects import MemoryBuckets, MemoryErasableObjects, MemoryObjects, PutEvent, StoredVersion
 from cairn.adapters.memory.parallel import OneByOne
 from cairn.adapters.memory.peers import MemoryPeers
 from cairn.adapters.memory.queue import MemoryQueue
@@ -23,4 +23,5 @@ __all__ = [
     "PutEvent",
     "RecordingMetrics",
     "SeededRandomness",
+    "StoredVersion",
 ]

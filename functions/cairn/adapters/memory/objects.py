@@ -111,14 +111,20 @@ class MemoryBuckets:
         with self._lock:
             source = self._bucket(event.region).versions.get(event.key, ())
             version = next((one for one in source if one.version_id == event.version_id), None)
-            if version is None:
-                return False
-            bucket = self._bucket(destination)
-            if any(one.version_id == version.version_id for one in bucket.versions.get(event.key, ())):
-                return True
-            bucket.add(version)
-        self._tell(PutEvent(destination, event.key, event.version_id, replica=True))
+        if version is None:
+            return False
+        self.arrive(version, destination)
         return True
+
+    def arrive(self, version: StoredVersion, destination: str) -> None:
+        """Puts a copy that was under way into a bucket, whatever became of its source meanwhile."""
+        key = version.object.key
+        with self._lock:
+            bucket = self._bucket(destination)
+            if any(one.version_id == version.version_id for one in bucket.versions.get(key, ())):
+                return
+            bucket.add(version)
+        self._tell(PutEvent(destination, key, version.version_id, replica=True))
 
     def erase(self, region: str, blank: StoredObject) -> int:
         """Puts `blank` over its key and drops every older version, in one step. Raises ObjectNotFound."""

@@ -1,0 +1,200 @@
+"""What readers may rely on, in any region: time does not run backwards there, and nothing is shown that is not so.
+
+A memory's versions are counted by their place in its history, as it stands at the end. A region whose tables vanished
+is left out of the promises about what it showed before: it says that it is not complete, and serves what it knows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from cairn.app.answers import Version
+from tests.simulation.checkers.linearizability import sha256
+from tests.simulation.evidence import Evidence
+from tests.simulation.history import Listed, Operation, Seen
+
+GONE = 1 << 30
+"""The generation of a memory that is not there any more."""
+
+Generations = Mapping[tuple[str, str], int]
+"""By memory and version: which in the order of its history."""
+
+
+def generations(evidence: Evidence, store_id: str) -> Generations:
+    """From the home's memory_versions, oldest first, counted from 1."""
+    home = evidence.final[store_id][evidence.homes[store_id]]
+    return {
+        (memory_id, version.id): number
+        for memory_id, versions in home.versions.items()
+        for number, version in enumerate(reversed(versions), start=1)
+    }
+
+
+def _by_region(evidence: Evidence) -> Iterator[tuple[str, str, list[Operation]]]:
+    """Each store in each region that kept its tables, with the operations made there, by their return."""
+    for store_id, regions in evidence.final.items():
+        for region in regions:
+            if region not in evidence.wiped:
+                made = [one for one in evidence.history.operations if one.store_id == store_id and one.region == region]
+                yield store_id, region, made
+
+
+def _shown(operation: Operation) -> Iterator[Seen]:
+    if isinstance(operation.answer, Seen):
+        yield operation.answer
+    elif isinstance(operation.answer, Listed):
+        yield from operation.answer.items
+
+
+def _not_found(operation: Operation) -> str | None:
+    """The memory that the answer says is not there: deleted by it, or not found by it."""
+    if operation.kind == "delete" and operation.acknowledged:
+        return str(operation.asked["memory_id"])
+    if operation.kind == "read" and operation.refused and operation.answer.name == "NotFound":
+        return str(operation.asked["memory_id"])
+    return None
+
+
+def a_region_never_goes_back(evidence: Evidence) -> Iterator[str]:
+    """What began after another answer of the region had ended shows no older generation of any memory."""
+    for store_id, region, made in _by_region(evidence):
+        counted = generations(evidence, store_id)
+        known: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for one in made:
+            for seen in _shown(one):
+                known[seen.memory_id].append((one.returned or 0, counted.get((seen.memory_id, seen.version_id), 0)))
+            if one.kind == "delete" and one.acknowledged:
+                known[one.asked["memory_id"]].append((one.returned or 0, GONE))
+        for one in made:
+            shown = [(seen.memory_id, counted.get((seen.memory_id, seen.version_id), 0)) for seen in _shown(one)]
+            gone = _not_found(one)
+            if gone is not None and not _was_deleted(evidence, store_id, gone):
+                shown.append((gone, 0))
+            for memory_id, generation in shown:
+                before = max((known_then for at, known_then in known[memory_id] if at < one.invoked), default=0)
+                if generation < before:
+                    yield f"{region} had shown generation {before} before: {one}"
+
+
+def _was_deleted(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    versions = evidence.final[store_id][evidence.homes[store_id]].versions.get(memory_id, ())
+    return bool(versions) and versions[0].operation == "deleted"
+
+
+def a_replica_is_never_ahead(evidence: Evidence) -> Iterator[str]:
+    """Whatever any region shows is in the home's history, and its writer had begun."""
+    begun = {
+        sha256(one.asked["content"]): one.invoked
+        for one in reversed(evidence.history.operations)
+        if one.kind in ("create", "update") and one.asked["content"] is not None
+    }
+    for store_id in evidence.final:
+        counted = generations(evidence, store_id)
+        for one in evidence.history.operations:
+            for seen in _shown(one) if one.store_id == store_id else ():
+                if (seen.memory_id, seen.version_id) not in counted:
+                    yield f"a version that the home does not know: {one}"
+                if begun.get(seen.sha256, 0) > (one.returned or 0):
+                    yield f"a text that nobody had written yet: {one}"
+
+
+def who_is_refused_can_read_why(evidence: Evidence) -> Iterator[str]:
+    """After a refusal the same region shows at least the head that it was decided against."""
+    for _, region, made in _by_region(evidence):
+        for refused in made:
+            if not refused.refused or refused.kind not in ("update", "delete"):
+                continue
+            memory_id = refused.asked["memory_id"]
+            for later in made:
+                if later.kind != "read" or later.invoked < (refused.returned or 0):
+                    continue
+                if later.asked["memory_id"] == memory_id and isinstance(later.answer, Seen):
+                    yield from _still_stale(region, refused, later, made)
+
+
+def _still_stale(region: str, refused: Operation, later: Operation, made: list[Operation]) -> Iterator[str]:
+    seen: Seen = later.answer
+    if refused.answer.name == "NotFound":
+        yield f"{region} shows what was not found before: {later}"
+    if refused.answer.name == "PreconditionFailed" and refused.asked["expected"] == seen.sha256:
+        before = [
+            one
+            for one in made
+            if (one.returned or 1 << 60) < refused.invoked and any(seen == earlier for earlier in _shown(one))
+        ]
+        if before:
+            yield f"{region} shows what it was refused for: {later} after {refused}"
+
+
+def own_writes_are_in_the_history(evidence: Evidence) -> Iterator[str]:
+    """What was acknowledged in a region is in every listing of the memory's versions made there afterwards."""
+    for _, region, made in _by_region(evidence):
+        for listing in made:
+            if listing.kind != "versions" or not isinstance(listing.answer, tuple):
+                continue
+            listed = {version.id for version in listing.answer if isinstance(version, Version)}
+            for write in made:
+                if write.kind not in ("create", "update") or not write.acknowledged:
+                    continue
+                seen: Seen = write.answer
+                if seen.memory_id != listing.asked["memory_id"] or (write.returned or 0) > listing.invoked:
+                    continue
+                if seen.version_id not in listed:
+                    yield f"{region} does not list what it acknowledged by {write} in {listing}"
+
+
+def a_listing_shows_each_path_once(evidence: Evidence) -> Iterator[str]:
+    """A memory that stands at one path all the while is on exactly one page of a whole listing, at that path."""
+    for store_id, region, made in _by_region(evidence):
+        counted = generations(evidence, store_id)
+        for pages in _listings(made):
+            begin, end = pages[0].invoked, pages[-1].returned or 0
+            items = [item for page in pages for item in page.answer.items]
+            for seen in _standing(evidence, store_id, made, counted, begin, end):
+                times = sum((item.memory_id, item.path) == (seen.memory_id, seen.path) for item in items)
+                elsewhere = [item for item in items if item.memory_id == seen.memory_id and item.path != seen.path]
+                if times != 1 or elsewhere:
+                    yield f"{region} lists {seen} {times} times, and elsewhere {elsewhere}: {pages}"
+
+
+def _listings(made: list[Operation]) -> Iterator[list[Operation]]:
+    """Whole listings: every page of them."""
+    groups: dict[tuple[str, int], list[Operation]] = defaultdict(list)
+    for one in made:
+        if one.kind == "page":
+            groups[one.client, one.asked["listing"]].append(one)
+    for pages in groups.values():
+        if all(isinstance(page.answer, Listed) for page in pages) and pages[-1].answer.next_after is None:
+            yield pages
+
+
+def _standing(
+    evidence: Evidence, store_id: str, made: list[Operation], counted: Generations, begin: int, end: int
+) -> Iterator[Seen]:
+    """Memories that the region had shown before, and that nothing moved or ended until the listing was over."""
+    newest: dict[str, tuple[int, Seen]] = {}
+    for one in made:
+        for seen in _shown(one):
+            generation = counted.get((seen.memory_id, seen.version_id), 0)
+            if (one.returned or end) < begin and generation > newest.get(seen.memory_id, (0, seen))[0]:
+                newest[seen.memory_id] = (generation, seen)
+    for memory_id, (generation, seen) in newest.items():
+        if not any(
+            _may_move(one, memory_id, seen.path, generation, counted)
+            for one in evidence.history.operations
+            if one.store_id == store_id and one.invoked < end
+        ):
+            yield seen
+
+
+def _may_move(one: Operation, memory_id: str, path: str, generation: int, counted: Generations) -> bool:
+    if one.refused or one.asked.get("memory_id") != memory_id:
+        return False
+    if one.kind == "delete":
+        return True
+    if one.kind != "update" or one.asked["path"] in (None, path):
+        return False
+    if isinstance(one.answer, Seen):
+        return counted.get((memory_id, one.answer.version_id), GONE) > generation
+    return True
