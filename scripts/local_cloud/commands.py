@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from scripts.local_cloud import emulator, screen
 from scripts.local_cloud.deployment import DeploymentFailed
+from scripts.local_cloud.devfile import KeyNotMade
 from scripts.local_cloud.emulator import EmulatorFailed
 from scripts.local_cloud.lifecycle import REPLICATOR, Choices, LocalCloud, LocalCloudError
 
@@ -125,9 +126,9 @@ def _explained(console: Console) -> Iterator[None]:
     """Errors that the caller can do something about, as a sentence instead of a traceback. Exit code 1."""
     try:
         yield
-    except (LocalCloudError, DeploymentFailed, EmulatorFailed) as error:
+    except (LocalCloudError, DeploymentFailed, EmulatorFailed, KeyNotMade) as error:
         console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
-        if isinstance(error, DeploymentFailed):
+        if isinstance(error, DeploymentFailed | KeyNotMade):
             console.print("The emulator still runs: put it right and run `cairn dev up` again, or `cairn dev down`.")
         raise typer.Exit(1) from None
 

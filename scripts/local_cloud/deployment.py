@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infra.deployment import merged
 from scripts.local_cloud.environment import ACCOUNT, ensure_folders, for_command
 from scripts.local_cloud.layout import PROJECT_ROOT, Layout
 from scripts.local_cloud.processes import ProcessFiles
@@ -54,18 +55,21 @@ class Plan:
         return f"cairn-{self.stage}"
 
     def context(self) -> str:
-        """The overrides of ``cdk.json``'s record, as JSON: bundles for this machine's Python, no cdk-nag."""
-        return json.dumps(
-            {
-                "stage": self.stage,
-                "regions": list(self.regions),
-                "account": ACCOUNT,
-                "bundling": "host",
-                "python_version": f"{sys.version_info.major}.{sys.version_info.minor}",
-                "emulated": True,
-                **self.overrides,
-            }
-        )
+        """The overrides of ``cdk.json``'s record, as JSON.
+
+        Bundles are for this machine's Python; cdk-nag is left out. Two indexers a region at a time, the fewest there
+        can be: each is a process, and all regions share this machine.
+        """
+        local = {
+            "stage": self.stage,
+            "regions": list(self.regions),
+            "account": ACCOUNT,
+            "bundling": "host",
+            "python_version": f"{sys.version_info.major}.{sys.version_info.minor}",
+            "emulated": True,
+            "limits": {"indexer_concurrency": 2},
+        }
+        return json.dumps(merged(local, self.overrides))
 
 
 class Cdk:

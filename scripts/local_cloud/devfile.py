@@ -22,22 +22,22 @@ def buckets(plan: Plan) -> dict[str, str]:
     return {region: f"{plan.prefix}-{ACCOUNT}-{region}" for region in plan.regions}
 
 
-def describe(clients: Clients, plan: Plan, *, emulated: bool) -> dict[str, Any]:
+def describe(clients: Clients, plan: Plan, *, by_path: bool) -> dict[str, Any]:
     """Every region's resources as clients address them. Five requests a region.
 
     Args:
-        emulated: whether the endpoint is our emulator, whose APIs answer below a path of the endpoint. Another
-            endpoint's answer where its stack says.
+        by_path: whether the endpoint is MiniStack, whose HTTP APIs answer below a path of the endpoint. Another
+            endpoint's answer where its stacks say.
     """
-    return {region: _region(clients, plan, region, emulated=emulated) for region in plan.regions}
+    return {region: _region(clients, plan, region, by_path=by_path) for region in plan.regions}
 
 
-def _region(clients: Clients, plan: Plan, region: str, *, emulated: bool) -> dict[str, Any]:
+def _region(clients: Clients, plan: Plan, region: str, *, by_path: bool) -> dict[str, Any]:
     outputs = _outputs(clients, f"{plan.prefix}-base-{region}", region)
     sqs = clients.sqs(region)
     path = f"{plan.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
     return {
-        "api_url": path if emulated else outputs["ApiUrl"],
+        "api_url": path if by_path else outputs["ApiUrl"],
         "bucket": outputs["BucketName"],
         "queue_url": sqs.get_queue_url(QueueName=f"{plan.prefix}-index")["QueueUrl"],
         "dlq_url": sqs.get_queue_url(QueueName=f"{plan.prefix}-index-dlq")["QueueUrl"],

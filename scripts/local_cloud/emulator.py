@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from pathlib import Path
 
 from scripts.local_cloud.environment import ensure_folders, for_emulator
 from scripts.local_cloud.layout import PROJECT_ROOT, Layout
@@ -17,6 +18,7 @@ from scripts.local_cloud.processes import ProcessFiles
 
 NAME = "emulator"
 _READY_WITHIN_S = 30.0
+_TRIES = 3
 
 
 class EmulatorFailed(Exception):
@@ -45,28 +47,39 @@ def start(layout: Layout, processes: ProcessFiles, *, port: int | None = None, e
     Whatever an earlier one left below ``.cairn/emulator`` is removed first.
 
     Raises:
-        EmulatorFailed: it ended or did not answer within 30 seconds.
+        EmulatorFailed: it ended or did not answer within 30 seconds, on three free ports or on the one given.
     """
+    for _ in range(_TRIES if port is None else 1):
+        started = _try(layout, processes, free_port() if port is None else port, enforce_iam=enforce_iam)
+        if started is not None:
+            return started
+    raise EmulatorFailed(f"the emulator did not start; see {_log(layout)}")
+
+
+def _try(layout: Layout, processes: ProcessFiles, port: int, *, enforce_iam: bool) -> Emulator | None:
+    """One start; None if it ended by itself (somebody else took the port) or did not answer in time."""
     remove_state(layout)
-    folders = ("home", "tmp", "state", "s3")
-    ensure_folders(*(layout.emulator / name for name in folders))
-    chosen = free_port() if port is None else port
-    log = layout.logs / "emulator.log"
+    ensure_folders(*(layout.emulator / name for name in ("home", "tmp", "state", "s3")))
     report = layout.emulator / "patches.json"
     processes.start(
         NAME,
         [sys.executable, "-m", "scripts.local_cloud.emulator_main", str(report)],
-        environment=for_emulator(layout, chosen, enforce_iam=enforce_iam),
+        environment=for_emulator(layout, port, enforce_iam=enforce_iam),
         cwd=PROJECT_ROOT,
-        log=log,
+        log=_log(layout),
     )
-    endpoint = f"http://127.0.0.1:{chosen}"
+    endpoint = f"http://127.0.0.1:{port}"
     deadline = time.monotonic() + _READY_WITHIN_S
-    while not answers(endpoint):
-        if processes.find(NAME) is None or time.monotonic() > deadline:
-            raise EmulatorFailed(f"the emulator did not start on port {chosen}; see {log}")
+    while time.monotonic() < deadline and processes.find(NAME) is not None:
+        if answers(endpoint) and report.exists() and processes.find(NAME) is not None:
+            return Emulator(endpoint, json.loads(report.read_text()))
         time.sleep(0.05)
-    return Emulator(endpoint, json.loads(report.read_text()))
+    processes.stop(NAME)
+    return None
+
+
+def _log(layout: Layout) -> Path:
+    return layout.logs / "emulator.log"
 
 
 def answers(endpoint: str) -> bool:
@@ -77,6 +90,15 @@ def answers(endpoint: str) -> bool:
     except urllib.error.HTTPError:
         return True
     except OSError:
+        return False
+
+
+def is_ministack(endpoint: str) -> bool:
+    """Whether what answers at the endpoint is MiniStack, ours or another."""
+    try:
+        with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=2) as answer:  # noqa: S310
+            return answer.status == 200 and "services" in json.load(answer)
+    except (OSError, ValueError):
         return False
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from scripts.local_cloud.patches import (
     Patch,
     PatchMissing,
+    adopted_buckets,
     bare_functions,
     condition_keys,
     layers_once,
@@ -28,6 +29,7 @@ PATCHES: tuple[Patch, ...] = (
     bare_functions.PATCH,
     layers_once.PATCH,
     workers_by_region.PATCH,
+    adopted_buckets.PATCH,
 )
 
 

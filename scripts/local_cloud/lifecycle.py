@@ -55,7 +55,6 @@ class Report:
     dev: Mapping[str, Any]
     comparison: Comparison
     missing_patches: Mapping[str, str]
-    no_key: str | None
     seconds: float
     redeployed: bool
 
@@ -91,6 +90,7 @@ class LocalCloud:
         Raises:
             LocalCloudError: a tool is missing, or the running cloud was started with other choices.
             DeploymentFailed: a CDK command failed. The emulator stays, so that ``up`` can be repeated.
+            KeyNotMade: everything is deployed, but the writer made no API key.
             EmulatorFailed: the emulator did not start.
         """
         began = time.monotonic()
@@ -104,16 +104,16 @@ class LocalCloud:
         else:
             endpoint = running
         plan = Plan(endpoint, choices.stage, choices.regions, dict(choices.overrides))
-        self._deploy(plan, fresh=running is None)
+        self._deploy(plan)
         clients = Clients(endpoint)
         with self._step("replication", "between the regions' buckets"):
             control_url = self._replicate(plan, choices)
         with self._step("compare", "the templates with the live APIs"):
             comparison = compare(clients, self.layout.assembly)
         with self._step("describe", "an API key, and .cairn/dev.json"):
-            dev, no_key = self._describe(clients, plan, choices, control_url)
+            dev = self._describe(clients, plan, control_url)
             devfile.write(self.layout.dev_file, dev)
-        return Report(dev, comparison, missing_patches, no_key, time.monotonic() - began, running is not None)
+        return Report(dev, comparison, missing_patches, time.monotonic() - began, running is not None)
 
     def down(self) -> list[str]:
         """End everything that was started, in reverse order, and remove its state. Returns what had to be ended."""
@@ -184,9 +184,12 @@ class LocalCloud:
             endpoint = choices.endpoint.rstrip("/")
             if not emulator.answers(endpoint):
                 raise LocalCloudError(f"nothing answers at {endpoint}")
-        cloud = {**_comparable(choices), "endpoint": endpoint, "own_emulator": choices.endpoint is None}
-        devfile.write(self.layout.cloud_file, cloud)
+        self._note(**_comparable(choices), endpoint=endpoint, own_emulator=choices.endpoint is None)
         return endpoint, missing_patches
+
+    def _note(self, **facts: Any) -> None:
+        """Add to what is written down of the running cloud, for later commands."""
+        devfile.write(self.layout.cloud_file, {**(devfile.read(self.layout.cloud_file) or {}), **facts})
 
     @contextmanager
     def _step(self, name: str, what: str) -> Iterator[None]:
@@ -195,7 +198,7 @@ class LocalCloud:
         yield
         self.watcher.end(name, time.monotonic() - began)
 
-    def _deploy(self, plan: Plan, *, fresh: bool) -> None:
+    def _deploy(self, plan: Plan) -> None:
         cdk = Cdk(self.layout, self.processes, plan, self.watcher.line)
 
         def synthesize() -> None:
@@ -204,9 +207,10 @@ class LocalCloud:
 
         with ThreadPoolExecutor(max_workers=1) as background:
             synthesis = background.submit(synthesize)
-            if fresh:
+            if not (devfile.read(self.layout.cloud_file) or {}).get("bootstrapped"):
                 with self._step("bootstrap", f"cdk bootstrap of {', '.join(plan.regions)}"):
                     cdk.bootstrap()
+                self._note(bootstrapped=True)
             synthesis.result()
         with self._step("deploy", "cdk deploy --all"):
             cdk.deploy()
@@ -239,23 +243,15 @@ class LocalCloud:
             time.sleep(0.05)
         return str(content["control_url"])
 
-    def _describe(
-        self, clients: Clients, plan: Plan, choices: Choices, control_url: str
-    ) -> tuple[dict[str, Any], str | None]:
+    def _describe(self, clients: Clients, plan: Plan, control_url: str) -> dict[str, Any]:
+        """The content of ``dev.json``; the API key is made once and stays until ``down``."""
         before = devfile.read(self.layout.dev_file) or {}
-        key, no_key = before.get("api_key"), None
-        if key is None:
-            try:
-                key = devfile.make_key(clients, plan)
-            except devfile.KeyNotMade as error:
-                no_key = str(error)
-        dev = {
+        return {
             "endpoint": plan.endpoint,
-            "regions": devfile.describe(clients, plan, emulated=choices.endpoint is None),
-            "api_key": key,
+            "regions": devfile.describe(clients, plan, by_path=emulator.is_ministack(plan.endpoint)),
+            "api_key": before.get("api_key") or devfile.make_key(clients, plan),
             "replication": {"control_url": control_url},
         }
-        return dev, no_key
 
     @staticmethod
     def _ask_replicator(dev: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any] | None:

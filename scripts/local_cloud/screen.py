@@ -66,10 +66,8 @@ def show_report(console: Console, report: Report) -> None:
     show_differences(console, report)
     for region, resources in report.dev["regions"].items():
         console.print(f"[bold]{region}[/]  {resources['api_url']}  [dim]{resources['bucket']}[/]", soft_wrap=True)
-    if report.no_key:
-        console.print(f"[yellow]no API key:[/] {escape(report.no_key)}", soft_wrap=True)
     control = report.dev["replication"]["control_url"]
-    console.print(f"replication  {control}/replication   `cairn dev replication --lag-ms 500` changes it")
+    console.print(f"replication  {control}/replication  [dim]changed by[/] cairn dev replication", soft_wrap=True)
     done = "deployed again" if report.redeployed else "up"
     console.print(f"[green]The local cloud is {done}[/] after {report.seconds:.0f} s; .cairn/dev.json describes it.")
 
@@ -81,15 +79,10 @@ def show_differences(console: Console, report: Report) -> None:
         console.print(f"All {comparison.compared} resources are as the templates ask.")
         return
     console.print("Asked for in the templates, and not so at the endpoint:")
-    table = Table(box=None, padding=(0, 2, 0, 2))
-    for heading in ("resource", "property"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("asked for", "is"):
-        table.add_column(heading, overflow="fold")
     for one in comparison.differences:
+        what = f"{len(one.resources)} × {one.kind.removeprefix('AWS::')} [bold]{one.name}[/]"
         asked, there = (escape(_cut(value)) for value in (one.asked, one.there))
-        table.add_row(f"{len(one.resources)} {one.kind.removeprefix('AWS::')}", one.name, asked, there)
-    console.print(table)
+        console.print(f"  {what}  [dim]asked[/] {asked}  [dim]is[/] {there}", soft_wrap=True)
 
 
 def show_status(console: Console, status: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from scripts.local_cloud.layout import Layout
 from scripts.local_cloud.patches import Patch, PatchMissing, need
 from scripts.local_cloud.patches.condition_keys import put_object_keys, role_of
 from scripts.local_cloud.processes import ProcessFiles
+from tests.local_cloud.conftest import until
 
 ACCOUNT = "000000000000"
 TRUST = json.dumps(
@@ -233,3 +234,37 @@ def test_a_patch_whose_target_is_gone_is_reported_with_its_consequence(capsys: p
     assert "PATCH NOT APPLIED example" in capsys.readouterr().err
     with pytest.raises(PatchMissing):
         cannot()
+
+
+def test_a_stack_takes_over_a_bucket_that_it_imports_and_no_other(clients: Clients) -> None:
+    bucket = {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {"BucketName": "kept"}}
+    template = {"Resources": {"Kept": bucket}}
+    clients.s3("us-east-1").create_bucket(Bucket="kept")
+    clients.s3("us-east-1").put_object(Bucket="kept", Key="a", Body=b"x")
+    cloudformation = clients.cloudformation("us-east-1")
+
+    def create(stack: str, *, adopting: bool) -> str:
+        cloudformation.create_change_set(
+            StackName=stack,
+            ChangeSetName="it",
+            ChangeSetType="CREATE",
+            TemplateBody=json.dumps(template),
+            ImportExistingResources=adopting,
+        )
+        cloudformation.get_waiter("change_set_create_complete").wait(
+            StackName=stack, ChangeSetName="it", WaiterConfig={"Delay": 1, "MaxAttempts": 30}
+        )
+        cloudformation.execute_change_set(StackName=stack, ChangeSetName="it")
+        status = ""
+
+        def settled() -> bool:
+            nonlocal status
+            status = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"]
+            return not status.endswith("IN_PROGRESS")
+
+        until(settled, "the stack has settled")
+        return status
+
+    assert create("refused", adopting=False) != "CREATE_COMPLETE"
+    assert create("adopting", adopting=True) == "CREATE_COMPLETE"
+    assert clients.s3("us-east-1").list_objects_v2(Bucket="kept")["KeyCount"] == 1

@@ -33,14 +33,16 @@ class Pace:
     Attributes:
         hook_wait_s: how long one request waits for notifications.
         sweep_every_s: between two listings while the hook tells of new objects.
-        poll_every_s: the same without a hook.
-        sweep_share: the listings' share of the time, at most, however long they take.
+        sweep_share: the listings' share of the time then, at most: they hold the emulator up.
+        poll_every_s: between two listings without a hook.
+        poll_share: the listings' share of the time then, at most.
     """
 
     hook_wait_s: int = 20
     sweep_every_s: float = 10.0
+    sweep_share: float = 0.02
     poll_every_s: float = 0.2
-    sweep_share: float = 0.1
+    poll_share: float = 0.3
 
 
 def wall_clock_ms() -> float:
@@ -196,8 +198,9 @@ class Replicator:
         took_s = 0.0
         while True:
             hooked = bool(self._hooks) and self._listening.keys() >= self._hooks.keys()
-            every_s = self._pace.sweep_every_s if hooked else self._pace.poll_every_s
-            if self._stopped.wait(max(every_s, took_s / self._pace.sweep_share)):
+            pace = self._pace
+            every_s, share = (pace.sweep_every_s, pace.sweep_share) if hooked else (pace.poll_every_s, pace.poll_share)
+            if self._stopped.wait(max(every_s, took_s / share)):
                 return
             began = time.monotonic()
             try:

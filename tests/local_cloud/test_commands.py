@@ -1,0 +1,139 @@
+"""The commands: what they refuse, what they say, and how ``cairn dev`` finds the checkout they belong to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cairn.clients.cli import dev, main
+from scripts.local_cloud import commands, emulator
+from scripts.local_cloud.deployment import Plan
+from scripts.local_cloud.layout import PROJECT_ROOT, Layout
+from scripts.local_cloud.lifecycle import Choices, LocalCloud, LocalCloudError
+from scripts.local_cloud.replication.control import Control
+from tests.local_cloud.conftest import Pair
+
+
+@pytest.fixture
+def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalCloud:
+    """The commands' cloud, in a folder of the test."""
+    made = LocalCloud(Layout(tmp_path))
+    monkeypatch.setattr(commands, "LocalCloud", lambda **_: made)
+    return made
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Run a command of ``python -m scripts.local_cloud``; its exit code and what it printed."""
+    done = CliRunner().invoke(commands.app, list(words))
+    return done.exit_code, done.output
+
+
+def test_status_says_that_nothing_runs_and_exits_with_1(cloud: LocalCloud) -> None:
+    status, output = run("status")
+    assert status == 1
+    assert "cairn dev up" in output
+
+
+def test_down_of_nothing_is_no_error(cloud: LocalCloud) -> None:
+    assert run("down") == (0, "Nothing was running.\n")
+
+
+def test_replication_without_a_cloud_says_how_to_start_one(cloud: LocalCloud) -> None:
+    status, output = run("replication", "--lag-ms", "5")
+    assert status == 1
+    assert "cairn dev up" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["replication", "--pause", "us-east-1"], "FROM:TO"),
+        (["replication", "--duplicate", "2"], "duplicate"),
+        (["up", "--override", "{"], "not JSON"),
+        (["up", "--override", "[1]"], "JSON object"),
+    ],
+)
+def test_an_option_that_cannot_be_meant_is_refused_before_anything_starts(
+    cloud: LocalCloud, words: list[str], said: str
+) -> None:
+    status, output = run(*words)
+    assert status == 2
+    assert said in output
+    assert not cloud.layout.home.exists()
+
+
+@pytest.fixture
+def replicating(cloud: LocalCloud, pair: Pair) -> Iterator[LocalCloud]:
+    """A cloud whose ``dev.json`` names a replicator that runs."""
+    control = Control(pair.replicate())
+    control.start()
+    cloud.layout.home.mkdir()
+    cloud.layout.dev_file.write_text(json.dumps({"replication": {"control_url": control.url}}))
+    yield cloud
+    control.stop()
+
+
+def test_replication_changes_the_settings_it_is_given_and_no_others(replicating: LocalCloud) -> None:
+    def settings(*words: str) -> Any:
+        status, output = run("replication", "--json", *words)
+        assert status == 0
+        return json.loads(output)
+
+    settings("--lag-ms", "50", "--pause", "us-east-1:eu-west-1", "--pause", "eu-west-1:*")
+    answer = settings("--duplicate", "0.5")
+    assert (answer["lag_ms"], answer["duplicate"]) == (50, 0.5)
+    assert answer["pause"] == [["eu-west-1", "*"], ["us-east-1", "eu-west-1"]]
+    assert settings("--resume")["pause"] == []
+    status, output = run("replication")
+    assert status == 0
+    assert "us-east-1 → eu-west-1" in output
+
+
+def test_a_running_cloud_is_not_mistaken_for_one_with_other_choices(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud.layout.home.mkdir()
+    started = {"regions": ["us-east-1"], "stage": "dev", "enforce_iam": False, "endpoint": "x", "own_emulator": False}
+    cloud.layout.cloud_file.write_text(json.dumps(started))
+    monkeypatch.setattr(emulator, "answers", lambda _endpoint: True)
+    with pytest.raises(LocalCloudError, match=r"regions \['us-east-1'\].*cairn dev down"):
+        cloud.up(Choices(("us-east-1", "eu-west-1")))
+
+
+def test_what_the_caller_overrides_is_merged_into_what_the_local_cloud_needs() -> None:
+    plan = Plan("http://x", "dev", ("us-east-1",), {"limits": {"memories_per_store": 7}, "log_level": "DEBUG"})
+    record = json.loads(plan.context())
+    assert record["limits"] == {"indexer_concurrency": 2, "memories_per_store": 7}
+    assert record["log_level"] == "DEBUG"
+    assert record["bundling"] == "host"
+
+
+def test_cairn_dev_forwards_its_words_and_its_exit_code_to_the_checkout() -> None:
+    done = CliRunner().invoke(main.app, ["dev", "replication", "--pause", "nonsense"])
+    assert done.exit_code == 2
+
+
+def test_cairn_dev_finds_the_checkout_that_it_is_called_in(tmp_path: Path) -> None:
+    (tmp_path / "scripts" / "local_cloud").mkdir(parents=True)
+    (tmp_path / "scripts" / "local_cloud" / "__main__.py").touch()
+    (tmp_path / "below").mkdir()
+    assert dev.find_checkout(tmp_path / "below") == tmp_path
+    assert dev.find_checkout(PROJECT_ROOT / "docs") == PROJECT_ROOT
+
+
+def test_cairn_dev_outside_of_a_checkout_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dev, "__file__", str(tmp_path / "site-packages" / "dev.py"))
+    done = CliRunner().invoke(main.app, ["dev", "up"])
+    assert done.exit_code == 2
+    assert "not a checkout" in done.output
+
+
+def test_the_command_line_knows_its_subcommands_and_refuses_others() -> None:
+    assert CliRunner().invoke(main.app, ["no-such-command"]).exit_code == 2
+    assert "local cloud" in CliRunner().invoke(main.app, ["--help"]).output
