@@ -17,7 +17,7 @@ from greenlet import getcurrent, greenlet
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Crash, Faulty, ScriptedFaults, Strike
 from cairn.adapters.memory import ManualClock, StoredVersion
-from cairn.app.answers import Call, Memory
+from cairn.app.answers import Call, Memory, VersionFilter
 from cairn.app.cairn import Cairn
 from cairn.core.errors import CairnError
 from tests.support.cloud import Cloud
@@ -213,3 +213,10 @@ class Stage:
 
     def redact(self, version_id: str, region: str = HOME) -> None:
         self.cairn(region).redact_version(self.call(), self.store, version_id)
+
+    def history(self, memory_id: str, region: str = HOME) -> list[str]:
+        """The ids of a memory's versions, newest first."""
+        page = self.cairn(region).list_versions(
+            self.call(), self.store, VersionFilter(memory_id=memory_id), limit=100, after=None, full=False
+        )
+        return [version.id for version in page.items]

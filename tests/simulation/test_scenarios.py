@@ -119,3 +119,16 @@ def test_a_redacted_version_whose_rename_arrives_after_the_order_is_erased(stage
         stage.cloud.buckets.replicate(event, AWAY)
         stage.index(key, AWAY)
     assert stage.found("SECRET", AWAY) == []
+
+
+# ---- what a region shows of its own writes ----------------------------------------------------------------------
+
+
+def test_own_versions_are_listed_beyond_one_that_has_not_arrived_while_the_global_index_lags() -> None:
+    stage = Stage(lagging=True)
+    memory = stage.create("/a", "one", region=AWAY)
+    stage.update(memory.id, "two")
+    third = stage.update(memory.id, "three", region=AWAY)
+    assert stage.history(memory.id, AWAY) == [third.version_id, memory.version_id]
+    stage.cloud.deliver()
+    assert len(stage.history(memory.id, AWAY)) == 3

@@ -97,7 +97,11 @@ class Versions:
     # ---- one memory ---------------------------------------------------------------------------------------------
 
     def _of_memory(self, view: View, store_id: str, memory_id: str, after: str | None) -> Iterator[_Step]:
-        """A memory's versions from its head down; what the global index lacks is found by each version's parent."""
+        """A memory's versions from its head down.
+
+        What the global index lacks is found by each version's parent; beyond a version that has not arrived here, among
+        the newest rows of the table.
+        """
         if after is not None:
             generation_key, _, parent_id = after.partition("#")
             expected, version_id = int(generation_key) - 1, parent_id or None
@@ -109,18 +113,26 @@ class Versions:
             expected, version_id = head.generation, head.version_id
         indexed = self._indexed(view, store_id, memory_id, expected)
         found = next(indexed, None)
+        recent: dict[int, VersionRow] | None = None
         while expected > 0:
             while found is not None and (found.generation or 0) > expected:
                 found = next(indexed, None)
             row = found if found is not None and found.generation == expected else None
             if row is None and version_id is not None:
                 row = self._by_id(view, store_id, version_id)
-            if row is None and found is None:
-                return
+            if row is None:
+                recent = self._recent_of(view, store_id, memory_id) if recent is None else recent
+                known = [generation for generation in recent if generation <= expected]
+                expected = max([*known, 0 if found is None else found.generation or 0])
+                row = recent.get(expected, found)
             if row is not None:
                 version_id = row.parent_version_id
                 yield _Step(row, f"{expected:010d}#{version_id or ''}")
-            expected = expected - 1 if row is not None or found is None else max(found.generation or 0, 0)
+            expected -= 1
+
+    def _recent_of(self, view: View, store_id: str, memory_id: str) -> dict[int, VersionRow]:
+        rows = self._recent(view, store_id, _PAST_ALL)
+        return {row.generation: row for row in rows if row.memory_id == memory_id and row.generation is not None}
 
     def _indexed(self, view: View, store_id: str, memory_id: str, newest: int) -> Iterator[VersionRow]:
         after = f"{newest + 1:010d}"

@@ -316,7 +316,7 @@ class Writer:
         """What a write that stands at `position` did. One HEAD, two for a rename."""
         entry = self._logs.entry(LogKey(store_id, position.path_hash, position.slot))
         if entry is None:
-            raise Unavailable("what this write did cannot be read now; read before trying again")
+            raise OutcomeUnknown("what this write did cannot be read now; read before trying again")
         return Outcome(fold.join_memory(None, entry), settled=list(self._logs.settle(entry)))
 
     def bring_back(self, outcome: Outcome) -> None:
