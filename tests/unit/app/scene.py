@@ -12,12 +12,16 @@ from cairn.adapters.memory import ManualClock
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
 from cairn.app.cairn import Cairn
 from cairn.core.records import Entry
+from cairn.core.rows import RowKey
 from cairn.core.slots import LogKey, parse_key
+from cairn.ports.index import Change
 from cairn.ports.parallel import Parallel
 from tests.support.cloud import Cloud, straight
 
 T = TypeVar("T")
 HOME, AWAY = "us-east-1", "eu-west-1"
+INDEXED = ("memories", "logs", "paths", "versions", "stores", "keys")
+"""Every table that a rebuild brings back."""
 
 
 class Switch:
@@ -64,9 +68,11 @@ class Scene:
     def struck_by(self, *strikes: Strike) -> Iterator[None]:
         """Meanwhile these faults strike; each of them must, or the test has tested nothing."""
         script = ScriptedFaults(*strikes)
-        with self.intercepted_by(Faulty(script)):
-            yield
-        assert not script.pending, f"never struck: {script.pending}"
+        try:
+            with self.intercepted_by(Faulty(script)):
+                yield
+        finally:
+            assert not script.pending, f"never struck: {script.pending}"
 
     @contextmanager
     def intercepted_by(self, interceptor: Interceptor) -> Iterator[None]:
@@ -171,6 +177,19 @@ class Scene:
             if isinstance(name, LogKey) and current is not None:
                 found.append(Entry.from_metadata(name, current.metadata))
         return found
+
+    def remember_index(self, region: str = HOME) -> Callable[[], None]:
+        """What brings the index of a region back to how it is now, whatever is written until then."""
+        then = {name: self.cloud.rows(region, name) for name in INDEXED}
+        index = self.cloud.sites[region].region.index
+
+        def restore() -> None:
+            for name, rows in then.items():
+                for pk, sk in self.cloud.rows(region, name).keys() | rows.keys():
+                    row = rows.get((pk, sk))
+                    index.commit([Change(RowKey(name, pk, sk), None, row, unconditional=True)])
+
+        return restore
 
     def drop_events(self) -> None:
         """What was put stays where it is: nothing replicates it, no indexer hears of it."""
