@@ -88,7 +88,8 @@ class LocalCloud:
         """Start what does not run, deploy, replicate, write ``dev.json``. On a running cloud: deploy again.
 
         Raises:
-            LocalCloudError: a tool is missing, or the running cloud was started with other choices.
+            LocalCloudError: a tool is missing, the running cloud was started with other choices, or what was deployed
+                does not answer.
             DeploymentFailed: a CDK command failed. The emulator stays, so that ``up`` can be repeated.
             KeyNotMade: everything is deployed, but the writer made no API key.
             EmulatorFailed: the emulator did not start.
@@ -113,6 +114,8 @@ class LocalCloud:
         with self._step("describe", "an API key, and .cairn/dev.json"):
             dev = self._describe(clients, plan, control_url)
             devfile.write(self.layout.dev_file, dev)
+        with self._step("answers", "every region's API, reading and writing"):
+            check_answers({region: resources["api_url"] for region, resources in dev["regions"].items()})
         return Report(dev, comparison, missing_patches, time.monotonic() - began, running is not None)
 
     def down(self) -> list[str]:
@@ -266,6 +269,39 @@ class LocalCloud:
             raise LocalCloudError(json.load(error)["error"]) from error
         except OSError:
             return None
+
+
+def check_answers(api_urls: Mapping[str, str]) -> None:
+    """Call each region's API once for reading and once for writing, without a key; being refused is an answer.
+
+    It starts both functions, so that the first real call does not wait for them.
+
+    Raises:
+        LocalCloudError: an API cannot be reached, or a function behind it fails.
+    """
+    with ThreadPoolExecutor() as pool:
+        calls = [
+            pool.submit(_call, region, method, f"{url}/v1/memory_stores")
+            for region, url in api_urls.items()
+            for method in ("GET", "POST")
+        ]
+        for call in calls:
+            call.result()
+
+
+def _call(region: str, method: str, url: str) -> None:
+    body = b"{}" if method == "POST" else None
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310  our own address
+    try:
+        with urllib.request.urlopen(request, timeout=60):  # noqa: S310
+            return
+    except urllib.error.HTTPError as error:
+        if error.code >= 500:
+            said = error.read().decode(errors="replace")[:500]
+            raise LocalCloudError(f"{method} {url} in {region} is answered {error.code}: {said}") from error
+    except OSError as error:
+        raise LocalCloudError(f"{method} {url} in {region} is not answered: {error}") from error
 
 
 def _comparable(choices: Choices) -> dict[str, Any]:

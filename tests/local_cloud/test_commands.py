@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from cairn.clients.cli import dev, main
 from scripts.local_cloud import commands, emulator
 from scripts.local_cloud.deployment import Plan
 from scripts.local_cloud.layout import PROJECT_ROOT, Layout
-from scripts.local_cloud.lifecycle import Choices, LocalCloud, LocalCloudError
+from scripts.local_cloud.lifecycle import Choices, LocalCloud, LocalCloudError, check_answers
 from scripts.local_cloud.replication.control import Control
 from tests.local_cloud.conftest import Pair
 
@@ -103,6 +106,54 @@ def test_a_running_cloud_is_not_mistaken_for_one_with_other_choices(
     monkeypatch.setattr(emulator, "answers", lambda _endpoint: True)
     with pytest.raises(LocalCloudError, match=r"regions \['us-east-1'\].*cairn dev down"):
         cloud.up(Choices(("us-east-1", "eu-west-1")))
+
+
+@dataclass
+class Api:
+    """A server of the test: where it is, and the status it answers every call with."""
+
+    url: str
+    status: int = 200
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """A server on a free port."""
+    made = Api("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(made.status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing is logged."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        made.url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield made
+        server.shutdown()
+
+
+@pytest.mark.parametrize("status", [200, 401, 404])
+def test_an_api_that_refuses_a_call_without_a_key_answers(api: Api, status: int) -> None:
+    api.status = status
+    check_answers({"us-east-1": api.url})
+
+
+def test_an_api_whose_function_fails_does_not_answer(api: Api) -> None:
+    api.status = 502
+    with pytest.raises(LocalCloudError, match="in us-east-1 is answered 502"):
+        check_answers({"us-east-1": api.url})
+
+
+def test_an_api_that_nobody_serves_does_not_answer() -> None:
+    with pytest.raises(LocalCloudError, match="is not answered"):
+        check_answers({"us-east-1": f"http://127.0.0.1:{emulator.free_port()}"})
 
 
 def test_what_the_caller_overrides_is_merged_into_what_the_local_cloud_needs() -> None:
