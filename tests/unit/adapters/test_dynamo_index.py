@@ -246,6 +246,15 @@ def test_a_short_answer_is_continued_until_the_limit_or_the_end(server: AwkwardS
     assert server.requests[1].json["ExclusiveStartKey"] == item(A)
 
 
+def test_a_start_within_a_prefix_costs_no_second_request(server: AwkwardServer, index: DynamoIndex) -> None:
+    """The start itself comes back too and is dropped, so one row more is asked for."""
+    rows = [item(A), item(B), item(PathRow.key("memstore_1", "/secret/c"))]
+    server.answer(json_answer(Items=rows, Count=3, LastEvaluatedKey=rows[-1]))
+    found = index.query(Query("paths", "memstore_1", prefix="/secret/", after=A.sk, limit=2))
+    assert [row.sort_key for row in found] == ["/secret/b", "/secret/c"]
+    assert [request.json["Limit"] for request in server.requests] == [3]
+
+
 def test_a_count_adds_up_its_pages(server: AwkwardServer, index: DynamoIndex) -> None:
     server.answer(json_answer(Count=7, LastEvaluatedKey=item(A)), json_answer(Count=2))
     assert index.count("paths", "memstore_1") == 9
