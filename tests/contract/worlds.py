@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.erasing import S3ErasableObjects
@@ -13,7 +12,6 @@ from cairn.adapters.aws.names import Deployment
 from cairn.adapters.aws.objects import S3Objects
 from cairn.adapters.aws.tables import DynamoTables
 from cairn.adapters.layered import (
-    CallCounts,
     InterceptedErasableObjects,
     InterceptedIndex,
     InterceptedObjects,
@@ -140,19 +138,14 @@ def aws_index(clients: Clients, *, tells_types_apart: bool) -> IndexWorld:
     return IndexWorld(index, DynamoTables(clients, DEPLOYMENT, clock), tells_types_apart=tells_types_apart)
 
 
-Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
 __all__ = [
     "ABSENT",
     "FAR",
     "HOME",
-    "CallCounts",
-    "Handler",
     "IndexWorld",
     "ObjectsWorld",
     "aws_index",
     "aws_objects",
     "memory_index",
     "memory_objects",
-    "seen_from",
 ]
