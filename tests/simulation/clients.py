@@ -58,7 +58,7 @@ def drawn_plans(seed: int, options: Options) -> tuple[Plan, ...]:
             kind=kind,
             store=chance.randrange(options.stores),
             pick=chance.randrange(1000),
-            path=chance.choice(options.paths),
+            path=f"/only-{number}" if chance.random() < 0.08 else chance.choice(options.paths),
             shared=chance.choice(["shared text x.", "shared text y."]) if chance.random() < 0.15 else None,
             careful=chance.random() < 0.5,
         )
@@ -95,12 +95,14 @@ class Client:
     call: Callable[[], Call]
     shared: Shared
     invoke: Invoke
+    think: Callable[[], None]
     page: int
     seen: dict[str, Seen] = field(default_factory=dict)
     listings: list[int] = field(default_factory=list)
 
     def live(self) -> None:
         for step in self.plan.steps:
+            self.think()
             self._do(step)
 
     def _do(self, step: Step) -> None:
@@ -149,7 +151,7 @@ class Client:
                 store_id,
                 "create",
                 asked,
-                lambda cairn: _seen(cairn.create_memory(self.call(), store_id, full=False, **asked)),
+                lambda cairn: _seen(cairn.create_memory(self.call(), store_id, full=step.careful, **asked)),
             ),
         )
 
@@ -159,26 +161,26 @@ class Client:
         if path is not None and step.pick % 3:
             text = None
         asked = {"memory_id": memory_id, "content": text, "path": path, "expected": self._expected(memory_id, step)}
-        self._learn(
+        answer = self.invoke(
+            self,
             store_id,
-            self.invoke(
-                self,
-                store_id,
-                "update",
-                asked,
-                lambda cairn: _seen(
-                    cairn.update_memory(
-                        self.call(),
-                        store_id,
-                        memory_id,
-                        content=text,
-                        path=path,
-                        expected_content_sha256=asked["expected"],
-                        full=False,
-                    )
-                ),
+            "update",
+            asked,
+            lambda cairn: _seen(
+                cairn.update_memory(
+                    self.call(),
+                    store_id,
+                    memory_id,
+                    content=text,
+                    path=path,
+                    expected_content_sha256=asked["expected"],
+                    full=step.careful,
+                )
             ),
         )
+        self._learn(store_id, answer)
+        if isinstance(answer, Refusal) and answer.name in ("PreconditionFailed", "NotFound"):
+            self.read(store_id, memory_id)
 
     def _redact(self, store_id: str, step: Step, memory_id: str) -> None:
         known = self.versions(store_id, memory_id)
@@ -205,7 +207,7 @@ class Client:
             store_id,
             "read",
             asked,
-            lambda cairn: _whole(cairn.retrieve_memory(self.call(), store_id, memory_id, full=True)),
+            lambda cairn: _seen(cairn.retrieve_memory(self.call(), store_id, memory_id, full=True)),
         )
         self._learn(store_id, answer)
         return answer if isinstance(answer, Seen | Refusal) else None
@@ -258,14 +260,11 @@ class Client:
 
 
 def _seen(memory: Memory) -> Seen:
-    return Seen(memory.id, memory.version_id, memory.path, memory.content_sha256)
-
-
-def _whole(memory: Memory) -> Seen:
-    """With a content that is not what its hash says, the hash shown is the content's own."""
-    if memory.content is None:
-        return _seen(memory)
-    return replace(_seen(memory), sha256=hashlib.sha256(memory.content.encode()).hexdigest())
+    """The hash is the content's own, where it is shown: a content that belongs to another hash gives itself away."""
+    sha = memory.content_sha256
+    if memory.content is not None:
+        sha = hashlib.sha256(memory.content.encode()).hexdigest()
+    return Seen(memory.id, memory.version_id, memory.path, sha)
 
 
 def _listed(page: Page[Memory | MemoryPrefix]) -> Listed:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from cairn.adapters.memory import MemoryBuckets, PutEvent, StoredVersion
 from cairn.app.indexing import Malformed
 from cairn.core.errors import CairnError
+from cairn.ports.queue import Queue
 from tests.simulation.options import Options
-from tests.simulation.sites import Site
+from tests.simulation.sites import LIVES_S, Site
 from tests.simulation.tasks import Crash, Scheduler
 
 RECEIVES_MAX = 5
@@ -20,9 +21,9 @@ VISIBILITY_S = 5.0
 
 @dataclass(slots=True)
 class _Message:
-    """One object key in a region's queue, and how often it has been received."""
+    """An object's key, or a batch of a rebuild, in a region's queue; and how often it has been received."""
 
-    key: str
+    text: str
     receives: int = 0
 
 
@@ -72,7 +73,7 @@ class Network:
         for send in again:
             send()
         for queue in self._queues.values():
-            queue.waiting += [_Message(one.key) for one in queue.dead]
+            queue.waiting += [_Message(one.text) for one in queue.dead]
             queue.dead.clear()
 
     # ---- copies and events --------------------------------------------------------------------------------------
@@ -105,10 +106,17 @@ class Network:
         self._buckets.arrive(copy, destination)
 
     def _notify(self, event: PutEvent) -> None:
-        queue = self._queues[event.region]
-        queue.waiting.append(_Message(event.key))
+        self._wait(event.region, _Message(event.key))
+
+    def rebuild_queue(self, region: str) -> Queue:
+        """`ports.queue.Queue` to the region's indexer."""
+        return _RebuildQueue(lambda text: self._wait(region, _Message(text)))
+
+    def _wait(self, region: str, message: _Message) -> None:
+        queue = self._queues[region]
+        queue.waiting.append(message)
         if len(queue.waiting) == 1:
-            self._scheduler.spawn(f"poller of {event.region}", lambda: self._poll(event.region))
+            self._scheduler.spawn(f"poller of {region}", lambda: self._poll(region))
 
     # ---- the indexer's queue ------------------------------------------------------------------------------------
 
@@ -119,7 +127,9 @@ class Network:
             size = self._chance.randint(1, self._options.batch)
             batch = self._chance.sample(queue.waiting, min(size, len(queue.waiting)))
             queue.waiting[:] = [one for one in queue.waiting if one not in batch]
-            self._scheduler.spawn(f"indexer in {region}", partial(self._index, region, batch))
+            self._scheduler.spawn(
+                f"indexer in {region}", partial(self._index, region, batch), life_s=LIVES_S["indexer"]
+            )
             self._scheduler.sleep(self._chance.random() * 0.05)
 
     def _index(self, region: str, batch: list[_Message]) -> None:
@@ -128,7 +138,7 @@ class Network:
             message.receives += 1
         again = list(batch)
         try:
-            self._sites[region].use(lambda sandbox: self._each(sandbox.indexing.object_arrived, batch, again))
+            self._sites[region].use(lambda sandbox: self._each(sandbox.message, batch, again))
         except Crash:
             again = list(batch)
         for message in again:
@@ -139,20 +149,28 @@ class Network:
             if not self.calm and self._chance.random() < self._options.batch_crash:
                 raise Crash
             try:
-                arrived(message.key)
+                arrived(message.text)
             except Malformed as error:
                 self.malformed.append(str(error))
             except CairnError:
                 continue
             except Exception as error:  # noqa: BLE001 - reported at the end of the run
-                self.defects.append(f"indexing {message.key}: {error!r}")
+                self.defects.append(f"indexing {message.text}: {error!r}")
             again.remove(message)
 
     def _again(self, region: str, message: _Message) -> None:
-        queue = self._queues[region]
         if message.receives >= RECEIVES_MAX and not self.calm:
-            queue.dead.append(message)
-            return
-        queue.waiting.append(message)
-        if len(queue.waiting) == 1:
-            self._scheduler.spawn(f"poller of {region}", lambda: self._poll(region))
+            self._queues[region].dead.append(message)
+        else:
+            self._wait(region, message)
+
+
+class _RebuildQueue:
+    """`ports.queue.Queue` into a region's one queue of messages."""
+
+    def __init__(self, send: Callable[[str], None]) -> None:
+        self._send = send
+
+    def send(self, messages: Sequence[str]) -> None:
+        for message in messages:
+            self._send(message)

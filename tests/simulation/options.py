@@ -55,6 +55,7 @@ class Options:
         skew_s, freezes: how far the regions' clocks are apart, how often one stands still for a while.
         lagging: global indexes follow late.
         page: how many lines a page of a listing has.
+        think_s: how long clients rest at most between two calls.
     """
 
     regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
@@ -76,6 +77,7 @@ class Options:
     freezes: int = 0
     lagging: bool = False
     page: int = 3
+    think_s: float = 0.0
 
 
 def drawn(seed: int) -> Options:
@@ -87,6 +89,7 @@ def drawn(seed: int) -> Options:
         """Nothing in two worlds of three."""
         return chance.choice(values) if chance.random() < 0.35 else 0.0
 
+    wipes = chance.choice([0, 0, 0, 0, 1, 2])
     return Options(
         regions=regions,
         clients=chance.choice([2, 3, 4, 5]),
@@ -113,11 +116,12 @@ def drawn(seed: int) -> Options:
         stall=some(0.005, 0.03),
         impatience=some(0.02, 0.1),
         batch_crash=some(0.02, 0.1),
-        wipes=chance.choice([0, 0, 0, 0, 1, 2]),
+        wipes=wipes,
         skew_s=some(0.2, 2.0),
         freezes=chance.choice([0, 0, 0, 1, 2]),
         lagging=chance.random() < 0.5,
         page=chance.choice([1, 2, 3, 20]),
+        think_s=chance.choice([10.0, 40.0]) if wipes else chance.choice([0.0, 0.0, 0.2, 5.0]),
     )
 
 

@@ -23,7 +23,7 @@ from cairn.adapters.memory import (
     RecordingMetrics,
     SeededRandomness,
 )
-from cairn.app import cairn, erasing, indexing
+from cairn.app import cairn, erasing, indexing, rebuilding
 from cairn.app.region import Region
 from cairn.core.rows import ControlRow
 from cairn.ports.errors import OutcomeUnknown, Unavailable
@@ -33,6 +33,11 @@ from tests.simulation.tasks import Scheduler
 
 T = TypeVar("T")
 _BIRTH_US = 1_790_000_000_000_000
+
+LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0}
+"""How long an invocation of each function may last before it is killed."""
+
+LONGEST_LIFE_S = 60.0
 
 
 class SkewedClock:
@@ -82,7 +87,16 @@ class Sandbox:
         self.region = region
         self.cairn = cairn.Cairn(region)
         self.indexing = indexing.Indexing(region)
+        self.batches = rebuilding.BatchFolder(region, self.indexing)
         self.eraser = erasing.Eraser(region, erasable)
+
+    def message(self, text: str) -> None:
+        """What the indexer does with one message of its queue: an object's key, or a batch of a rebuild."""
+        if not text.startswith("{"):
+            self.indexing.object_arrived(text)
+            return
+        for malformed in self.batches.fold(json.loads(text)["rebuild"]):
+            raise malformed
 
     def direct(self, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the handlers of the functions do with a direct invocation."""
@@ -148,6 +162,16 @@ class Site:
         erasable = InterceptedErasableObjects(MemoryErasableObjects(self._buckets, name), name, around)
         return Sandbox(region, erasable)
 
+    def wipe(self) -> None:
+        """Every row of the tables that serve is gone, and the region says that it is not complete."""
+        index = MemoryIndex(self.database)
+        attributes = index.read([ControlRow.KEY])[ControlRow.KEY]
+        control = ControlRow.from_attributes(attributes)
+        self.database.drop(control.serving)
+        self.database.make(control.serving)
+        after = ControlRow(serving=control.serving, complete=False).to_attributes()
+        index.commit([Change(ControlRow.KEY, attributes, after)])
+
     def control(self) -> ControlRow | None:
         """Which generation of tables serves."""
         found = MemoryIndex(self.database).read([ControlRow.KEY]).get(ControlRow.KEY)
@@ -177,7 +201,9 @@ class TaskPeers:
             raise Unavailable(f"no function {function} in {region}")
         request = json.loads(json.dumps(payload))
         task = self._scheduler.spawn(
-            f"{function} in {region}", lambda: site.use(lambda sandbox: sandbox.direct(function, request))
+            f"{function} in {region}",
+            lambda: site.use(lambda sandbox: sandbox.direct(function, request)),
+            life_s=LIVES_S[function],
         )
         if not self._scheduler.wait(task, self._patience_s()):
             raise OutcomeUnknown(f"{function} in {region} did not answer in time")

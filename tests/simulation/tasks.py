@@ -30,7 +30,7 @@ class Stuck(Exception):
 
 @dataclass(eq=False, slots=True)
 class Task:
-    """One thread of control. `error` is what ended it; a `Crash` is one way to end."""
+    """One thread of control. `error` is what ended it; a `Crash` is one way to end, and comes at the deadline."""
 
     name: str
     body: Callable[[], object]
@@ -40,6 +40,7 @@ class Task:
     result: object = None
     error: BaseException | None = None
     awaited: Task | None = None
+    deadline_us: int = 1 << 62
     greenlet: greenlet | None = field(default=None, repr=False)
 
     @property
@@ -58,9 +59,12 @@ class Scheduler:
         self.tasks: list[Task] = []
         self._hub: greenlet | None = None
 
-    def spawn(self, name: str, body: Callable[[], object], delay_s: float = 0.0) -> Task:
-        """A new task, which begins after `delay_s`."""
-        task = Task(name, body, self.now_us + round(delay_s * 1_000_000), self.chance.choice(_SPEEDS))
+    def spawn(self, name: str, body: Callable[[], object], delay_s: float = 0.0, life_s: float | None = None) -> Task:
+        """A new task, which begins after `delay_s`, and is dead after `life_s`."""
+        begin_us = self.now_us + round(delay_s * 1_000_000)
+        task = Task(name, body, begin_us, self.chance.choice(_SPEEDS))
+        if life_s is not None:
+            task.deadline_us = begin_us + round(life_s * 1_000_000)
         self.tasks.append(task)
         return task
 
@@ -89,8 +93,9 @@ class Scheduler:
             self.run(lambda: task.done)
             return True
         me.awaited = task
-        me.wake_us = 1 << 62 if patience_s is None else self.now_us + round(patience_s * 1_000_000)
-        while not task.done and self.now_us < me.wake_us:
+        until_us = 1 << 62 if patience_s is None else self.now_us + round(patience_s * 1_000_000)
+        me.wake_us = min(until_us, me.deadline_us + 1)
+        while not task.done and self.now_us < until_us:
             self._switch(me)
         me.awaited, me.wake_us = None, 0
         return task.done
@@ -98,6 +103,8 @@ class Scheduler:
     def _switch(self, task: Task) -> None:
         assert self._hub is not None
         self._hub.switch()
+        if self.now_us > task.deadline_us:
+            raise Crash
 
     # ---- the hub ------------------------------------------------------------------------------------------------
 

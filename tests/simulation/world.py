@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Faulty, RandomFaults
-from cairn.adapters.memory import MemoryBuckets, SeededRandomness
+from cairn.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomness
 from cairn.app.answers import Call, Credentials
 from cairn.app.cairn import Cairn
+from cairn.app.rebuilding import Rebuild
 from cairn.core import errors
 from cairn.ports.errors import OutcomeUnknown
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
@@ -24,7 +25,7 @@ from tests.simulation.evidence import Evidence, gather
 from tests.simulation.history import History, Operation, Refusal
 from tests.simulation.network import Network
 from tests.simulation.options import Options, drawn
-from tests.simulation.sites import Site, SkewedClock, TaskPeers
+from tests.simulation.sites import LIVES_S, LONGEST_LIFE_S, Site, SkewedClock, TaskPeers
 from tests.simulation.tasks import Crash, Scheduler
 
 T = TypeVar("T")
@@ -127,7 +128,11 @@ class World:
         self.defects += [f"{task.name}: {task.error!r}" for task in tasks if task.error is not None]
 
     def client(self, plan: Plan, shared: Shared) -> Client:
-        return Client(plan, self.stores, self.call, shared, self.invoke, self.options.page)
+        return Client(plan, self.stores, self.call, shared, self.invoke, self._think, self.options.page)
+
+    def _think(self) -> None:
+        if not self.calm and self.options.think_s:
+            self.scheduler.sleep(self.chance.random() * self.options.think_s)
 
     def come_to_rest(self) -> None:
         """No fault any more; what was dropped is repaired, and everything that is under way arrives."""
@@ -147,11 +152,37 @@ class World:
             source, destination = self.chance.sample(regions, 2)
             seconds = self.chance.uniform(0, options.links.cut_s)
             self._sometime("cut", partial(self.network.cut, source, destination, seconds))
+        for _ in range(options.wipes):
+            self._sometime("wipe", partial(self._wipe, self.chance.choice(regions)))
         if options.lagging:
             self.scheduler.spawn("indexes catch up", self._settle_now_and_then)
 
     def _sometime(self, name: str, happen: Callable[[], None]) -> None:
         self.scheduler.spawn(name, happen, self.chance.uniform(0, 3.0))
+
+    def _wipe(self, region: str) -> None:
+        """The tables lose every row; an operator has them rebuilt, as often as it takes."""
+        site = self.sites[region]
+        if region in self.wiped:
+            return
+        site.wipe()
+        self.wiped.add(region)
+        self.scheduler.sleep(self.chance.uniform(0, 30.0))
+        while (task := self.scheduler.spawn(f"rebuild of {region}", partial(self._rebuild, site))) is not None:
+            self.scheduler.wait(task)
+            if not task.crashed:
+                self.defects += [] if task.error is None else [f"rebuild of {region}: {task.error!r}"]
+                return
+
+    def _rebuild(self, site: Site) -> None:
+        region = site.open().region
+        rebuild = Rebuild(region, MemoryTables(site.database), self.network.rebuild_queue(site.name), LONGEST_LIFE_S)
+        while True:
+            try:
+                rebuild.run(lambda progress: None)
+                return
+            except (errors.Busy, errors.Unavailable):
+                self.scheduler.sleep(1.0)
 
     def _settle_now_and_then(self) -> None:
         while not self.calm:
@@ -212,7 +243,9 @@ class World:
         )
         self.history.operations.append(operation)
         task = self.scheduler.spawn(
-            f"{kind} of {operation.client}", lambda: self.sites[region].use(lambda sandbox: call(sandbox.cairn))
+            f"{kind} of {operation.client}",
+            lambda: self.sites[region].use(lambda sandbox: call(sandbox.cairn)),
+            life_s=LIVES_S["writer"],
         )
         if not self.scheduler.wait(task, self._patience_s()) or task.crashed:
             return None

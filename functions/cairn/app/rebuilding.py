@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,14 +119,24 @@ class Rebuild:
             after = page.next_after
 
     def _wait(self, generation: int, batches: int, report: Callable[[Progress], None]) -> None:
-        while (done := self._region.index.count("control", _batch_partition(generation))) < batches:
-            report(Progress("folding", done, batches))
-            self._region.clock.pause(PAUSE_S)
+        with _control_table():
+            while (done := self._region.index.count("control", _batch_partition(generation))) < batches:
+                report(Progress("folding", done, batches))
+                self._region.clock.pause(PAUSE_S)
 
     def _forget(self, generation: int) -> None:
         partition = _batch_partition(generation)
-        while found := self._region.index.query(Query("control", partition)):
-            self._region.index.commit([Change(one.key, one.attributes, None) for one in found])
+        with _control_table():
+            while found := self._region.index.query(Query("control", partition)):
+                self._region.index.commit([Change(one.key, one.attributes, None) for one in found])
+
+
+@contextmanager
+def _control_table() -> Iterator[None]:
+    try:
+        yield
+    except port_errors.PortError as error:
+        raise Unavailable("the control table does not answer; run the rebuild again") from error
 
 
 class BatchFolder:
