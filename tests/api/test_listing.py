@@ -109,6 +109,62 @@ def test_a_cursor_may_change_limit_and_view_but_not_the_filters(backend: Backend
             listing()
 
 
+WEEK_AGO, IN_A_WEEK = "2026-09-14T00:00:00Z", "2026-09-28T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"created_at_gte": WEEK_AGO},
+        {"created_at_lte": IN_A_WEEK},
+        {"include_archived": True},
+    ],
+    ids=str,
+)
+def test_a_cursor_of_stores_belongs_to_its_filters(backend: Backend, others: dict[str, object]) -> None:
+    """Ours: a filter that changes on the way would silently leave out or repeat."""
+    stores = backend.client().beta.memory_stores
+    made = [stores.create(name="s").id for _ in range(3)]
+    for first, second in (({}, others), (others, {})):
+        cursor = stores.list(limit=1, **first).next_page  # type: ignore[arg-type]
+        with pytest.raises(anthropic.BadRequestError, match="page"):
+            stores.list(page=str(cursor), **second)  # type: ignore[arg-type]
+        assert [one.id for one in stores.list(page=str(cursor), **first)] == made[1::-1]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("field", ["memory_id", "operation", "api_key_id", "created_at_gte", "created_at_lte"])
+def test_a_cursor_of_versions_belongs_to_its_filters(backend: Backend, store_id: str, field: str) -> None:
+    """Ours."""
+    memories = backend.client().beta.memory_stores.memories
+    versions = backend.client().beta.memory_stores.memory_versions
+    memory = memories.create(store_id, path="/a", content="0")
+    for content in ("1", "2", "3"):
+        memories.update(memory.id, memory_store_id=store_id, content=content)
+    values = {
+        "memory_id": memory.id,
+        "operation": "modified",
+        "api_key_id": "apikey_" + backend.api_key.split("-")[3],
+        "created_at_gte": WEEK_AGO,
+        "created_at_lte": IN_A_WEEK,
+    }
+    filtered = {field: values[field]}
+    for first, second in (({}, filtered), (filtered, {})):
+        cursor = versions.list(store_id, limit=1, **first).next_page  # type: ignore[arg-type]
+        with pytest.raises(anthropic.BadRequestError, match="page"):
+            versions.list(store_id, page=str(cursor), **second)  # type: ignore[arg-type]
+        assert len(list(versions.list(store_id, page=str(cursor), **first))) >= 2  # type: ignore[arg-type]
+
+
+def test_a_cursor_of_another_workspace_is_foreign(backend: Backend) -> None:
+    stranger = backend.client(backend.issue_key("other", "admin")).beta.memory_stores
+    for client in (stranger, backend.client().beta.memory_stores):
+        for _ in range(2):
+            client.create(name="s")
+    cursor = stranger.list(limit=1).next_page
+    with pytest.raises(anthropic.BadRequestError, match="page"):
+        backend.client().beta.memory_stores.list(page=str(cursor))
+
+
 def test_a_cursor_expires_after_a_week(backend: Backend, store_id: str) -> None:
     """Ours."""
     memories = backend.client().beta.memory_stores.memories
