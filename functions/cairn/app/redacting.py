@@ -100,11 +100,17 @@ class Redacting:
             self._region.objects.put_if_absent(key, order.to_json(), {})
             return order
         except port_errors.ObjectExists:
-            return Redaction.from_json(self._region.objects.get(key).body)
+            return self._standing(key)
         except port_errors.Unavailable as error:
             raise Unavailable("the bucket refuses writes now; try again") from error
         except port_errors.PortError as error:
             raise OutcomeUnknown("the order may have been written; read the version before trying again") from error
+
+    def _standing(self, key: str) -> Redaction:
+        try:
+            return Redaction.from_json(self._region.objects.get(key).body)
+        except port_errors.PortError as error:
+            raise Unavailable("the order stands, but cannot be read now; repeat the call") from error
 
     def _order(self, row: VersionRow) -> Redaction:
         return Redaction(row.store_id, row.version_id, row.position or "", row.redacted_at or 0, row.redacted_by or "")

@@ -1,0 +1,281 @@
+"""Every table can be deleted and rebuilt from the bucket of its own region, to the same rows, beside live traffic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
+from cairn.adapters.memory import ManualClock, MemoryIndex, MemoryQueue
+from cairn.app.indexing import Malformed
+from cairn.app.rebuilding import BatchFolder, Progress, Rebuild
+from cairn.core.errors import Busy, Unavailable
+from cairn.core.limits import CLAIM_LIFETIME_US
+from cairn.core.rows import ControlRow
+from cairn.ports.index import Change
+from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
+
+LONGEST_LIFE_S = 60.0
+
+
+class Pauses(ManualClock):
+    """A clock whose pauses are when others work: each one runs what is to happen meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[float], None] = lambda seconds: None
+
+    def pause(self, seconds: float) -> None:
+        super().pause(seconds)
+        meanwhile, self.meanwhile = self.meanwhile, lambda _: None
+        meanwhile(seconds)
+        self.meanwhile = meanwhile
+
+
+class Rebuilding:
+    """A rebuild of one region: the operator's side, and the indexer's, which works in the operator's pauses."""
+
+    def __init__(self, scene: Scene, region: str = HOME) -> None:
+        self.scene, self.region = scene, region
+        self.site = scene.cloud.sites[region]
+        self.queue = MemoryQueue()
+        self.progress: list[Progress] = []
+        self.malformed: list[Malformed] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+        self.folder = BatchFolder(self.site.region, self.site.indexing)
+
+    def run(self) -> int:
+        clock = self.site.region.clock
+        assert isinstance(clock, Pauses)
+        clock.meanwhile = self._work
+        try:
+            rebuild = Rebuild(self.site.region, self.scene.cloud.tables(self.region), self.queue, LONGEST_LIFE_S)
+            return rebuild.run(self.progress.append)
+        finally:
+            clock.meanwhile = lambda seconds: None
+
+    def _work(self, seconds: float) -> None:
+        self.meanwhile()
+        for message in self.queue.take(1):
+            self.malformed += self.folder.fold(json.loads(message)["rebuild"])
+
+
+def rows(scene: Scene, region: str = HOME) -> dict[str, Mapping[Any, Any]]:
+    """Every table of the generation that serves now."""
+    scene.cloud.sites[region].region.view()
+    return {name: scene.cloud.rows(region, name) for name in INDEXED}
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few keys a message, so that a small bucket makes many."""
+    monkeypatch.setattr("cairn.app.rebuilding.KEYS_PER_BATCH", 3)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """A store with some of everything: updates, renames, deletions, void entries, redactions, other stores, keys."""
+    scene = Scene()
+    clock = Pauses()
+    for site in scene.cloud.sites.values():
+        site.region.clock = clock
+    scene.clock = scene.cloud.clock = clock
+    memories = [scene.create(f"/n/{number}", f"text {number}") for number in range(6)]
+    for number, memory in enumerate(memories[:4]):
+        scene.update(memory, f"more {number}")
+    scene.update(memories[0], path="/moved")
+    scene.update(memories[1], "both", path="/n/0")
+    scene.delete(memories[2])
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_BEFORE, "objects.put_if_absent")):
+        scene.create("/claimed/x", "never")
+    scene.clock.advance(CLAIM_LIFETIME_US / 1_000_000 + 1)
+    scene.create("/claimed", "there", at=AWAY)
+    scene.redact(memories[3].version_id)
+    scene.redact(memories[2].version_id, at=AWAY)
+    archived = scene.create_store("archived", at=AWAY)
+    scene.at(AWAY).archive_store(scene.call(), archived.id)
+    scene.at(HOME).delete_store(scene.call(), scene.create_store("deleted").id)
+    scene.cloud.key("read")
+    scene.deliver()
+    return scene
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_the_rows_after_are_the_rows_before_and_those_of_the_other_region(scene: Scene, region: str) -> None:
+    before = rows(scene, region)
+    rebuilding = Rebuilding(scene, region)
+    assert rebuilding.run() == 2
+    assert rows(scene, region) == before == rows(scene, AWAY if region == HOME else HOME)
+    assert rebuilding.malformed == []
+
+
+def test_deleted_rows_come_back(scene: Scene) -> None:
+    before = rows(scene)
+    index = MemoryIndex(scene.cloud.sites[HOME].database)
+    scene.cloud.tables(HOME).drop(1)
+    scene.cloud.tables(HOME).make(1)
+    index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=False).to_attributes(), True)])
+    Rebuilding(scene).run()
+    assert rows(scene) == before
+
+
+def test_what_is_written_meanwhile_is_in_it_too(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    target = next(item for item in scene.page().items if item.path == "/claimed")
+    written: list[str] = []
+
+    def write() -> None:
+        scene.update(target.id, f"meanwhile {len(written)}")  # type: ignore[union-attr]
+        written.append(scene.create_store(f"store {len(written)}").id)
+
+    rebuilding.meanwhile = write
+    rebuilding.run()
+    assert len(written) > 3
+    assert scene.read(target.id).content == f"meanwhile {len(written) - 1}"  # type: ignore[union-attr]
+    assert len(scene.history(target.id)) == len(written) + 1  # type: ignore[union-attr]
+    scene.deliver()
+    assert rows(scene) == rows(scene, AWAY)
+
+
+def test_until_the_switch_it_says_that_it_is_not_complete_and_after_it_that_it_is(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    told: list[str] = []
+
+    def ask() -> None:
+        switched = rebuilding.progress[-1].stage.startswith("switched")
+        try:
+            scene.paths()
+            told.append("complete, switched" if switched else "complete")
+        except Unavailable:
+            told.append("incomplete")
+
+    rebuilding.meanwhile = ask
+    rebuilding.run()
+    assert set(told[:-1]) == {"incomplete"} and told[-1] == "complete, switched"
+    assert scene.paths()
+
+
+def test_it_waits_for_calls_that_know_nothing_of_the_new_tables_yet(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    rebuilding.run()
+    assert scene.clock.paused_s.count(LONGEST_LIFE_S) == 2, "once before the listing, once before the drop"
+
+
+def test_the_old_tables_go_and_nothing_of_the_rebuild_is_left(scene: Scene) -> None:
+    Rebuilding(scene).run()
+    database = scene.cloud.sites[HOME].database
+    with pytest.raises(Exception, match="no table memories of generation 1"):
+        database.table("memories", 1)
+    assert set(scene.cloud.rows(HOME, "control")) == {("control", "index")}
+    assert scene.cloud.rows(HOME, "control")["control", "index"] == {"serving": 2, "complete": True}
+
+
+def test_a_rebuild_may_follow_a_rebuild(scene: Scene) -> None:
+    before = rows(scene)
+    assert [Rebuilding(scene).run() for _ in range(3)] == [2, 3, 4]
+    assert rows(scene) == before
+
+
+def test_a_batch_that_comes_twice_or_late_changes_nothing(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    before = rows(scene)
+    messages: list[str] = []
+    rebuilding.meanwhile = lambda: messages.extend(rebuilding.queue.messages)
+    rebuilding.run()
+    assert messages
+    for message in messages:
+        rebuilding.folder.fold(json.loads(message)["rebuild"])
+    assert rows(scene) == before
+
+
+@pytest.mark.parametrize("occurrence", range(1, 9))
+def test_a_rebuild_that_died_is_taken_up_where_it_stopped(scene: Scene, occurrence: int) -> None:
+    before = rows(scene)
+    rebuilding = Rebuilding(scene)
+    names = ["index.read", "index.commit", "objects.list", "index.count", "index.query"]
+    strikes = [Strike(Fault.CRASH_AFTER, name, occurrence) for name in names]
+    script = ScriptedFaults(*strikes)
+    with scene.intercepted_by(Faulty(script)):
+        for _ in range(len(strikes) + 1):
+            try:
+                rebuilding.run()
+                break
+            except Crash:
+                continue
+    Rebuilding(scene).run()
+    assert rows(scene) == before
+
+
+def test_two_rebuilds_at_once_are_one(scene: Scene) -> None:
+    rebuilding, other = Rebuilding(scene), Rebuilding(scene)
+    results: list[object] = []
+
+    def meddle() -> None:
+        if not results:
+            results.append(None)
+            clock = scene.clock
+            assert isinstance(clock, Pauses)
+            results[0] = (
+                Rebuild(other.site.region, scene.cloud.tables(HOME), rebuilding.queue, LONGEST_LIFE_S)
+                ._control()[0]
+                .building
+            )
+
+    rebuilding.meanwhile = meddle
+    rebuilding.run()
+    assert results == [2], "a second operator would take up the same generation"
+
+
+def test_a_generation_that_changed_underneath_ends_the_rebuild(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    changed = ControlRow(serving=1, complete=True, building=7).to_attributes()
+
+    def meddle() -> None:
+        MemoryIndex(scene.cloud.sites[HOME].database).commit([Change(ControlRow.KEY, None, changed, True)])
+
+    rebuilding.meanwhile = meddle
+    with pytest.raises(Busy, match="another rebuild"):
+        rebuilding.run()
+
+
+def test_what_cannot_be_read_comes_back_with_its_reason_and_stops_nothing(scene: Scene) -> None:
+    before = rows(scene)
+    objects = scene.cloud.sites[HOME].region.objects
+    objects.put_if_absent(f"{HOME}/log/strange", b"", {})
+    objects.put_if_absent(f"{HOME}/store/{scene.store}/0001-0.0000000099", b"{}", {})
+    scene.drop_events()
+    rebuilding = Rebuilding(scene)
+    rebuilding.run()
+    assert len(rebuilding.malformed) == 2
+    assert any("strange" in str(error) for error in rebuilding.malformed)
+    assert rows(scene) == before
+
+
+def test_what_is_local_is_not_indexed(scene: Scene) -> None:
+    scene.cloud.sites[HOME].region.objects.put_if_absent("local/anything", b"", {})
+    scene.deliver()
+    rebuilding = Rebuilding(scene)
+    rebuilding.run()
+    assert rebuilding.malformed == []
+
+
+@pytest.mark.parametrize(
+    "strike",
+    [
+        Strike(Fault.REFUSED, "objects.list"),
+        Strike(Fault.REFUSED, "index.commit"),
+        Strike(Fault.REFUSED, "index.read"),
+        Strike(Fault.REFUSED, "index.count"),
+        Strike(Fault.REFUSED, "index.query"),
+    ],
+    ids=lambda strike: str(strike.name),
+)
+def test_a_port_that_does_not_answer_ends_it_in_words_and_it_may_be_run_again(scene: Scene, strike: Strike) -> None:
+    before = rows(scene)
+    with scene.struck_by(strike), pytest.raises(Unavailable):
+        Rebuilding(scene).run()
+    Rebuilding(scene).run()
+    assert rows(scene) == before
