@@ -8,7 +8,7 @@ from collections.abc import Callable
 import anthropic
 import pytest
 
-from cairn.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL_BYTES
+from cairn.core.limits import CONTENT_MAX_BYTES
 from cairn.wire.requests import BODY_MAX_BYTES
 from tests.api.harness import Backend
 
@@ -34,16 +34,9 @@ LAMBDA_ANSWER_MAX_BYTES = 6_291_556
 """Source: what Lambda itself says when an answer is larger."""
 
 
-BUDGET_TOO_LARGE = pytest.mark.xfail(
-    7 * LIST_MAX_FULL_BYTES > 6_100_000,
-    reason="seven bytes for each of LIST_MAX_FULL_BYTES pass Lambda's limit",
-    strict=False,
-)
-
-
 @pytest.mark.parametrize(
     "size_bytes",
-    [CONTENT_MAX_BYTES, *(pytest.param(size, marks=BUDGET_TOO_LARGE) for size in (100_000, 90_000, 45_000))],
+    [CONTENT_MAX_BYTES, 100_000, 90_000, 45_000],
 )
 def test_a_full_listing_of_the_worst_content_fits_into_an_answer(
     backend: Backend, store_id: str, size_bytes: int

@@ -140,7 +140,7 @@ def test_pages_with_content_are_short_enough_and_complete(sized: list[tuple[str,
         page = scene.page(limit=limit, after=after, full=True)
         memories = [item for item in page.items if isinstance(item, Memory)]
         assert len(memories) <= min(limit, 20)
-        assert sum(item.content_size_bytes for item in memories) <= 900_000
+        assert sum(item.content_size_bytes for item in memories) <= 850_000
         seen += memories
         after = page.next_after
         if after is None:

@@ -72,6 +72,9 @@ class Door:
         Raises:
             Unauthenticated, PermissionDenied, NotFound, Unavailable.
         """
+        if ids.STORE.fullmatch(store_id) is None:
+            self.enter(call, scope)
+            raise NotFound("memory_store", store_id)
         access = self.enter(call, scope, [StoreRow.key(store_id), *keys])
         store = self.store(access.view, store_id, access.key.workspace_id)
         call.home = store.home

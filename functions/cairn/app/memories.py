@@ -214,7 +214,7 @@ class Memories:
         """Live memories in byte order of their paths; with depth 1, deeper ones rolled into their folder.
 
         A memory that stands at one path all the while is on exactly one page. Two index reads and a query; with
-        `full` at most 20 items or 900,000 bytes, and a GET for each.
+        `full` at most 20 items or 850,000 bytes, and a GET for each.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.

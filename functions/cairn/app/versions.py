@@ -7,6 +7,7 @@ from the table itself, whose sort key, a ULID, is nearly in order of time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from cairn.app.answers import Call, Page, Version, VersionFilter
 from cairn.app.contents import Contents, within_budget
 from cairn.app.region import Region, View
 from cairn.core import ids
-from cairn.core.errors import NotFound, Unavailable
+from cairn.core.errors import InvalidRequest, NotFound, Unavailable
 from cairn.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES
 from cairn.core.rows import MemoryRow, VersionRow
 from cairn.core.slots import LogRef
@@ -29,6 +30,7 @@ INDEX_LAG_US = 60_000_000
 RECENT_PER_QUERY = 1_000
 ROWS_PER_PAGE = 2_000
 _PAST_ALL = "~"
+_POSITION = re.compile(r"\d{10}#(memver_[0-9a-z]{26})?|\d{20}#memver_[0-9a-z]{26}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,13 @@ class Versions:
         """Versions newest first. Two index reads and a query or two; a GET for each content asked for.
 
         Raises:
-            NotFound, Unavailable; Unauthenticated, PermissionDenied.
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
+        if after is not None and _POSITION.fullmatch(after) is None:
+            raise InvalidRequest("page", "is not a position that a listing gave")
+        if filter.memory_id is not None and ids.MEMORY.fullmatch(filter.memory_id) is None:
+            self._door.enter_store(call, Scope.read, store_id)
+            return Page((), None)
         keys = [MemoryRow.key(store_id, filter.memory_id)] if filter.memory_id else []
         access = self._door.enter_store(call, Scope.read, store_id, keys)
         access.view.require_complete()

@@ -13,8 +13,8 @@ METADATA_VALUE_MAX_CHARS = 512
 LIST_DEFAULT = 20
 LIST_MAX = 100
 LIST_MAX_FULL = 20
-LIST_MAX_FULL_BYTES = 900_000
-"""Content in one page of a full listing; JSON may need six bytes for one, and a Lambda answer ends at 6 MB."""
+LIST_MAX_FULL_BYTES = 850_000
+"""Content in one page of a full listing: a byte may take seven in Lambda's answer, which ends at 6,291,556."""
 CURSOR_LIFETIME_US = 7 * 24 * 3600 * 1_000_000
 MEMORIES_PER_STORE_DEFAULT = 10_000
 
