@@ -140,10 +140,16 @@ class LocalCloud:
         return {
             **started,
             "answers": emulator.answers(started["endpoint"]),
-            "processes": {name: self.processes.members(name) for name in self.processes.recorded()},
+            "processes": {name: self._process(name) for name in self.processes.recorded()},
             "dev": dev,
             "replication": None if dev is None else self._ask_replicator(dev),
         }
+
+    def _process(self, name: str) -> dict[str, Any]:
+        """Its id, None if it has ended, and how many processes it has started that still run."""
+        running = self.processes.find(name)
+        pid = None if running is None else running.pid
+        return {"pid": pid, "children": len([member for member in self.processes.members(name) if member != pid])}
 
     def replication(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Change the settings of the running replicator; with none, ask for its status.

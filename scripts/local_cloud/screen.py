@@ -90,8 +90,10 @@ def show_status(console: Console, status: Mapping[str, Any]) -> None:
     answering = "[green]answers[/]" if status["answers"] else "[red]does not answer[/]"
     iam = ", IAM enforced" if status["enforce_iam"] else ""
     console.print(f"endpoint     {status['endpoint']} {answering}{iam}")
-    for name, members in status["processes"].items():
-        console.print(f"{name:<12} {'process ' + str(members[0]) if members else '[red]ended[/]'}")
+    for name, process in status["processes"].items():
+        running = "[red]ended[/]" if process["pid"] is None else f"process {process['pid']}"
+        children = f", {process['children']} children" if process["children"] else ""
+        console.print(f"{name:<12} {running}{children}")
     for region, resources in (status["dev"] or {}).get("regions", {}).items():
         console.print(f"{region:<12} {resources['api_url']}", soft_wrap=True)
     if status["replication"] is not None:

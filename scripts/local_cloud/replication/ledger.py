@@ -107,8 +107,3 @@ class Ledger:
         """Whether nothing was ever seen: a new ledger."""
         with self._lock:
             return self._db.execute("SELECT 1 FROM seen LIMIT 1").fetchone() is None
-
-    def close(self) -> None:
-        """Close the file; no call may follow."""
-        with self._lock:
-            self._db.close()
