@@ -50,15 +50,17 @@ def enforcing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
         emulator.stop(layout, processes)
 
 
-def as_role(clients: Clients, name: str, actions: list[str]) -> Any:
-    """An S3 client of a role that may do these actions on everything."""
+def as_role(clients: Clients, name: str, actions: list[str], condition: Any = None, service: str = "s3") -> Any:
+    """A client of a role that may do these actions on everything, under the condition if there is one."""
     iam, sts = clients.client("iam", "us-east-1"), clients.client("sts", "us-east-1")
     role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
-    allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]}
+    statement = {"Effect": "Allow", "Action": actions, "Resource": "*", "Condition": condition or {}}
+    allowed = {"Version": "2012-10-17", "Statement": [statement]}
     iam.put_role_policy(RoleName=name, PolicyName="grants", PolicyDocument=json.dumps(allowed))
     given = sts.assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
     session = boto3.Session(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], "us-east-1")
-    return session.client("s3", endpoint_url=clients.endpoint, config=CONFIG)
+    make: Any = session.client
+    return make(service, endpoint_url=clients.endpoint, config=CONFIG)
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +110,20 @@ def test_a_policy_that_exempts_a_role_by_its_arn_exempts_the_roles_sessions(enfo
     put = eraser.put_object(Bucket=guarded, Key="us-east-1/log/blanked", Body=b"")
     eraser.put_object(Bucket=guarded, Key="us-east-1/log/blanked", Body=b"")
     eraser.delete_object(Bucket=guarded, Key="us-east-1/log/blanked", VersionId=put["VersionId"])
+
+
+def test_a_permission_for_some_partitions_of_a_table_is_none_for_the_others(enforcing: Clients) -> None:
+    enforcing.dynamodb("us-east-1").create_table(
+        TableName="control",
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    condition = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["rebuild#*"]}}
+    noting = as_role(enforcing, "a-noter", ["dynamodb:PutItem"], condition, service="dynamodb")
+    noting.put_item(TableName="control", Item={"pk": {"S": "rebuild#1"}})
+    with pytest.raises(ClientError, match="AccessDenied"):
+        noting.put_item(TableName="control", Item={"pk": {"S": "control"}})
 
 
 def test_the_condition_keys_of_a_put_are_those_of_its_headers() -> None:

@@ -3,15 +3,20 @@
 The emulator never sets ``s3:if-none-match``, ``s3:if-match`` and ``s3:ObjectCreationOperation``, so a policy that
 requires a conditional put refuses correct ones too; its ``aws:PrincipalArn`` of a role's session is the session's ARN
 where AWS gives the role's; and it is plain HTTP on the loopback, which ``aws:SecureTransport`` should not be tried on.
+Nor does it set ``dynamodb:LeadingKeys``, so a permission for some partitions of a table is one for all of them; here it
+is set for requests of one item, from the partition key that all of Cairn's tables have.
 
-Source: Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"; IAM user guide, "aws:PrincipalArn".
+Source: Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"; IAM user guide, "aws:PrincipalArn";
+Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control".
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
+from cairn.core.tables import PARTITION_KEY
 from scripts.local_cloud.patches import Patch, need
 
 _SESSION = re.compile(r"arn:(?P<partition>[^:]+):sts::(?P<account>\d{12}):assumed-role/(?P<role>[^/]+)/.+")
@@ -33,10 +38,18 @@ def put_object_keys(query: dict[str, Any], headers: dict[str, str]) -> dict[str,
     return keys
 
 
+def leading_keys(request: Any) -> dict[str, list[str]]:
+    """``dynamodb:LeadingKeys`` of a parsed request that names one item; nothing for any other."""
+    if not isinstance(request, dict):
+        return {}
+    partition = (request.get("Item") or request.get("Key") or {}).get(PARTITION_KEY)
+    return {"dynamodb:LeadingKeys": list(partition.values())} if isinstance(partition, dict) else {}
+
+
 def _apply() -> None:
     from ministack.core import iam_actions, iam_evaluator
 
-    need(iam_actions, "s3_service_context")
+    need(iam_actions, "s3_service_context", "dynamodb_service_context")
     need(iam_evaluator, "_resolve_condition_key", "_conditions_met")
     service_context = iam_actions.s3_service_context
     resolve = iam_evaluator._resolve_condition_key
@@ -53,7 +66,17 @@ def _apply() -> None:
         value = resolve(key, context)
         return role_of(value) if key.lower() == "aws:principalarn" and isinstance(value, str) else value
 
+    rows_context = iam_actions.dynamodb_service_context
+
+    def with_leading_keys(body: bytes) -> Any:
+        try:
+            request = json.loads(body or b"{}")
+        except ValueError:
+            request = None
+        return {**leading_keys(request), **rows_context(body)}
+
     iam_actions.s3_service_context = with_put_keys
+    iam_actions.dynamodb_service_context = with_leading_keys
     iam_evaluator._resolve_condition_key = as_on_aws
 
 
