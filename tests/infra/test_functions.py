@@ -5,12 +5,14 @@ The table below is the design's, written out; it is compared with what is deploy
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.infra.conftest import Synthesize
 from tests.infra.policies import by_role
-from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, record
 
 REGIONS = [HERE, THERE, FAR]
 GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
@@ -77,6 +79,24 @@ MAY: dict[str, set[tuple[str, str]]] = {
 }
 
 
+RECONCILER = (
+    READ_INDEX
+    | WRITE_INDEX
+    | each(WRITE, [table("control")])
+    | READ_OBJECTS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/*"])
+    | each(["sqs:SendMessage"], [queue("index"), queue("rebuild")])
+    | each(
+        ["lambda:InvokeFunction"],
+        [
+            function(name, region)
+            for name in ("reader", "writer", "indexer", "eraser", "reconciler")
+            for region in (THERE, FAR)
+        ],
+    )
+)
+
+
 def grants(app: App, name: str) -> dict[str, Any]:
     made = app.base(HERE).named("AWS::IAM::Role", "RoleName", f"cairn-test-{name}-{HERE}")
     (policy,) = made["Policies"]
@@ -95,6 +115,22 @@ def test_a_function_may_what_its_row_names_and_nothing_else(three_regions: App, 
         assert statement["Effect"] == "Allow"
         granted |= each(as_list(statement["Action"]), as_list(statement["Resource"]))
     assert granted == MAY[name] | common(name)
+
+
+def test_the_reconciler_is_deployed_once_it_has_a_handler_with_what_its_row_names(
+    synthesized: Synthesize, tmp_path: Path
+) -> None:
+    without = synthesized(record(HERE, functions_path=str(tmp_path)))
+    assert "cairn-test-reconciler" not in str(without.base(HERE).body)
+    (tmp_path / "reconciler").mkdir()
+    (tmp_path / "reconciler" / "handler.py").touch()
+    app = synthesized(record(HERE, THERE, FAR, functions_path=str(tmp_path)))
+    granted: set[tuple[str, str]] = set()
+    for statement in grants(app, "reconciler")["Statement"]:
+        granted |= each(as_list(statement["Action"]), as_list(statement["Resource"]))
+    assert granted == RECONCILER | common("reconciler")
+    made = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "cairn-test-reconciler")
+    assert (made["Timeout"], made["MemorySize"]) == (900, 512)
 
 
 @pytest.mark.parametrize("name", MAY)
@@ -194,14 +230,10 @@ def test_a_function_is_traced_and_logs_json_that_expires(one_region: App, name: 
     assert group["RetentionInDays"] == 30
 
 
-def test_only_the_writer_carries_the_scanner(one_region: App) -> None:
-    carried = {
+def test_every_function_carries_the_dependencies_and_the_writer_the_scanner_too(one_region: App) -> None:
+    layers = {
         made["FunctionName"]: len(made.get("Layers", []))
         for made in one_region.base(HERE).properties("AWS::Lambda::Function")
     }
-    assert carried == {
-        "cairn-test-reader": 1,
-        "cairn-test-writer": 2,
-        "cairn-test-indexer": 1,
-        "cairn-test-eraser": 1,
-    }
+    assert min(layers.values()) == 1
+    assert [name for name, count in layers.items() if count > 1] == ["cairn-test-writer"]
