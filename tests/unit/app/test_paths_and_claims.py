@@ -258,3 +258,12 @@ def test_a_rename_that_lost_its_source_tries_again_and_its_void_text_is_erased_e
         assert scene.history(made, at=region) == ["modified", "modified", "created"]
         void = min(arrivals, key=lambda entry: entry.slot)
         assert [one.object.body for one in scene.cloud.buckets.versions(region, str(void.key))] == [b""]
+
+
+def test_a_creator_is_not_refused_for_a_memory_that_left_this_very_path_meanwhile(scene: Scene) -> None:
+    made = scene.create("/a")
+    restore = scene.remember_index()
+    scene.update(made, path="/z")
+    restore()
+    assert scene.create("/a", "new").id != made.id
+    assert scene.paths() == ["/a", "/z"]
