@@ -19,7 +19,7 @@ RECEIVES_MAX = 5
 VISIBILITY_S = 5.0
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _Message:
     """An object's key, or a batch of a rebuild, in a region's queue; and how often it has been received."""
 
@@ -53,15 +53,19 @@ class Network:
         self._buckets = buckets
         self._sites = sites
         self._queues = {region: _Queue() for region in sites}
-        self._dropped: list[Callable[[], None]] = []
+        self._dropped: list[tuple[str, Callable[[], None]]] = []
         self._cut_until: dict[tuple[str, str], int] = {}
         self.malformed: list[str] = []
         self.defects: list[str] = []
         buckets.observers.append(self._put)
 
     @property
-    def idle(self) -> bool:
-        return not any(queue.waiting for queue in self._queues.values())
+    def broken(self) -> list[str]:
+        """What only a repair brings: copies and events that were dropped, messages that were given up."""
+        return [
+            *(name for name, _ in self._dropped),
+            *(one.text for queue in self._queues.values() for one in queue.dead),
+        ]
 
     def cut(self, source: str, destination: str, seconds: float) -> None:
         """Nothing passes in this direction for so long; it waits."""
@@ -70,11 +74,12 @@ class Network:
     def repair(self) -> None:
         """The sweep: what was dropped is sent again, and what was given up."""
         again, self._dropped = self._dropped, []
-        for send in again:
-            send()
-        for queue in self._queues.values():
-            queue.waiting += [_Message(one.text) for one in queue.dead]
-            queue.dead.clear()
+        for name, deliver in again:
+            self._send(name, deliver)
+        for region, queue in self._queues.items():
+            given_up, queue.dead = queue.dead, []
+            for message in given_up:
+                self._wait(region, _Message(message.text))
 
     # ---- copies and events --------------------------------------------------------------------------------------
 
@@ -92,7 +97,7 @@ class Network:
     def _send(self, name: str, deliver: Callable[[], None]) -> None:
         links = self._options.links
         if not self.calm and self._chance.random() < links.dropped:
-            self._dropped.append(lambda: self._send(name, deliver))
+            self._dropped.append((name, deliver))
             return
         for _ in range(2 if not self.calm and self._chance.random() < links.duplicated else 1):
             slow = not self.calm and self._chance.random() < links.slow
@@ -159,7 +164,7 @@ class Network:
             again.remove(message)
 
     def _again(self, region: str, message: _Message) -> None:
-        if message.receives >= RECEIVES_MAX and not self.calm:
+        if message.receives >= RECEIVES_MAX:
             self._queues[region].dead.append(message)
         else:
             self._wait(region, message)

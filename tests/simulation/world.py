@@ -30,6 +30,8 @@ from tests.simulation.tasks import Crash, Scheduler
 
 T = TypeVar("T")
 WORKSPACE = "wrkspc_default"
+REPAIRS_MAX = 4
+REPAIR_PERIOD_US = 200_000_000
 _LATE = frozenset({"objects.put_if_absent", "index.commit"})
 
 
@@ -137,9 +139,12 @@ class World:
     def come_to_rest(self) -> None:
         """No fault any more; what was dropped is repaired, and everything that is under way arrives."""
         self.calm = self.network.calm = True
+        for _ in range(REPAIRS_MAX):
+            until_us = self.scheduler.now_us + REPAIR_PERIOD_US
+            self.scheduler.run(lambda: self.scheduler.now_us > until_us)  # noqa: B023 - called before the next round
+            self.network.repair()
         self.scheduler.run()
-        self.network.repair()
-        self.scheduler.run()
+        self.defects += [f"never done: {one}" for one in self.network.broken]
         for site in self.sites.values():
             site.database.settle()
 
@@ -180,7 +185,8 @@ class World:
         while True:
             try:
                 rebuild.run(lambda progress: None)
-                return
+                if (control := site.control()) is not None and control.complete:
+                    return
             except (errors.Busy, errors.Unavailable):
                 self.scheduler.sleep(1.0)
 

@@ -48,25 +48,43 @@ class Rebuild:
     def run(self, report: Callable[[Progress], None]) -> int:
         """Rebuilds the index; the number of the generation that serves afterwards.
 
+        A run that died after the switch is brought to its end. One that died before it is begun again, in the tables
+        that it made: its batches, which may be under way still, do not count for this run.
+
         Raises:
             Unavailable: a port does not answer; run it again. Busy: somebody else changed the generations meanwhile.
         """
-        report(Progress("making tables"))
         control, attributes = self._control()
+        if control.retired is not None:
+            control, attributes = self._retire(control, report)
+            if control.complete:
+                return control.serving
+        report(Progress("making tables"))
         generation = control.building or control.serving + 1
+        if control.run is not None:
+            self._forget(control.run)
         self._tables.make(generation)
-        building = replace(control, building=generation, complete=False)
+        building = replace(control, building=generation, complete=False, run=self._region.new_id("run"))
         self._set(attributes, building)
         report(Progress("waiting for calls under way to end"))
         self._region.clock.pause(self._longest_life_s)
-        batches = self._send_all(generation, report)
-        self._wait(generation, batches, report)
-        self._set(building.to_attributes(), ControlRow(serving=generation, complete=True))
-        report(Progress("switched; dropping the old tables", batches, batches))
+        batches = self._send_all(building, report)
+        self._wait(building, batches, report)
+        switched = ControlRow(serving=generation, complete=True, run=building.run, retired=control.serving)
+        self._set(building.to_attributes(), switched)
+        return self._retire(switched, report)[0].serving
+
+    def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> tuple[ControlRow, Attributes]:
+        """Drops what served before, once no call can be reading it any more."""
+        report(Progress("switched; dropping the old tables"))
         self._region.clock.pause(self._longest_life_s)
-        self._forget(generation)
-        self._tables.drop(control.serving)
-        return generation
+        if control.run is not None:
+            self._forget(control.run)
+        if control.retired is not None:
+            self._tables.drop(control.retired)
+        alone = replace(control, run=None, retired=None)
+        self._set(control.to_attributes(), alone)
+        return alone, alone.to_attributes()
 
     def _control(self) -> tuple[ControlRow, Attributes | None]:
         index = self._region.index
@@ -86,10 +104,11 @@ class Rebuild:
         except port_errors.PortError as error:
             raise Unavailable("the control table does not answer; run the rebuild again") from error
 
-    def _send_all(self, generation: int, report: Callable[[Progress], None]) -> int:
+    def _send_all(self, building: ControlRow, report: Callable[[Progress], None]) -> int:
         batches, waiting = 0, []
         for keys in self._batches():
-            waiting.append(json.dumps({"rebuild": {"generation": generation, "batch": batches, "keys": keys}}))
+            batch = {"generation": building.building, "run": building.run, "batch": batches, "keys": keys}
+            waiting.append(json.dumps({"rebuild": batch}))
             batches += 1
             if len(waiting) == BATCHES_PER_SEND:
                 self._send(waiting)
@@ -118,16 +137,18 @@ class Rebuild:
                 return
             after = page.next_after
 
-    def _wait(self, generation: int, batches: int, report: Callable[[Progress], None]) -> None:
+    def _wait(self, building: ControlRow, batches: int, report: Callable[[Progress], None]) -> None:
+        """Until every batch of this run is done. Raises Busy when another run has taken over."""
         with _control_table():
-            while (done := self._region.index.count("control", _batch_partition(generation))) < batches:
+            while (done := self._region.index.count("control", _batch_partition(building.run))) < batches:
+                if self._control()[0] != building:
+                    raise Busy("another rebuild is under way in this region")
                 report(Progress("folding", done, batches))
                 self._region.clock.pause(PAUSE_S)
 
-    def _forget(self, generation: int) -> None:
-        partition = _batch_partition(generation)
+    def _forget(self, run: str) -> None:
         with _control_table():
-            while found := self._region.index.query(Query("control", partition)):
+            while found := self._region.index.query(Query("control", _batch_partition(run))):
                 self._region.index.commit([Change(one.key, one.attributes, None) for one in found])
 
 
@@ -149,12 +170,15 @@ class BatchFolder:
     def fold(self, payload: Mapping[str, Any]) -> list[Malformed]:
         """Folds the batch's keys into the generation that is being built, and notes that it is done. Repeatable.
 
-        What cannot be read comes back; it never stops the others.
+        What cannot be read comes back; it never stops the others. A batch of a run that is over or given up is nothing.
 
         Raises:
             Unavailable, OutcomeUnknown: try the batch again.
         """
-        generation = int(payload["generation"])
+        generation, run = int(payload["generation"]), str(payload["run"])
+        attributes = self._region.read(self._region.index, [ControlRow.KEY]).get(ControlRow.KEY)
+        if attributes is None or ControlRow.from_attributes(attributes).run != run:
+            return []
         view = View(self._region.index.at(generation), {}, complete=False, building=None)
         malformed: list[Malformed] = []
         for key in payload["keys"]:
@@ -162,7 +186,7 @@ class BatchFolder:
                 self._indexing.fold_object(view, key, journal=False)
             except Malformed as error:
                 malformed.append(error)
-        key = RowKey("control", _batch_partition(generation), f"{int(payload['batch']):010d}")
+        key = RowKey("control", _batch_partition(run), f"{int(payload['batch']):010d}")
         try:
             self._region.index.commit([Change(key, None, {"done": True}, unconditional=True)])
         except port_errors.PortError as error:
@@ -170,5 +194,5 @@ class BatchFolder:
         return malformed
 
 
-def _batch_partition(generation: int) -> str:
-    return f"rebuild#{generation}"
+def _batch_partition(run: str | None) -> str:
+    return f"rebuild#{run}"

@@ -176,11 +176,16 @@ class ApiKeyRow(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRow(Row):
-    """Which generation of tables serves, whether it is known to be complete, and which one is being built."""
+    """Which generation of tables serves, whether it is known to be complete, and which one is being built.
+
+    `run` is the rebuild that builds it; `retired` served before, and is still to be dropped.
+    """
 
     serving: int
     complete: bool
     building: int | None = None
+    run: str | None = None
+    retired: int | None = None
 
     KEY: ClassVar[RowKey] = RowKey("control", "control", "index")
 

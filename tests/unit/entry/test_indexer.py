@@ -13,8 +13,10 @@ from cairn.adapters.memory import MemoryQueue, RecordingMetrics
 from cairn.app.indexing import Indexing
 from cairn.app.rebuilding import BatchFolder
 from cairn.core.errors import Unavailable
+from cairn.core.rows import ControlRow
 from cairn.entry.compose_indexer import Folding, dispatch
 from cairn.ports import errors as port_errors
+from cairn.ports.index import Change
 from tests.support.cloud import Cloud
 
 REGION = "us-east-1"
@@ -108,7 +110,9 @@ def test_the_event_that_s3_sends_when_notifications_are_set_up_is_passed_over(wo
 def test_a_batch_of_a_rebuild_is_folded_into_the_generation_it_names(world: World) -> None:
     world.cloud.sites[REGION].database.make(2)
     keys = [*world.keys, "us-east-1/log/nonsense"]
-    body = json.dumps({"rebuild": {"generation": 2, "batch": 0, "keys": keys}})
+    building = ControlRow(serving=1, complete=False, building=2, run="run_1").to_attributes()
+    world.cloud.sites[REGION].region.index.commit([Change(ControlRow.KEY, None, building, unconditional=True)])
+    body = json.dumps({"rebuild": {"generation": 2, "run": "run_1", "batch": 0, "keys": keys}})
     assert world.answer(body) == {"batchItemFailures": []}
     rows = world.cloud.sites[REGION].database.table("memories", 2).order.rows
     assert len(rows) == 1

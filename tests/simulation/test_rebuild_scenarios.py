@@ -1,0 +1,141 @@
+"""Exact schedules of a rebuild that dies and is begun again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from cairn.adapters.layered import Crash
+from cairn.adapters.memory import ManualClock, MemoryQueue, MemoryTables
+from cairn.app import rebuilding
+from cairn.app.rebuilding import BatchFolder, Rebuild
+from cairn.core.errors import Busy
+from tests.simulation.stage import HOME, Stage
+
+
+class Meanwhile(ManualClock):
+    """A clock whose pauses are when the scenario goes on."""
+
+    def __init__(self, turns: list[Callable[[], None]]) -> None:
+        super().__init__()
+        self._turns = turns
+        self._idle = 0
+
+    def pause(self, seconds: float) -> None:
+        if self._turns:
+            self._turns.pop(0)()
+        else:
+            self._idle += 1
+            assert self._idle < 20, "it waits for what nobody does"
+
+
+class Rebuilt:
+    """A region with an operator, and a queue of batches that the scenario folds as it likes."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.site = stage.cloud.sites[HOME]
+        self.queue = MemoryQueue()
+
+    def run(self, *turns: Callable[[], None]) -> int:
+        self.site.region.clock = Meanwhile(list(turns))
+        tables = MemoryTables(self.site.database)
+        return Rebuild(self.site.region, tables, self.queue, 60.0).run(lambda progress: None)
+
+    def take(self) -> list[Mapping[str, Any]]:
+        return [json.loads(message)["rebuild"] for message in self.queue.take(100)]
+
+    def fold(self, batch: Mapping[str, Any]) -> None:
+        BatchFolder(self.site.region, self.site.indexing).fold(batch)
+
+    def fold_all(self) -> None:
+        for batch in self.take():
+            self.fold(batch)
+
+
+def nothing() -> None:
+    """A pause in which nobody does anything."""
+
+
+def die() -> None:
+    raise Crash
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr(rebuilding, "KEYS_PER_BATCH", 2)
+    stage = Stage()
+    for path in ("/a", "/b", "/c", "/d"):
+        stage.create(path)
+    stage.cloud.deliver()
+    return stage
+
+
+def test_batches_of_a_run_that_died_do_not_stand_for_those_of_the_next(stage: Stage) -> None:
+    """Keys that came in between shift every batch: one number names other keys in the next run."""
+    before = stage.listed()
+    rebuilt = Rebuilt(stage)
+    with pytest.raises(Crash):
+        rebuilt.run(nothing, die)
+    first, *others = rebuilt.take()
+    for batch in others:
+        rebuilt.fold(batch)
+    for _ in range(2):
+        stage.cloud.key()
+    batches: list[Mapping[str, Any]] = []
+
+    def fold_those_that_were_not_done() -> None:
+        batches.extend(rebuilt.take())
+        for batch in (batches[0], batches[-1]):
+            rebuilt.fold(batch)
+
+    def fold_the_rest() -> None:
+        assert not stage.cloud.sites[HOME].region.view().complete
+        rebuilt.fold(first)
+        for batch in batches:
+            rebuilt.fold(batch)
+
+    rebuilt.run(nothing, fold_those_that_were_not_done, fold_the_rest)
+    assert stage.listed() == before
+
+
+def test_a_run_that_died_after_the_switch_leaves_no_tables_behind(stage: Stage) -> None:
+    before = stage.listed()
+    rebuilt = Rebuilt(stage)
+    with pytest.raises(Crash):
+        rebuilt.run(nothing, rebuilt.fold_all, die)
+    assert rebuilt.run() == 2
+    with pytest.raises(Exception, match="no table memories of generation 1"):
+        rebuilt.site.database.table("memories", 1)
+    assert stage.listed() == before
+
+
+def test_a_batch_of_a_generation_that_is_gone_is_nothing(stage: Stage) -> None:
+    rebuilt = Rebuilt(stage)
+    kept: list[Mapping[str, Any]] = []
+
+    def fold_and_keep() -> None:
+        kept.extend(rebuilt.take())
+        for batch in kept:
+            rebuilt.fold(batch)
+
+    rebuilt.run(nothing, fold_and_keep)
+    rebuilt.run(nothing, rebuilt.fold_all)
+    for batch in kept:
+        rebuilt.fold(batch)
+    assert len(stage.listed()) == 4
+
+
+def test_an_operator_who_is_overtaken_by_another_is_told(stage: Stage) -> None:
+    rebuilt = Rebuilt(stage)
+    other = Rebuilt(stage)
+
+    def overtake() -> None:
+        other.run(nothing, other.fold_all)
+        rebuilt.site.region.clock = Meanwhile([])
+
+    with pytest.raises(Busy):
+        rebuilt.run(nothing, overtake)
