@@ -85,14 +85,14 @@ class Door:
         if ids.STORE.fullmatch(store_id) is None:
             raise NotFound("memory_store", store_id)
         attributes = view.rows.get(StoreRow.key(store_id))
-        store = self._records.find(view, store_id) if attributes is None else StoreRow.from_attributes(attributes)
+        store = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
         if store is None or store.workspace_id != workspace_id or store.state == StoreState.DELETED:
             raise NotFound("memory_store", store_id)
         return store
 
     def _admit(self, view: View, credentials: Credentials, scope: Scope) -> ApiKeyRow:
         attributes = view.rows.get(_key_of(credentials))
-        key = self._keys.find(view, credentials) if attributes is None else ApiKeyRow.from_attributes(attributes)
+        key = self._keys.find(credentials) if attributes is None else ApiKeyRow.from_attributes(attributes)
         if key is None or not hmac.compare_digest(key.secret_sha256, credentials.secret_sha256):
             raise Unauthenticated("the API key is not known here")
         if key.revoked_at is not None:

@@ -61,7 +61,7 @@ class Keys:
         view = self._region.view([ApiKeyRow.key(workspace_id, key_id)])
         attributes = view.rows.get(ApiKeyRow.key(workspace_id, key_id))
         row = None if attributes is None else ApiKeyRow.from_attributes(attributes)
-        row = row or self.find(view, Credentials(workspace_id, key_id, ""))
+        row = row or self.find(Credentials(workspace_id, key_id, ""))
         if row is None:
             raise NotFound("api_key", key_id)
         record = ApiKeyRecord(**asdict(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us())))
@@ -87,23 +87,22 @@ class Keys:
         except port_errors.Unavailable as error:
             raise Unavailable("the index does not answer; try again") from error
 
-    def find(self, view: View, credentials: Credentials) -> ApiKeyRow | None:
-        """A key that the index lacks, from the bucket; folded on the way. A LIST a region, only on that path."""
+    def find(self, credentials: Credentials) -> ApiKeyRow | None:
+        """A key that the index lacks, from the bucket. A LIST a region, and a GET for each record.
+
+        Nothing is folded: a reader may not, and the records' own events will. Raises Unavailable.
+        """
         key_id, workspace_id = credentials.key_id, credentials.workspace_id
         if ids.birth_region(key_id, self._region.regions) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
             return None
+        row: ApiKeyRow | None = None
         try:
-            records = [
-                ApiKeyRecord.from_json(self._region.objects.get(key).body)
-                for region in self._region.regions
-                for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys
-            ]
+            for region in self._region.regions:
+                for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
+                    row = _join(row, ApiKeyRecord.from_json(self._region.objects.get(key).body))
         except port_errors.PortError as error:
             raise Unavailable("the bucket does not answer; try again") from error
-        for record in records:
-            self.fold(view, record)
-        rows = self._region.read(view.index, [ApiKeyRow.key(workspace_id, key_id)])
-        return next((ApiKeyRow.from_attributes(attributes) for attributes in rows.values()), None)
+        return row
 
     def fold(self, view: View, record: ApiKeyRecord) -> None:
         """Joins one version of a key's record into every generation of tables. A revocation absorbs."""

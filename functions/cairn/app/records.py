@@ -32,8 +32,10 @@ class Records:
     def __init__(self, region: Region) -> None:
         self._region = region
 
-    def find(self, view: View, store_id: str) -> StoreRow | None:
-        """A record that the index lacks, from this bucket or else from the birth region's; folded on the way.
+    def find(self, store_id: str) -> StoreRow | None:
+        """A record that the index lacks, from this bucket or else from the birth region's. A LIST and a GET, or two.
+
+        Nothing is folded: a reader may not, and the record's own event will.
 
         Raises:
             Unavailable: the birth region does not answer, so nobody here can tell.
@@ -43,10 +45,7 @@ class Records:
             return None
         first = Epoch(1, birth)
         placed = self.latest(store_id, first) or self.latest(store_id, first, birth)
-        if placed is None:
-            return None
-        self.fold(view, placed)
-        return to_row(placed)
+        return None if placed is None else to_row(placed)
 
     def latest(self, store_id: str, epoch: Epoch, region: str | None = None) -> Placed | None:
         """The last record of an epoch, as a bucket has it. A LIST, and a GET if there is one. Raises Unavailable."""
