@@ -1,0 +1,401 @@
+"""What each path asks of AWS, exactly: a row of the table below is the whole of it, in order.
+
+The budgets are ours: an update costs one index read, one PUT and one round trip of index writes, and nothing else; a
+creation adds its claim and its look, two reads at once; a read by id is at most one index read and one GET.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from cairn.adapters.layered import CallCounts
+from cairn.app.answers import Memory
+from cairn.core.errors import CairnError
+from tests.unit.app.scene import AWAY, HOME, Scene
+from tests.unit.app.trace import Trace
+
+OTHER_SHA = "0" * 64
+
+
+class Stage:
+    """A scene whose asking is traced, with memories at ``/n/a`` and ``/n/b`` that both regions know of."""
+
+    def __init__(self) -> None:
+        self.trace = Trace()
+        self.scene = Scene(parallel=self.trace)
+        self.a = self.scene.create("/n/a", "first")
+        self.b = self.scene.create("/n/b", "first")
+        self.scene.create("/n/c", "first", at=AWAY)
+        self.scene.deliver()
+
+    def play(self, act: Callable[[Stage], object]) -> None:
+        """A refusal is an answer too."""
+        with self.scene.intercepted_by(self.trace):
+            try:
+                act(self)
+            except CairnError:
+                return
+
+    # ---- what some rows begin with ------------------------------------------------------------------------------
+
+    def cold(self) -> None:
+        """A process that has just started."""
+        for site in self.scene.cloud.sites.values():
+            site.region.salts.clear()
+            site.region.counts.clear()
+
+    def updated(self) -> None:
+        self.scene.update(self.a, "second")
+
+    def renamed(self) -> None:
+        self.scene.update(self.a, path="/n/z")
+
+    def deleted(self) -> None:
+        self.scene.delete(self.a)
+
+    def created(self) -> None:
+        self.scene.create("/n/new")
+
+    def redacted(self) -> None:
+        self.updated()
+        self.scene.redact(self.a.version_id)
+        self.scene.deliver()
+
+    def superseded(self) -> None:
+        self.updated()
+        self.scene.deliver()
+
+    def event_at(self, region: str, number: int = 0) -> None:
+        """The indexer of a region is woken with the key of the number-th object that was put last."""
+        events = [event for event in self.scene.cloud.pending if not event.replica]
+        event = events[number]
+        if region != event.region:
+            self.scene.cloud.buckets.replicate(event, region)
+        self.scene.cloud.sites[region].indexing.object_arrived(event.key)
+
+
+@dataclass(frozen=True)
+class Path:
+    """One row: what is done, and what each region asks for then. `before` is not part of it."""
+
+    name: str
+    act: Callable[[Stage], object]
+    home: list[str]
+    away: list[str]
+    before: Callable[[Stage], object] = lambda stage: None
+
+
+OPEN = "read control+keys+memories+stores"
+"""One batch: the caller's key, the store's record, the head, and which tables serve."""
+OPEN_STORE = "read control+keys+stores"
+OPEN_PATH = "read control+keys+logs+paths+stores"
+OPEN_MOVE = "read control+keys+logs+memories+paths+stores"
+PASSED = "read control+memories+stores+versions"
+"""As `OPEN`, at home for another region: without the key, and with the versions that the call may have made already."""
+LOOK = "[read paths | query paths]"
+UPDATED = "transact journal+memories+versions"
+CREATED = "transact journal+logs+memories+paths+versions"
+INVOKE = f"invoke writer@{HOME}"
+
+WRITES_AT_HOME = [
+    Path("an update", lambda s: s.scene.update(s.a, "x"), [OPEN, "put log", UPDATED], []),
+    Path(
+        "an update with a precondition",
+        lambda s: s.scene.update(s.a, "x", expected=s.a.content_sha256),
+        [OPEN, "put log", UPDATED],
+        [],
+    ),
+    Path(
+        "an update answered with its content",
+        lambda s: s.scene.update(s.a, "x", full=True),
+        [OPEN, "put log", UPDATED],
+        [],
+    ),
+    Path(
+        "an update in a process just started",
+        lambda s: s.scene.update(s.a, "x"),
+        [OPEN, "put log", UPDATED],
+        [],
+        Stage.cold,
+    ),
+    Path("an update of what is so already", lambda s: s.scene.update(s.a, "first"), [OPEN, "head log"], []),
+    Path(
+        "an update whose precondition fails",
+        lambda s: s.scene.update(s.a, "x", expected=OTHER_SHA),
+        [OPEN, "head log"],
+        [],
+    ),
+    Path("an update of a memory that is gone", lambda s: s.scene.update(s.a, "x"), [OPEN], [], Stage.deleted),
+    Path(
+        "a creation",
+        lambda s: s.scene.create("/n/new"),
+        [OPEN_PATH, "write paths", LOOK, "put log", CREATED],
+        [],
+    ),
+    Path(
+        "a creation at the top, where no ancestor can be",
+        lambda s: s.scene.create("/new"),
+        [OPEN_PATH, "write paths", "query paths", "put log", CREATED],
+        [],
+    ),
+    Path(
+        "a creation in a process just started: what it reads depends on the salt, and it counts the store",
+        lambda s: s.scene.create("/n/new"),
+        [OPEN_STORE, "read logs+paths", "count paths", "write paths", LOOK, "put log", CREATED],
+        [],
+        Stage.cold,
+    ),
+    Path(
+        "a creation where a deleted memory was",
+        lambda s: s.scene.create("/n/a"),
+        [OPEN_PATH, "write paths", LOOK, "put log", CREATED],
+        [],
+        Stage.deleted,
+    ),
+    Path(
+        "a creation at a path that is held",
+        lambda s: s.scene.create("/n/a"),
+        [OPEN_PATH, "read memories", "head log"],
+        [],
+    ),
+    Path(
+        "a creation below a memory: its claim is made, withdrawn, and the neighbour's log asked",
+        lambda s: s.scene.create("/n/a/x"),
+        [OPEN_PATH, "write paths", LOOK, "read paths", "write paths", "read memories", "head log"],
+        [],
+    ),
+    Path(
+        "a rename, which reads the content that it keeps",
+        lambda s: s.scene.update(s.a, path="/n/new"),
+        [OPEN_MOVE, "get log", "write paths", LOOK, "put log", "put log", "read logs+paths", CREATED],
+        [],
+    ),
+    Path(
+        "a rename with new content",
+        lambda s: s.scene.update(s.a, "x", path="/n/new"),
+        [OPEN_MOVE, "write paths", LOOK, "put log", "put log", "read logs+paths", CREATED],
+        [],
+    ),
+    Path(
+        "a rename to a path that is held",
+        lambda s: s.scene.update(s.a, path="/n/b"),
+        [OPEN_MOVE, "read memories", "head log", "head log"],
+        [],
+    ),
+    Path("a deletion", lambda s: s.scene.delete(s.a), [OPEN, "put log", "read logs+paths", CREATED], []),
+    Path(
+        "a deletion whose precondition fails", lambda s: s.scene.delete(s.a, expected=OTHER_SHA), [OPEN, "head log"], []
+    ),
+]
+
+WRITES_ELSEWHERE = [
+    Path(
+        "an update",
+        lambda s: s.scene.update(s.a, "x", at=AWAY),
+        [PASSED, "put log", UPDATED],
+        [OPEN, INVOKE, "read memories+versions", "transact memories+versions"],
+    ),
+    Path(
+        "an update whose precondition fails: the head comes back and is known already",
+        lambda s: s.scene.update(s.a, "x", expected=OTHER_SHA, at=AWAY),
+        [PASSED, "head log", "head log"],
+        [OPEN, INVOKE, "read memories+versions"],
+    ),
+    Path(
+        "an update whose precondition fails: the head comes back and is news",
+        lambda s: s.scene.update(s.a, "x", expected=OTHER_SHA, at=AWAY),
+        [PASSED, "head log", "head log"],
+        [OPEN, INVOKE, "read memories+versions", "transact memories+versions"],
+        Stage.updated,
+    ),
+    Path(
+        "a creation",
+        lambda s: s.scene.create("/n/new", at=AWAY),
+        ["read control+logs+memories+paths+stores+versions", "write paths", LOOK, "put log", CREATED],
+        [OPEN_PATH, INVOKE, "read memories+versions", "read logs+paths", "transact logs+memories+paths+versions"],
+    ),
+    Path(
+        "a deletion",
+        lambda s: s.scene.delete(s.a, at=AWAY),
+        [PASSED, "put log", "read logs+paths", CREATED],
+        [OPEN, INVOKE, "read memories+versions", "read logs+paths", "transact logs+memories+paths+versions"],
+    ),
+]
+
+READS = [
+    Path("a memory", lambda s: s.scene.read(s.a), [OPEN, "get log"], []),
+    Path("a memory without its content", lambda s: s.scene.read(s.a, full=False), [OPEN], []),
+    Path("a memory that is gone", lambda s: s.scene.read(s.a), [OPEN], [], Stage.deleted),
+    Path("a memory in a replica", lambda s: s.scene.read(s.a, at=AWAY), [], [OPEN, "get log"]),
+    Path(
+        "a memory just written elsewhere, whose content is on its way",
+        lambda s: s.scene.read(s.a, at=AWAY),
+        [],
+        [OPEN, "get log", f"get log@{HOME}"],
+        lambda s: s.scene.update(s.a, "x", at=AWAY),
+    ),
+    Path("a store", lambda s: s.scene.at(HOME).retrieve_store(s.scene.call(), s.scene.store), [OPEN_STORE], []),
+    Path("the stores", lambda s: s.scene.stores(), ["read control+keys", "query stores"], []),
+    Path("a listing", lambda s: s.scene.page(), [OPEN_STORE, "query paths", "read memories"], []),
+    Path("a listing of folders alone", lambda s: s.scene.page(depth=1), [OPEN_STORE, "query paths"], []),
+    Path(
+        "a listing with content",
+        lambda s: s.scene.page(full=True),
+        [OPEN_STORE, "query paths", "read memories", "[get log | get log | get log]"],
+        [],
+    ),
+    Path(
+        "a version",
+        lambda s: s.scene.version(s.a.version_id),
+        ["read control+keys+stores+versions", "get log"],
+        [],
+    ),
+    Path("the versions of a memory", lambda s: s.scene.versions(memory_id=s.a.id), [OPEN, "query versions"], []),
+    Path(
+        "the versions of a store: the newest from the table, the rest from the index",
+        lambda s: s.scene.versions(),
+        [OPEN_STORE, "query versions", "query versions"],
+        [],
+    ),
+]
+
+REDACTIONS = [
+    Path(
+        "a redaction",
+        lambda s: s.scene.redact(s.a.version_id),
+        [
+            OPEN_STORE,
+            "read control+versions",
+            "read memories",
+            "put redaction",
+            "read versions",
+            "write versions",
+            f"invoke eraser@{HOME}",
+            "head log",
+            "head redaction",
+            "erase log",
+            "read control+versions",
+        ],
+        [],
+        Stage.superseded,
+    ),
+    Path(
+        "a redaction again",
+        lambda s: s.scene.redact(s.a.version_id),
+        [
+            OPEN_STORE,
+            "read control+versions",
+            f"invoke eraser@{HOME}",
+            "head log",
+            "delete_older log",
+            "read control+versions",
+        ],
+        [],
+        Stage.redacted,
+    ),
+]
+
+KNOWN = ["read control", "head log", "read memories+versions", "read versions"]
+"""What an event costs that tells nothing new, as every event at home but after a crash."""
+
+EVENTS = [
+    Path("an update, at home", lambda s: s.event_at(HOME), KNOWN, [], Stage.updated),
+    Path("a creation, at home", lambda s: s.event_at(HOME), KNOWN, [], Stage.created),
+    Path(
+        "an update, in a replica",
+        lambda s: s.event_at(AWAY),
+        [],
+        [*KNOWN[:3], "transact memories+versions", "read versions"],
+        Stage.updated,
+    ),
+    Path(
+        "a creation, in a replica",
+        lambda s: s.event_at(AWAY),
+        [],
+        [*KNOWN[:3], "read logs+paths", "transact logs+memories+paths+versions", "read versions"],
+        Stage.created,
+    ),
+    Path(
+        "a deletion, in a replica",
+        lambda s: s.event_at(AWAY),
+        [],
+        [*KNOWN[:3], "read logs+paths", "transact logs+memories+paths+versions"],
+        Stage.deleted,
+    ),
+]
+
+TABLES = {
+    "at home": WRITES_AT_HOME,
+    "elsewhere": WRITES_ELSEWHERE,
+    "reading": READS,
+    "redacting": REDACTIONS,
+    "the event of": EVENTS,
+}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=f"{table}: {path.name}") for table, paths in TABLES.items() for path in paths],
+)
+def test_each_path_asks_for_what_its_row_says_and_nothing_else(path: Path) -> None:
+    stage = Stage()
+    path.before(stage)
+    stage.play(path.act)
+    assert {HOME: stage.trace.of(HOME), AWAY: stage.trace.of(AWAY)} == {HOME: path.home, AWAY: path.away}
+
+
+def counted(act: Callable[[Scene, Memory], object]) -> CallCounts:
+    scene, counts = Scene(), CallCounts()
+    made = scene.create("/n/a", "first")
+    with scene.intercepted_by(counts):
+        act(scene, made)
+    return counts
+
+
+def test_an_update_is_one_read_one_put_and_one_write_of_the_index_in_requests_too() -> None:
+    counts = counted(lambda scene, made: scene.update(made, "x", expected=made.content_sha256))
+    assert counts.requests == {
+        "dynamodb.BatchGetItem": 1,
+        "s3.PutObject": 1,
+        "dynamodb.TransactWriteItems": 1,
+    }
+
+
+def test_a_creation_is_that_and_its_claim_and_its_look() -> None:
+    counts = counted(lambda scene, made: scene.create("/n/new"))
+    assert counts.requests == {
+        "dynamodb.BatchGetItem": 2,
+        "dynamodb.single_write": 1,
+        "dynamodb.Query": 1,
+        "s3.PutObject": 1,
+        "dynamodb.TransactWriteItems": 1,
+    }
+
+
+def test_a_read_by_id_is_one_read_of_the_index_and_one_get() -> None:
+    counts = counted(lambda scene, made: scene.read(made))
+    assert counts.requests == {"dynamodb.BatchGetItem": 1, "s3.GetObject": 1}
+
+
+@pytest.mark.parametrize("others", [0, 10, 200])
+def test_what_a_write_costs_does_not_depend_on_how_much_the_store_holds(others: int) -> None:
+    scene, counts = Scene(), CallCounts()
+    made = scene.create("/n/a")
+    for number in range(others):
+        scene.create(f"/m/{number}")
+        scene.update(made, f"text {number}")
+    with scene.intercepted_by(counts):
+        scene.update(made, "x")
+        scene.create("/n/new")
+        scene.read(made)
+    assert counts.requests == {
+        "dynamodb.BatchGetItem": 4,
+        "dynamodb.Query": 1,
+        "dynamodb.TransactWriteItems": 2,
+        "dynamodb.single_write": 1,
+        "s3.GetObject": 1,
+        "s3.PutObject": 2,
+    }
