@@ -6,7 +6,8 @@ network nor Docker, and an unchanged bundle is neither built nor uploaded again.
 
 There are four kinds:
 
-``function``          ``functions/<name>/handler.py`` and the library without its clients; a few hundred kilobytes.
+``function``          ``functions/<name>/handler.py`` and the library without its clients; a few hundred kilobytes. One
+                      that scans also has the scanner's rules, compiled: change a rule, and only this is built anew.
 ``dependencies``      a layer, the extra ``lambda`` of ``pyproject.toml``; every function has it.
 ``scanner``           a layer, the extra ``scanner``; large, so only the functions that scan have it.
 ``custom-resources``  what the mesh stacks run while they deploy; standard library and the runtime's own boto3.
@@ -38,6 +39,10 @@ EXTRAS = {"dependencies": "lambda", "scanner": "scanner"}
 KINDS = ("function", *EXTRAS, "custom-resources")
 AWS_SERVICES = ("dynamodb", "lambda", "s3", "sqs", "sts")
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""
+
+SCANNING = ("writer",)
+"""Functions that scan: their bundle carries the rules, compiled."""
+SCANNER_DATABASE = "scanner.hsdb"
 
 _GLIBC_MINORS = range(34, 4, -1)
 """Amazon Linux 2023 has glibc 2.34, and so takes wheels made for it or for any older one."""
@@ -124,6 +129,24 @@ class Bundle:
             place = tree / arcname
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place)
+        if self._scans():
+            self._prebuild_scanner(tree)
+
+    def _scans(self) -> bool:
+        return self.kind == "function" and self.name in SCANNING and (self.functions / "cairn" / "scanner").is_dir()
+
+    def _prebuild_scanner(self, tree: Path) -> None:
+        """The scanner's compiled rules, so that no cold start compiles them. They belong to this kind of processor."""
+        order = "import sys, pathlib, cairn.scanner as s; s.build_database(pathlib.Path(sys.argv[1]))"
+        done = subprocess.run(
+            [sys.executable, "-c", order, str(tree / SCANNER_DATABASE)],
+            env={**os.environ, "PYTHONPATH": str(self.functions)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise BundleError(f"the scanner's rules could not be compiled:\n{done.stderr.strip()}")
 
     def _sources(self) -> Iterator[tuple[Path, str]]:
         """Every file that decides what the bundle holds, with its place in it, in a fixed order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from cairn.adapters.layered import (
@@ -25,6 +26,7 @@ from cairn.adapters.memory import (
 )
 from cairn.app import cairn, erasing, indexing, rebuilding
 from cairn.app.region import Region
+from cairn.app.scanning import LettingAllThrough
 from cairn.core.rows import ControlRow
 from cairn.ports.errors import OutcomeUnknown, Unavailable
 from cairn.ports.index import Change
@@ -85,7 +87,7 @@ class Sandbox:
 
     def __init__(self, region: Region, erasable: InterceptedErasableObjects) -> None:
         self.region = region
-        self.cairn = cairn.Cairn(region)
+        self.cairn = cairn.Cairn(region, LettingAllThrough())
         self.indexing = indexing.Indexing(region)
         self.batches = rebuilding.BatchFolder(region, self.indexing)
         self.eraser = erasing.Eraser(region, erasable)
@@ -145,14 +147,14 @@ class Site:
         self._idle.append(sandbox)
         return result
 
-    def open(self) -> Sandbox:
+    def open(self, database: MemoryDatabase | None = None) -> Sandbox:
         """A new sandbox, with the tables that its deployment names; it finds out by itself if others serve."""
         name, around = self.name, self._interceptor
         region = Region(
             name=name,
             regions=self._regions,
             objects=InterceptedObjects(MemoryObjects(self._buckets, name), name, around),
-            index=InterceptedIndex(MemoryIndex(self.database), name, around),
+            index=InterceptedIndex(MemoryIndex(database or self.database), name, around),
             clock=self.clock,
             randomness=self.randomness,
             metrics=RecordingMetrics(),
@@ -169,19 +171,18 @@ class Site:
         control = ControlRow.from_attributes(attributes)
         self.database.drop(control.serving)
         self.database.make(control.serving)
-        after = ControlRow(serving=control.serving, complete=False).to_attributes()
-        index.commit([Change(ControlRow.KEY, attributes, after)])
+        index.commit([Change(ControlRow.KEY, attributes, replace(control, complete=False).to_attributes())])
 
     def control(self) -> ControlRow | None:
         """Which generation of tables serves."""
         found = MemoryIndex(self.database).read([ControlRow.KEY]).get(ControlRow.KEY)
         return None if found is None else ControlRow.from_attributes(found)
 
-    def rows(self, table: str, generation: int | None = None) -> dict[tuple[str, str], dict[str, Any]]:
-        """Every row of a table, as it stands."""
+    @property
+    def serving(self) -> int:
+        """The generation of tables that serves."""
         control = self.control()
-        serving = generation or (control.serving if control else 1)
-        return {key: dict(row) for key, (_, _, row) in self.database.table(table, serving).order.rows.items()}
+        return 1 if control is None else control.serving
 
 
 class TaskPeers:

@@ -38,6 +38,7 @@ from cairn.app.cairn import Cairn
 from cairn.app.erasing import Eraser
 from cairn.app.indexing import Indexing
 from cairn.app.region import Region
+from cairn.app.scanning import LettingAllThrough, TextScanner
 from cairn.core.errors import CairnError
 from cairn.core.rows import ControlRow
 from cairn.ports.clock import Clock
@@ -81,6 +82,7 @@ class Cloud:
         clock: Clock | None = None,
         parallel: Parallel | None = None,
         memories_per_store: int = 10_000,
+        scanner: TextScanner | None = None,
         lagging: bool = False,
     ) -> None:
         self.regions = tuple(regions)
@@ -93,10 +95,18 @@ class Cloud:
         self.pending: list[PutEvent] = []
         self.sites: dict[str, Site] = {}
         for region in self.regions:
-            self._open(region, interceptor, parallel or OneByOne(), memories_per_store, lagging)
+            self._open(
+                region, interceptor, parallel or OneByOne(), memories_per_store, lagging, scanner or LettingAllThrough()
+            )
 
     def _open(
-        self, name: str, interceptor: Interceptor, parallel: Parallel, memories_per_store: int, lagging: bool
+        self,
+        name: str,
+        interceptor: Interceptor,
+        parallel: Parallel,
+        memories_per_store: int,
+        lagging: bool,
+        scanner: TextScanner,
     ) -> None:
         database = MemoryDatabase(lagging=lagging)
         index = MemoryIndex(database)
@@ -116,7 +126,7 @@ class Cloud:
         )
         erasable = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
         eraser = Eraser(region, erasable)
-        site = Site(region, Cairn(region), Indexing(region), database)
+        site = Site(region, Cairn(region, scanner), Indexing(region), database)
         self.sites[name] = site
         for function in ("writer", "indexer", "eraser"):
             self.peers.register(name, function, _function(site, function, eraser))

@@ -15,6 +15,7 @@ from cairn.app.passing import Passing, encode_error, encode_outcome, encode_sett
 from cairn.app.records import Records, to_record
 from cairn.app.redacting import Redacting, answer
 from cairn.app.region import Region
+from cairn.app.scanning import TextScanner
 from cairn.app.stores import Stores, given
 from cairn.app.versions import Versions
 from cairn.app.writing import Writer
@@ -28,10 +29,10 @@ from cairn.core.slots import LogKey, parse_key
 class Cairn:
     """The facade that HTTP, direct invocations and local clients drive. Every method raises `core.errors` only."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, scanner: TextScanner) -> None:
         self._region = region
         self._door = Door(region)
-        self._writer = Writer(region)
+        self._writer = Writer(region, scanner)
         passing = Passing(region)
         self._stores = Stores(region, self._door, passing)
         self._memories = Memories(region, self._door, self._writer, passing)
@@ -202,7 +203,7 @@ class Cairn:
         """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable."""
         view = self._region.view([StoreRow.key(store_id)])
         attributes = view.rows.get(StoreRow.key(store_id))
-        row = self._records.find(view, store_id) if attributes is None else StoreRow.from_attributes(attributes)
+        row = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
         if row is None or row.home != self._region.name or row.state == StoreState.DELETED:
             raise NotFound("memory_store", store_id)
         return row

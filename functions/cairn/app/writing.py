@@ -19,6 +19,7 @@ from cairn.app.folding import Folder, Settled
 from cairn.app.logs import Logs, current_epoch
 from cairn.app.putting import Put, Slots
 from cairn.app.region import Region, View
+from cairn.app.scanning import TextScanner, admit
 from cairn.core import decide, fold
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
 from cairn.core.errors import Busy, CairnError, InvalidRequest, OutcomeUnknown, PathConflict, Unavailable
@@ -51,6 +52,7 @@ class _Attempt:
     view: View
     store: StoreRow
     outcome: Outcome
+    flags: tuple[str, ...] = ()
     number: int = 0
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
 
@@ -58,8 +60,9 @@ class _Attempt:
 class Writer:
     """Commits commands on memories of stores whose home this region is."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, scanner: TextScanner) -> None:
         self._region = region
+        self._scanner = scanner
         self._logs = Logs(region)
         self._slots = Slots(region, self._logs)
         self._folder = Folder(region)
@@ -69,15 +72,16 @@ class Writer:
     # ---- the loop ---------------------------------------------------------------------------------------------
 
     def write(self, view: View, store: StoreRow, command: Command) -> Outcome:
-        """Carries the command out, or says why not.
+        """Scans the text, then carries the command out, or says why not.
 
         `view.rows` may hold the rows concerned already; what is missing is read. An update costs one PUT and one
         transaction; a creation adds its claim and its look; a refusal costs one HEAD.
 
         Raises:
-            Busy, Unavailable: nothing was done. OutcomeUnknown: it may have been.
+            InvalidRequest: the scanner refuses the text, or the store takes none. Busy, Unavailable: nothing was done.
+            OutcomeUnknown: it may have been.
         """
-        attempt = _Attempt(view, store, Outcome())
+        attempt = _Attempt(view, store, Outcome(), admit(self._scanner, command))
         for attempt.number in range(WRITE_ATTEMPTS):
             _require_writable(attempt.store, command)
             try:
@@ -387,7 +391,8 @@ class Writer:
 
     def _draft(self, command: Command, attempt: _Attempt, version_id: str | None = None) -> decide.Draft:
         actor = Actor.parse(command.actor)
-        return decide.Draft(version_id or command.version_id, command.memory_id, actor, self._region.clock.now_us())
+        now_us = self._region.clock.now_us()
+        return decide.Draft(version_id or command.version_id, command.memory_id, actor, now_us, attempt.flags)
 
 
 def _require_writable(store: StoreRow, command: Command) -> None:

