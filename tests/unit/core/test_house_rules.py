@@ -1,0 +1,102 @@
+"""The core's own promises about itself."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import cairn.core
+from cairn.core import commands, errors, limits, rows, tables
+from cairn.core.records import Entry
+from cairn.core.slots import Epoch, LogKey, Slot, parse_key
+
+CORE = Path(str(cairn.core.__file__)).parent
+MODULES = sorted(CORE.glob("*.py"))
+
+
+def imported(module: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)
+def test_the_core_stands_on_the_standard_library_and_itself(module: Path) -> None:
+    for name in imported(module):
+        top = name.partition(".")[0]
+        assert name.startswith("cairn.core") or top in sys.stdlib_module_names, name
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)
+def test_the_core_asks_nobody_for_time_chance_or_files(module: Path) -> None:
+    banned = {"time", "random", "secrets", "os", "pathlib", "socket", "threading", "logging", "uuid"}
+    assert not {name.partition(".")[0] for name in imported(module)} & banned
+
+
+def test_errors_repeat_no_content_and_say_what_to_do() -> None:
+    assert "held" in errors.PathConflict("/a", "mem_x").message
+    assert "read it again" in errors.PreconditionFailed().message
+    assert errors.InvalidRequest("", "rule").message == "rule"
+    assert errors.NotFound("memory", "mem_x").message == "memory mem_x was not found"
+
+
+def test_the_error_tree_in_the_docstring_is_the_error_tree() -> None:
+    drawn = {line.split()[1] for line in (errors.__doc__ or "").splitlines() if "──" in line}
+    assert drawn == {kind.__name__ for kind in errors.CairnError.__subclasses__()}
+
+
+def test_every_row_has_a_table_and_every_index_an_attribute() -> None:
+    names = {field.name for field in fields(rows.VersionRow)}
+    for table in tables.TABLES:
+        for index in table.indexes:
+            assert {index.partition_key, index.sort_key} <= names | {tables.PARTITION_KEY}
+    keys = [
+        rows.MemoryRow.key("s", "m"),
+        rows.LogRow.key("s", "h"),
+        rows.PathRow.key("s", "/a"),
+        rows.VersionRow.key("s", "v"),
+        rows.StoreRow.key("s"),
+        rows.StoreRow.listing_key("w", 1, "s"),
+        rows.ApiKeyRow.key("w", "k"),
+        rows.JournalRow.key("us-east-1", 1, "x" * 20),
+        rows.ControlRow.KEY,
+    ]
+    assert {key.table for key in keys} | {"verdicts"} == set(tables.BY_NAME)
+
+
+def test_tables_of_a_generation_carry_its_number_and_the_others_do_not() -> None:
+    assert tables.BY_NAME["memories"].physical_name("cairn-dev", 3) == "cairn-dev-memories-g3"
+    assert tables.BY_NAME["journal"].physical_name("cairn-dev", 3) == "cairn-dev-journal"
+
+
+def test_a_period_is_spread_over_all_of_its_partitions() -> None:
+    keys = [f"us-east-1/log/s/h/0001-0.{number:010d}" for number in range(200)]
+    shards = {rows.JournalRow.key("us-east-1", 7, key).pk.rpartition("#")[2] for key in keys}
+    assert shards == {str(number) for number in range(rows.JOURNAL_SHARDS)}
+
+
+def test_stores_are_listed_in_the_order_of_their_birth() -> None:
+    births = [rows.StoreRow.listing_key("w", instant, "s").sk for instant in (5, 50, 500, 10**15)]
+    assert births == sorted(births)
+
+
+def test_a_renames_attempts_have_ids_of_their_own_and_nothing_else_does() -> None:
+    rename = commands.UpdateMemory("s", "m", "memver_" + "0" * 26, "a:b", path="/b")
+    update = commands.UpdateMemory("s", "m", "memver_" + "0" * 26, "a:b", content="x")
+    assert len(set(commands.version_ids(rename))) == limits.WRITE_ATTEMPTS
+    assert commands.version_ids(rename)[0] == rename.version_id
+    assert commands.version_ids(update) == [update.version_id]
+
+
+def test_entries_of_a_store_stand_under_the_region_that_wrote_them() -> None:
+    key = LogKey("memstore_useast1_x", "0" * 64, Slot(Epoch(1, "us-east-1"), 42))
+    assert str(key) == f"us-east-1/log/memstore_useast1_x/{'0' * 64}/0001-0.0000000042"
+    assert parse_key(str(key)) == key
+    assert Entry.__dataclass_params__.frozen  # type: ignore[attr-defined]
