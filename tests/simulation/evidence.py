@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cairn.adapters.memory import MemoryDatabase
 from cairn.app.answers import Memory, Version, VersionFilter
+from cairn.app.region import View
 from cairn.core.errors import CairnError
 from tests.simulation.history import History, Seen
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 
 TABLES = ("memories", "logs", "paths", "versions", "stores", "keys")
 """Those that are equal in every region at rest."""
+
+
+Tables = Mapping[str, Mapping[tuple[str, str], Mapping[str, Any]]]
+"""Rows by table, then key."""
 
 
 @dataclass(slots=True)
@@ -33,7 +39,9 @@ class Evidence:
     Attributes:
         history: what clients did and were told.
         final: by store, then region.
-        rows: by region, then table: every row.
+        rows: by region, then table: every row of those that are equal everywhere at rest.
+        rebuilt: the same, as a rebuild from that region's bucket makes them.
+        stored: by region: every row of every table of every generation, as text.
         objects: by region: every S3 version of every object, as (key, metadata and body in one text).
         homes: the home of each store.
         wiped: regions whose tables vanished on the way.
@@ -42,7 +50,9 @@ class Evidence:
 
     history: History
     final: dict[str, dict[str, Final]]
-    rows: dict[str, dict[str, dict[tuple[str, str], dict[str, Any]]]]
+    rows: dict[str, Tables]
+    rebuilt: dict[str, Tables]
+    stored: dict[str, list[str]]
     objects: dict[str, list[tuple[str, bytes]]]
     homes: dict[str, str]
     wiped: set[str]
@@ -53,6 +63,7 @@ def gather(world: World) -> Evidence:
     """Looks at everything once no task is left."""
     defects = [*world.defects, *world.network.defects, *world.network.malformed]
     memories = _memory_ids(world)
+    sites = world.sites.items()
     final: dict[str, dict[str, Final]] = {}
     for store_id in world.stores:
         final[store_id] = {}
@@ -61,7 +72,9 @@ def gather(world: World) -> Evidence:
     return Evidence(
         history=world.history,
         final=final,
-        rows={name: {table: site.rows(table) for table in TABLES} for name, site in world.sites.items()},
+        rows={name: {table: rows_of(site.database, table, site.serving) for table in TABLES} for name, site in sites},
+        rebuilt={name: _rebuilt(world, name) for name, _ in sites},
+        stored={name: [repr(row) for row in site.database.everything()] for name, site in sites},
         objects={region: _objects(world, region) for region in world.options.regions},
         homes={store_id: world.home(store_id) for store_id in world.stores},
         wiped=set(world.wiped),
@@ -69,11 +82,27 @@ def gather(world: World) -> Evidence:
     )
 
 
+def rows_of(database: MemoryDatabase, table: str, generation: int) -> dict[tuple[str, str], dict[str, Any]]:
+    """Every row of one table."""
+    return {key: dict(row) for key, (_, _, row) in database.table(table, generation).order.rows.items()}
+
+
+def _rebuilt(world: World, region: str) -> Tables:
+    """Folds every object of the bucket, in an order of chance's choosing, into tables of its own."""
+    database = MemoryDatabase()
+    sandbox = world.sites[region].open(database)
+    keys = [key for key, _ in _objects(world, region)]
+    view = View(sandbox.region.index, {}, complete=False, building=None)
+    for key in world.chance.sample(keys, len(keys)):
+        sandbox.indexing.fold_object(view, key, journal=False)
+    return {table: rows_of(database, table, 1) for table in TABLES}
+
+
 def _memory_ids(world: World) -> dict[str, set[str]]:
     """Every memory that any region has heard of."""
     ids: dict[str, set[str]] = {}
     for site in world.sites.values():
-        for store_id, memory_id in site.rows("memories"):
+        for store_id, memory_id in rows_of(site.database, "memories", site.serving):
             ids.setdefault(store_id, set()).add(memory_id)
     for operation in world.history.operations:
         if isinstance(operation.answer, Seen):

@@ -49,6 +49,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     promises.what_is_shown_is_what_the_history_ends_with,
     promises.nothing_refused_is_visible,
     promises.replicas_converge,
+    promises.a_rebuild_gives_the_same_rows,
     promises.one_memory_one_path,
     promises.no_error_but_the_apis,
     readers.a_region_never_goes_back,

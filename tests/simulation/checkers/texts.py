@@ -63,13 +63,11 @@ def redacted_text_is_nowhere(evidence: Evidence) -> Iterator[str]:
             for needle in needles:
                 if needle in content:
                     yield f"{region}: {needle!r} is in the object {key}"
-    for region, tables in evidence.rows.items():
-        for table, rows in tables.items():
-            for place, row in rows.items():
-                text = repr((place, row)).encode()
-                for needle in needles:
-                    if needle in text:
-                        yield f"{region}: {needle!r} is in {table} {place}"
+    for region, rows in evidence.stored.items():
+        for row in rows:
+            for needle in needles:
+                if needle.decode() in row:
+                    yield f"{region}: {needle!r} is in the row {row}"
 
 
 def _texts(evidence: Evidence) -> Iterator[bytes]:

@@ -108,6 +108,15 @@ class MemoryDatabase:
             raise Unavailable(f"no table {name} of generation {generation}")
         return found
 
+    def everything(self) -> list[tuple[RowKey, Attributes]]:
+        """Every row of every table of every generation, so that a test can see what an erasure left."""
+        with self.lock:
+            return [
+                (RowKey(name, pk, sk), row)
+                for (name, _), table in self._tables.items()
+                for (pk, sk), (_, _, row) in table.order.rows.items()
+            ]
+
     def put(self, table: _Table, key: RowKey, row: dict[str, Any] | None) -> None:
         """Replaces one row (None: removes it), and lets the indexes follow, now or late. The lock is held."""
         table.order.replace(key, row)
