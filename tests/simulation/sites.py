@@ -46,21 +46,21 @@ class SkewedClock:
     """`ports.clock.Clock` of one region: off by `skew_us`, and now and then it stands still."""
 
     def __init__(self, scheduler: Scheduler, skew_us: int) -> None:
-        self._scheduler = scheduler
+        self.scheduler = scheduler
         self.skew_us = skew_us
         self._frozen: tuple[int, int] | None = None
 
     def now_us(self) -> int:
-        if self._frozen is not None and self._scheduler.now_us < self._frozen[1]:
+        if self._frozen is not None and self.scheduler.now_us < self._frozen[1]:
             return self._frozen[0]
-        return _BIRTH_US + self._scheduler.now_us + self.skew_us
+        return _BIRTH_US + self.scheduler.now_us + self.skew_us
 
     def freeze(self, seconds: float) -> None:
         """Stands still for so long, then leaps."""
-        self._frozen = (self.now_us(), self._scheduler.now_us + round(seconds * 1_000_000))
+        self._frozen = (self.now_us(), self.scheduler.now_us + round(seconds * 1_000_000))
 
     def pause(self, seconds: float) -> None:
-        self._scheduler.sleep(seconds)
+        self.scheduler.sleep(seconds)
 
 
 class AnyOrder:

@@ -220,3 +220,11 @@ class Stage:
             self.call(), self.store, VersionFilter(memory_id=memory_id), limit=100, after=None, full=False
         )
         return [version.id for version in page.items]
+
+    def key_of(self, version_id: str, region: str = HOME) -> str:
+        """The object that holds a version."""
+        for key in self.keys(region):
+            found = self.cloud.buckets.current(region, key)
+            if found is not None and found.metadata["id"] == version_id:
+                return key
+        raise AssertionError(f"no object holds {version_id}")

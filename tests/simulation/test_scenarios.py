@@ -132,3 +132,59 @@ def test_own_versions_are_listed_beyond_one_that_has_not_arrived_while_the_globa
     assert stage.history(memory.id, AWAY) == [third.version_id, memory.version_id]
     stage.cloud.deliver()
     assert len(stage.history(memory.id, AWAY)) == 3
+
+
+# ---- what overtakes what --------------------------------------------------------------------------------------------
+
+
+def test_an_erasure_that_overtakes_the_next_version_leaves_the_memory_readable(stage: Stage) -> None:
+    memory = stage.create("/a", "SECRET")
+    stage.cloud.deliver()
+    moved = stage.update(memory.id, "clean", path="/b")
+    stage.redact(memory.version_id)
+    (order,) = [event.key for event in stage.cloud.pending if "/redaction/" in event.key]
+    (blank,) = [event.key for event in stage.cloud.pending if event.key == stage.key_of(memory.version_id)]
+    for key in (blank, order):
+        stage.copy(key)
+        stage.index(key, AWAY)
+        assert stage.read(memory.id, AWAY).content == "clean"
+        assert stage.listed(AWAY) == {"/b": memory.id}
+    assert stage.read(memory.id, AWAY).version_id == moved.version_id
+    stage.cloud.deliver()
+    assert stage.cloud.rows(HOME, "memories") == stage.cloud.rows(AWAY, "memories")
+
+
+def test_an_order_that_arrives_alone_leaves_the_memory_readable_too(stage: Stage) -> None:
+    memory = stage.create("/a", "SECRET")
+    stage.cloud.deliver()
+    stage.update(memory.id, "clean")
+    stage.redact(memory.version_id)
+    (order,) = [event.key for event in stage.cloud.pending if "/redaction/" in event.key]
+    stage.copy(order)
+    stage.index(order, AWAY)
+    assert stage.read(memory.id, AWAY).content == "clean"
+    assert stage.found("SECRET", AWAY) == []
+
+
+def test_a_late_original_of_a_redacted_deletion_is_erased_with_its_path(stage: Stage) -> None:
+    memory = stage.create("/secret")
+    stage.delete(memory.id)
+    (_, tombstone) = stage.keys()
+    original = stage.under_way(tombstone)
+    stage.redact(stage.history(memory.id)[0])
+    stage.cloud.deliver()
+    stage.arrive(original)
+    stage.cloud.deliver()
+    versions = stage.cloud.buckets.versions(AWAY, tombstone)
+    assert ["path" in version.object.metadata for version in versions] == [False]
+
+
+def test_a_memory_that_its_home_has_not_indexed_is_not_said_to_be_gone(stage: Stage) -> None:
+    creator = stage.actor(lambda: stage.create("/a")).until(PUT, after=True)
+    (key,) = stage.keys()
+    stage.copy(key)
+    stage.index(key, AWAY)
+    (memory_id,) = stage.listed(AWAY).values()
+    stage.actor(lambda: stage.update(memory_id, "y", region=AWAY)).fails(Unavailable)
+    creator.finish()
+    stage.update(memory_id, "y", region=AWAY)

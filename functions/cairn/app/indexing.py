@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cairn.app.folding import Folder, Settled
@@ -13,7 +14,7 @@ from cairn.app.redacting import erase
 from cairn.app.region import Region, View
 from cairn.core.errors import NotFound, Unavailable
 from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, StoreRecord
-from cairn.core.rows import VersionRow
+from cairn.core.rows import MemoryRow, VersionRow
 from cairn.core.slots import ApiKeyKey, CutKey, LogKey, RedactionKey, StoreKey, parse_key
 from cairn.ports import errors as port_errors
 
@@ -85,6 +86,8 @@ class Indexing:
         if entry is None:
             return []
         settled = self._logs.settle(entry)
+        if entry.blank and settled:
+            self._overtaken(view, entry.key, entry.memory_id, entry.version_id)
         self._folder.fold(view, settled, journal=journal)
         reactions: list[Callable[[], object]] = []
         if entry.blank:
@@ -112,7 +115,7 @@ class Indexing:
 
     def _erase_all(self, view: View, settled: Sequence[Settled]) -> None:
         """Void text, and versions whose order came before their text did."""
-        with_text = [one for one in settled if one.entry.has_content]
+        with_text = [one for one in settled if one.entry.path is not None]
         for one in with_text:
             if one.void and not self._erase(one.entry.key):
                 raise Unavailable("what makes this text void has not arrived here yet; try again")
@@ -130,8 +133,32 @@ class Indexing:
         return erase(self._region, str(key))
 
     def _fold_redaction(self, view: View, order: Redaction) -> list[Callable[[], object]]:
+        log_key = LogKey(order.store_id, order.ref.path_hash, order.ref.slot)
+        key = VersionRow.key(order.store_id, order.version_id)
+        attributes = self._region.read(view.index, [key]).get(key)
+        if attributes is not None and (memory_id := VersionRow.from_attributes(attributes).memory_id) is not None:
+            self._overtaken(view, log_key, memory_id, order.version_id)
         self._folder.fold_redaction(view, order)
-        return [lambda: self._erase(LogKey(order.store_id, order.ref.path_hash, order.ref.slot))]
+        return [lambda: self._erase(log_key)]
+
+    def _overtaken(self, view: View, key: LogKey, memory_id: str, version_id: str) -> None:
+        """An erasure that came before what followed the version: the home has it, and a live memory stays readable.
+
+        No head of a live memory is ever erased, so that a head which is to be blank here is one that is behind.
+        """
+        row_key = MemoryRow.key(key.store_id, memory_id)
+        attributes = self._region.read(view.index, [row_key]).get(row_key)
+        head = None if attributes is None else MemoryRow.from_attributes(attributes)
+        if head is None or head.gone or head.version_id != version_id:
+            return
+        home = key.slot.epoch.home
+        while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
+            settled = self._logs.settle(entry, region=home)
+            self._folder.fold(view, settled)
+            followers = [one.entry for one in settled if one.is_version and one.entry.memory_id == memory_id]
+            if any(not follower.blank for follower in followers):
+                return
+            key = followers[0].key if followers else entry.key
 
     def _help(self, moved_in: Entry) -> bool:
         """Has the writer finish a rename; False when its store is gone."""

@@ -117,7 +117,15 @@ class Memories:
         payload = {"call": "write", "workspace_id": access.key.workspace_id, **to_payload(command)}
         outcome = decode_outcome(self._passing.call(access.store.home, payload))
         self._fold_here(access.view, outcome)
+        if isinstance(outcome.error, NotFound) and outcome.memory is None:
+            self._require_unknown_here(access.view, command)
         return outcome
+
+    def _require_unknown_here(self, view: View, command: Command) -> None:
+        """Raises Unavailable for a memory that is in the log, and so here, before its home has indexed it."""
+        key = MemoryRow.key(command.store_id, command.memory_id)
+        if key in view.rows and is_live(MemoryRow.from_attributes(view.rows[key])):
+            raise Unavailable("the memory's home has not indexed it yet; try again")
 
     def write_at_home(self, workspace_id: str, command: Command) -> Outcome:
         """A write that landed in another region, with the head it was decided against: that region may not know it.

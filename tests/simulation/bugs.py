@@ -1,0 +1,259 @@
+"""Defects planted on purpose, to show that each checker fires: a checker that has never failed has shown nothing.
+
+Each is a context manager that puts a subclass, or a function, in the place of the product's own while a world runs.
+Nothing of this is in the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+from cairn.adapters.memory import MemoryBuckets, MemoryObjects
+from cairn.app import cairn as facade
+from cairn.app import claims, erasing, folding, indexing, logs, putting, writing
+from cairn.app.putting import Put
+from cairn.core import fold
+from cairn.core.errors import OutcomeUnknown
+from cairn.core.records import Entry, Operation
+from cairn.core.rows import LogRow, MemoryRow, PathRow
+from cairn.core.slots import LogKey, Slot
+from cairn.ports import errors as port_errors
+from cairn.ports.objects import StoredObject
+from tests.simulation import sites
+from tests.simulation.sites import SkewedClock
+
+Planted = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """One planted defect: what it does, how it is planted, and which checkers are to catch it."""
+
+    name: str
+    plant: Planted
+    caught_by: tuple[str, ...]
+
+
+@contextmanager
+def _in_place_of(*replacements: tuple[object, str, object]) -> Iterator[None]:
+    patches = [mock.patch.object(owner, name, new) for owner, name, new in replacements]
+    for patch in patches:
+        patch.start()
+    try:
+        yield
+    finally:
+        for patch in reversed(patches):
+            patch.stop()
+
+
+# ---- the put ------------------------------------------------------------------------------------------------------
+
+
+class UnconditionalObjects(MemoryObjects):
+    """A put that takes no notice of what is there."""
+
+    def __init__(self, buckets: MemoryBuckets, region: str) -> None:
+        super().__init__(buckets, region)
+        self._here = (buckets, region)
+
+    def put_if_absent(
+        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+    ) -> None:
+        buckets, region = self._here
+        buckets.put(region, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+
+
+class NeverMine(putting.Slots):
+    """A slot that is taken is taken by somebody else, whatever stands in it."""
+
+    def take(self, entry: Entry, body: bytes) -> Put:
+        try:
+            self._region.objects.put_if_absent(str(entry.key), body, entry.to_metadata(), entry.content_sha256)
+        except port_errors.ObjectExists:
+            return Put.TAKEN
+        except port_errors.OutcomeUnknown:
+            return Put.TAKEN if self._logs.entry(entry.key) else self.take(entry, body)
+        except port_errors.PortError as error:
+            raise OutcomeUnknown("undecided") from error
+        return Put.MINE
+
+
+class EagerSlots(putting.Slots):
+    """Answers, and puts afterwards."""
+
+    def take(self, entry: Entry, body: bytes) -> Put:
+        clock = self._region.clock
+        assert isinstance(clock, SkewedClock)
+        clock.scheduler.spawn("put after the answer", lambda: super(EagerSlots, self).take(entry, body), 0.05)
+        return Put.MINE
+
+
+# ---- the writer ---------------------------------------------------------------------------------------------------
+
+
+class TrustingWriter(writing.Writer):
+    """After a 412 it believes the index, and puts behind what it finds taken without looking at it."""
+
+    def _catch_up(self, attempt: Any, hash: str, slot: Slot) -> int:
+        return 0
+
+    def _next(self, attempt: Any, head: MemoryRow) -> Slot | None:
+        slot = super()._next(attempt, head)
+        while slot is not None and self._logs.entry(LogKey(head.store_id, head.path_hash, slot)) is not None:
+            slot = slot.following
+        return slot
+
+
+class UnhelpfulLogs(logs.Logs):
+    """Leaves a rename half done for whoever comes next, who leaves it too; and takes its first half for the whole."""
+
+    def settle(self, entry: Entry, help_with: Any = None, region: str | None = None) -> tuple[folding.Settled, ...]:
+        settled = super().settle(entry, None, region)
+        if not settled and entry.operation is Operation.MOVED_IN and help_with is not None:
+            return (folding.Settled(entry, void=True),)
+        return settled
+
+
+def _one_id(version_id: str, attempt: int) -> str:
+    return version_id
+
+
+def _same_id(self: Entry, other: Entry) -> bool:
+    return self.version_id == other.version_id
+
+
+class NoClaims(claims.Claims):
+    """Looks, but tells nobody that it is there."""
+
+    def make(self, view: Any, claim: claims.Claim, before: PathRow | None) -> PathRow:
+        return before or PathRow(store_id=claim.store_id, path=claim.path)
+
+
+# ---- the fold -----------------------------------------------------------------------------------------------------
+
+_join_memory = fold.join_memory
+
+
+def _without_tombstones(before: MemoryRow | None, entry: Entry) -> MemoryRow:
+    """A deletion leaves nothing behind that would keep an older version from coming back."""
+    row = _join_memory(before, entry)
+    return replace(row, generation=0) if row.gone else row
+
+
+def _by_arrival(before: MemoryRow | None, entry: Entry) -> MemoryRow:
+    return _join_memory(None, entry)
+
+
+class JoinedPaths(folding.Folder):
+    """Rows of the listing are put and removed as entries come, as if they were facts of their own."""
+
+    def _join_occupancy(self, rows: Any, occupancy: Sequence[folding.Settled], paths: dict[str, str]) -> Any:
+        read_also = super()._join_occupancy(rows, occupancy, paths)
+        for one in occupancy:
+            store_id, path = one.entry.key.store_id, one.entry.path
+            if not one.is_version or path is None:
+                continue
+            memory = rows.memory(MemoryRow.key(store_id, one.entry.memory_id))
+            if memory is None or memory.generation != one.entry.generation:
+                continue
+            for old, _ in paths.items():
+                key = PathRow.key(store_id, old)
+                row = rows.path(key)
+                if row is not None and row.memory_id == one.entry.memory_id:
+                    rows.after[key] = None
+            if not memory.gone:
+                rows.after[PathRow.key(store_id, path)] = PathRow(
+                    store_id=store_id, path=path, memory_id=one.entry.memory_id
+                )
+        return read_also
+
+
+def _stale_path_row(
+    before: PathRow | None, store_id: str, path: str, log: LogRow | None, occupant: MemoryRow | None
+) -> PathRow | None:
+    return before
+
+
+# ---- erasing ------------------------------------------------------------------------------------------------------
+
+
+class ForgetfulEraser(erasing.Eraser):
+    """Erases everywhere but in one region."""
+
+    def erase(self, key: str) -> bool:
+        return True if self._region.name == "eu-west-1" else super().erase(key)
+
+
+class VoidKeepingIndexing(indexing.Indexing):
+    """What a rename that never came to be has left behind stays."""
+
+    def _erase_all(self, view: Any, settled: Sequence[folding.Settled]) -> None:
+        super()._erase_all(view, [one for one in settled if not one.void])
+
+
+BUGS: tuple[Bug, ...] = (
+    Bug(
+        "drop the condition on a put",
+        lambda: _in_place_of((sites, "MemoryObjects", UnconditionalObjects)),
+        ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
+    ),
+    Bug(
+        "trust the index after a 412",
+        lambda: _in_place_of((facade, "Writer", TrustingWriter)),
+        ("operations_are_linearizable", "history_has_no_gaps"),
+    ),
+    Bug(
+        "drop a tombstone in the fold",
+        lambda: _in_place_of((fold, "join_memory", _without_tombstones)),
+        ("what_is_shown_is_what_the_history_ends_with", "operations_are_linearizable"),
+    ),
+    Bug(
+        "fold by arrival",
+        lambda: _in_place_of((fold, "join_memory", _by_arrival)),
+        ("replicas_converge", "a_region_never_goes_back", "operations_are_linearizable"),
+    ),
+    Bug(
+        "acknowledge before the put",
+        lambda: _in_place_of((writing, "Slots", EagerSlots)),
+        ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
+    ),
+    Bug(
+        "no helping in a rename",
+        lambda: _in_place_of((writing, "Logs", UnhelpfulLogs)),
+        ("operations_are_linearizable", "one_memory_one_path", "a_rebuild_gives_the_same_rows"),
+    ),
+    Bug(
+        "a 412 that was mine is another's",
+        lambda: _in_place_of((writing, "Slots", NeverMine)),
+        ("operations_are_linearizable", "nothing_refused_is_visible"),
+    ),
+    Bug(
+        "one version_id for every attempt of a rename",
+        lambda: _in_place_of((writing, "derived_version_id", _one_id), (Entry, "same_write", _same_id)),
+        ("operations_are_linearizable", "nothing_acknowledged_is_lost"),
+    ),
+    Bug(
+        "rows of the listing are joined instead of recomputed",
+        lambda: _in_place_of((fold, "path_row", _stale_path_row), (writing, "Folder", JoinedPaths)),
+        ("one_memory_one_path", "replicas_converge"),
+    ),
+    Bug(
+        "no claim",
+        lambda: _in_place_of((writing, "Claims", NoClaims)),
+        ("one_memory_one_path", "operations_are_linearizable"),
+    ),
+    Bug(
+        "forget one region in a redaction",
+        lambda: _in_place_of((erasing, "Eraser", ForgetfulEraser)),
+        ("redacted_text_is_nowhere",),
+    ),
+    Bug(
+        "keep the text of a void",
+        lambda: _in_place_of((indexing, "Indexing", VoidKeepingIndexing)),
+        ("redacted_text_is_nowhere",),
+    ),
+)
