@@ -53,5 +53,11 @@ e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 demo: setup ## the main job on this machine; DIR=~/notes imports a folder of your own
 	$(BIN)/python -m scripts.demo --dir "$(DIR)"
 
+cost: setup ## docs/cost.md's tables from counted calls and prices
+	$(BIN)/python -m scripts.cost
+
+bench: setup ## the write path beside a bare conditional put, and the fold's throughput
+	$(BIN)/python -m scripts.bench
+
 clean: ## remove what the other commands made
 	rm -rf .venv node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis

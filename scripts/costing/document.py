@@ -1,0 +1,157 @@
+"""The tables of docs/cost.md, between markers; everything else there is prose, and left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from scripts.costing import prices
+from scripts.costing.meter import Units
+from scripts.costing.paths import FORWARDED, HOME, LISTED, READS, REGIONS, WRITES, Path, dollars, stored_bytes, used
+
+DOCUMENT = prices.ROOT / "docs" / "cost.md"
+ITEMS = {
+    "S3 PUT": ("put",),
+    "S3 GET, HEAD": ("get",),
+    "DynamoDB writes": ("wru",),
+    "DynamoDB reads": ("rru",),
+    "Lambda": ("invocation", "gb_s"),
+    "SQS": ("sqs",),
+    "HTTP API": ("http",),
+    "transfer, replication time control": ("transfer_bytes", "timed_bytes"),
+}
+"""What the bill's lines are made of."""
+
+_BLOCK = r"(<!-- {0}: begin -->\n).*?(<!-- {0}: end -->)"
+
+
+def render(text: str) -> str:
+    """The document with its tables made anew. Raises ValueError where a table's markers are missing."""
+    for name, make in TABLES.items():
+        pattern = re.compile(_BLOCK.format(name), re.DOTALL)
+        table = make()
+        text, found = pattern.subn(lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text)  # type: ignore[misc]
+        if found != 1:
+            raise ValueError(f"docs/cost.md has {found} places for the table {name!r}, not one")
+    return text
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _total(by_region: Mapping[str, Units]) -> float:
+    return sum(sum(dollars(units).values()) for units in by_region.values())
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}"
+
+
+def _writes() -> str:
+    head = ["a million of", "1 region", "2 regions", "3 regions"]
+    rows = [[path.name, *(_money(_total(used(path, count))) for count in (1, 2, 3))] for path in WRITES]
+    rows += [[path.name, "", *(_money(_total(used(path, count))) for count in (2, 3))] for path in FORWARDED]
+    return _table(head, rows)
+
+
+def _reads() -> str:
+    rows = [[path.name, _money(_total(used(path, 1)))] for path in READS]
+    return _table(["a million of", "$"], rows)
+
+
+def _broken_down() -> str:
+    columns = [(path, count) for path in WRITES[:2] for count in (1, 2, 3)]
+    head = ["", *(f"{path.name}, {count}" for path, count in columns)]
+    bills = [_by_item(used(path, count)) for path, count in columns]
+    rows = [[item, *(_money(bill[item]) for bill in bills)] for item in ITEMS]
+    rows.append(["**in all**", *(f"**{_money(sum(bill.values()))}**" for bill in bills)])
+    return _table(head, rows)
+
+
+def _by_item(by_region: Mapping[str, Units]) -> dict[str, float]:
+    prices_of = [dollars(units) for units in by_region.values()]
+    return {item: sum(one.get(name, 0) for one in prices_of for name in names) for item, names in ITEMS.items()}
+
+
+def _counted() -> str:
+    head = ["one", "where", "PUT", "GET, HEAD", "WRU", "RRU", "SQS", "Lambda", "GB-s"]
+    rows = []
+    for path in (*WRITES, *FORWARDED, *READS):
+        for region, units in used(path, 2).items():
+            if units:
+                rows.append([path.name, _where(path, region), *_uses(units)])
+    return _table(head, rows)
+
+
+def _where(path: Path, region: str) -> str:
+    if path.function == "reader":
+        return "any region"
+    if region == HOME:
+        return "home"
+    return "where it landed" if region == path.at else "each other region"
+
+
+def _uses(units: Units) -> list[str]:
+    names = ("put", "get", "wru", "rru", "sqs", "invocation", "gb_s")
+    return [f"{units[name]:.3g}" if units.get(name) else "" for name in names]
+
+
+def _by_size() -> str:
+    head = ["path of", "WRU at home", "WRU in each other region", "$ in 1 region", "$ in 2 regions"]
+    rows = []
+    for size in (len(prices.PATH), 200, 400, 1_024):
+        path = "/" + "p" * (size - 1)
+        alone, pair = used(WRITES[0], 1, path), used(WRITES[0], 2, path)
+        units = [f"{pair[region]['wru']:.0f}" for region in REGIONS[:2]]
+        rows.append([f"{size:,} bytes", *units, _money(_total(alone)), _money(_total(pair))])
+    return _table(head, rows)
+
+
+def _storage() -> str:
+    object_bytes, row_bytes = stored_bytes()
+    monthly = {
+        "S3": object_bytes * prices.S3_STORAGE.of_one * 1_000_000,
+        "DynamoDB, with both global indexes": row_bytes * prices.DYNAMODB_STORAGE.of_one * 1_000_000,
+    }
+    sizes = dict(zip(monthly, (object_bytes, row_bytes), strict=True))
+    rows = [[name, f"{sizes[name]:,}", _money(amount)] for name, amount in monthly.items()]
+    return _table(["kept for a million versions, in each region", "bytes each", "$ a month"], rows)
+
+
+def _prices() -> str:
+    listed = [*prices.PRICES.values(), prices.S3_STORAGE, prices.DYNAMODB_STORAGE]
+    rows = [[one.what, f"{one.dollars:g} for {_many(one)}", f"[aws.amazon.com]({one.source})"] for one in listed]
+    return _table(["what", "$", "source"], rows)
+
+
+def _many(price: prices.Price) -> str:
+    return "a GB" if price.unit == "bytes" else f"a million {price.unit}"
+
+
+def _assumptions() -> str:
+    rows = [[name, f"{duration:g} ms"] for name, duration in prices.DURATIONS_MS.items()]
+    rows += [
+        ["the same, to another region", f"{prices.FAR_MS:g} ms more"],
+        ["a function's own work, once", f"{prices.OWN_MS:g} ms"],
+        ["memory of reader and writer", f"{prices.MEMORY_MB['writer']:,} MB"],
+        ["memory of indexer and eraser", f"{prices.MEMORY_MB['indexer']:,} MB"],
+        ["events in one batch of the indexer's", str(prices.BATCH_SIZE)],
+        ["a memory's content", f"{prices.CONTENT_BYTES:,} bytes"],
+        ["a memory's path", f"{len(prices.PATH)} bytes"],
+        ["memories on a page", str(LISTED)],
+    ]
+    return _table(["assumed", "value"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "writes": _writes,
+    "broken down": _broken_down,
+    "reads": _reads,
+    "by size": _by_size,
+    "storage": _storage,
+    "counted": _counted,
+    "prices": _prices,
+    "assumptions": _assumptions,
+}

@@ -1,0 +1,182 @@
+"""The calls that are counted: each is played on a deployment in this process, and everything it sets off with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.memory import ManualClock
+from cairn.app.answers import Memory, VersionFilter
+from cairn.app.cairn import Cairn
+from cairn.core.rows import RowKey
+from cairn.core.tables import BY_NAME
+from scripts.costing.meter import Meter, MeteredIndex, Units, item_bytes
+from scripts.costing.prices import BATCH_SIZE, CONTENT_BYTES, PATH, PRICES
+from tests.support.cloud import Cloud
+
+T = TypeVar("T")
+REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-1")
+HOME, AWAY = REGIONS[0], REGIONS[1]
+LISTED = 20
+TEXT, OTHER = "x" * CONTENT_BYTES, "y" * CONTENT_BYTES
+
+
+class Played:
+    """A deployment with a store of some memories, whose every use of AWS is metered from `begin` on."""
+
+    def __init__(self, regions: int, path: str = PATH) -> None:
+        self.meter = Meter()
+        self.path = path
+        self._measuring = False
+        self.cloud = Cloud(REGIONS[:regions], interceptor=self._intercept, clock=ManualClock(), parallel=self.meter)
+        for name, site in self.cloud.sites.items():
+            site.region.index = MeteredIndex(site.region.index, name, self.meter)
+        self.call = self.cloud.call(self.cloud.key())
+        self.store = self.home.create_store(self.call, name="notes", description="", metadata={}).id
+        self.memories = [self.create(f"/projects/folder/{number}.md") for number in range(LISTED - 1)]
+        self.memories.append(self.create(path))
+        self.update(self.memories[-1], OTHER)
+        self.cloud.deliver()
+
+    def _intercept(self, call: PortCall, act: Callable[[], T]) -> T:
+        return self.meter(call, act) if self._measuring else act()
+
+    @property
+    def home(self) -> Cairn:
+        return self.cloud.sites[HOME].cairn
+
+    @property
+    def away(self) -> Cairn:
+        return self.cloud.sites[AWAY].cairn
+
+    @property
+    def last(self) -> Memory:
+        return self.memories[-1]
+
+    def create(self, path: str, at: str = HOME) -> Memory:
+        cairn = self.cloud.sites[at].cairn
+        return cairn.create_memory(self.call, self.store, path=path, content=TEXT, full=False)
+
+    def update(self, memory: Memory, content: str | None, path: str | None = None, at: str = HOME) -> Memory:
+        return self.cloud.sites[at].cairn.update_memory(
+            self.call, self.store, memory.id, content=content, path=path, expected_content_sha256=None, full=False
+        )
+
+    def measure(self, act: Callable[[Played], object], function: str, at: str) -> dict[str, Units]:
+        """What `act`, landing in region `at`, uses, and what its events use in every region."""
+        self.meter.units.clear()
+        self._measuring = True
+        self.meter.add(at, "http")
+        with self.meter.function(at, function):
+            act(self)
+        while self.cloud.pending:
+            self._event()
+        self._measuring = False
+        return {name: dict(self.meter.units[name]) for name in self.cloud.regions}
+
+    def _event(self) -> None:
+        """One event: its copies, its message, its share of an indexer's batch."""
+        event = self.cloud.pending[0]
+        if not event.replica:
+            size = self.object_bytes(event.key)
+            for other in self.cloud.regions:
+                if other != event.region:
+                    self.meter.add(other, "put")
+                    self.meter.add(event.region, "transfer_bytes", size)
+                    self.meter.add(event.region, "timed_bytes", size)
+        self.meter.add(event.region, "sqs", 1 + 2 / BATCH_SIZE)
+        with self.meter.function(event.region, "indexer", 1 / BATCH_SIZE):
+            self.cloud.deliver_one(0)
+
+    def object_bytes(self, key: str) -> int:
+        """Body and metadata of an object at home."""
+        stored = self.cloud.buckets.current(HOME, key)
+        if stored is None:
+            raise ValueError(f"{key} is not at home")
+        return stored.size_bytes + sum(len(name + value) for name, value in stored.metadata.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One kind of call: where it lands, and which function serves it."""
+
+    name: str
+    act: Callable[[Played], object]
+    function: str = "writer"
+    at: str = HOME
+
+
+WRITES = (
+    Path("update", lambda p: p.update(p.last, TEXT)),
+    Path("create", lambda p: p.create("/projects/atlas/new.md")),
+    Path("rename", lambda p: p.update(p.last, None, "/projects/atlas/renamed.md")),
+    Path("delete", lambda p: p.home.delete_memory(p.call, p.store, p.last.id, expected_content_sha256=None)),
+    Path("no change, or refused with 409", lambda p: p.update(p.last, OTHER)),
+)
+FORWARDED = (
+    Path("update, landing elsewhere", lambda p: p.update(p.last, TEXT, at=AWAY), at=AWAY),
+    Path("create, landing elsewhere", lambda p: p.create("/projects/atlas/new.md", at=AWAY), at=AWAY),
+)
+READS = (
+    Path(
+        "one memory, with content",
+        lambda p: p.home.retrieve_memory(p.call, p.store, p.last.id, full=True),
+        "reader",
+    ),
+    Path("one memory, without", lambda p: p.home.retrieve_memory(p.call, p.store, p.last.id, full=False), "reader"),
+    Path(f"a page of {LISTED} memories", lambda p: _page(p, 0, False), "reader"),
+    Path(f"a page of {LISTED} memories, with content", lambda p: _page(p, 0, True), "reader"),
+    Path("a page of folders", lambda p: _page(p, 1, False), "reader"),
+    Path(
+        "one version, with content",
+        lambda p: p.home.retrieve_version(p.call, p.store, p.last.version_id, full=True),
+        "reader",
+    ),
+    Path(
+        "the versions of one memory",
+        lambda p: p.home.list_versions(
+            p.call, p.store, VersionFilter(memory_id=p.last.id), limit=LISTED, after=None, full=False
+        ),
+        "reader",
+    ),
+)
+
+
+def _page(played: Played, depth: int, full: bool) -> object:
+    prefix = "/" if depth == 0 else "/projects/"
+    return played.home.list_memories(
+        played.call, played.store, path_prefix=prefix, depth=depth, limit=LISTED, after=None, full=full
+    )
+
+
+def used(path: Path, regions: int, memory_path: str = PATH) -> dict[str, Units]:
+    """What one call of this kind uses, by region."""
+    return Played(regions, memory_path).measure(path.act, path.function, path.at)
+
+
+def dollars(units: Units) -> dict[str, float]:
+    """The price of each unit used, of a million calls."""
+    return {name: amount * PRICES[name].of_one * 1_000_000 for name, amount in units.items()}
+
+
+def stored_bytes() -> tuple[int, int]:
+    """What one more version keeps in a region: bytes of its object, and of its rows with their copies in indexes."""
+    played = Played(1)
+    before = _row_bytes(played)
+    played.update(played.last, TEXT)
+    played.cloud.deliver()
+    sizes = [played.object_bytes(key) for key in played.cloud.buckets.page(HOME, f"{HOME}/log/", None, 1_000).keys]
+    return max(sizes), _row_bytes(played) - before
+
+
+def _row_bytes(played: Played) -> int:
+    total = 0
+    for name, table in BY_NAME.items():
+        if name in ("verdicts", "journal"):
+            continue
+        copies = 1 + len(table.indexes)
+        rows = played.cloud.rows(HOME, name)
+        total += sum(copies * item_bytes(RowKey(name, *key), row) for key, row in rows.items())
+    return total
