@@ -59,5 +59,8 @@ cost: setup ## docs/cost.md's tables from counted calls and prices
 bench: setup ## the write path beside a bare conditional put, and the fold's throughput
 	$(BIN)/python -m scripts.bench
 
+bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
+	$(BIN)/python -m scripts.bench_scanner
+
 clean: ## remove what the other commands made
 	rm -rf .venv node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis

@@ -5,7 +5,14 @@ hostile paths, characters that hide or reorder text, secrets, phrases that turn 
 commands that carry secrets away. It is one layer and no more: `docs/security-scanner.md` says what it cannot see.
 """
 
+from typing import TYPE_CHECKING
+
 from cairn.scanner.findings import Family, Finding, Policy, Report, Severity, Verdict
+
+if TYPE_CHECKING:
+    from cairn.scanner.database import build_database
+    from cairn.scanner.scanner import Scanner, Status
+    from cairn.scanner.secrets import ScannerUnavailableError
 
 __all__ = [
     "Family",
@@ -22,7 +29,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load the parts that need third-party libraries when they are first asked for, so that findings alone are cheap."""
+    """Load what needs third-party libraries when it is first asked for, so that findings alone are cheap."""
     if name in ("Scanner", "Status"):
         from cairn.scanner import scanner
 

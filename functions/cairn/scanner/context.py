@@ -9,12 +9,12 @@ tool results look.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-_OPENING = re.compile(r"[\"'“‘«`„](?=[^\"“”«»`]*$)")
+_OPENING = re.compile(r"(?:[\"'“‘«„]|(?<!`)`(?!`))(?=[^\"“”«»`]*$)")
 _CLOSING = re.compile(r"[\"'”’»`“]")
 _JSON_BEFORE = re.compile(r"[\"'][ \t]*:[ \t]*$|[\[,{][ \t]*$")
 _NEGATED = re.compile(
@@ -24,11 +24,11 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _DESCRIBED = re.compile(
-    r"\b(?:such as|like|e\.g\.?|i\.e\.?|for example|for instance|examples?|phrases?|patterns?|strings?|attacks?|attackers?|"
-    r"payloads?|injections?|inject(?:s|ed)?|says?|saying|asks?|asked|asking|tells?|told|telling|attempts?|attempting|"
-    r"tr(?:y|ies|ied|ying) to|tricks?|instructs?|instructing|causes?|detect(?:s|ion|ed|ing)?|block(?:s|ed|ing)?|match(?:es|ing)?|"
-    r"regex|contain(?:s|ing)?|include[sd]?|including|malicious|adversarial|suspicious|when (?:a )?users?|if (?:a |the )?users?|"
-    r"input|prompts? like|known as|called|technique|jailbreaks?|override attempts?)\b",
+    r"\b(?:such as|like|e\.g\.?|i\.e\.?|for example|for instance|examples?|phrases?|patterns?|strings?|"
+    r"attack(?:s|ers?)?|payloads?|injections?|inject(?:s|ed)?|says?|saying|asks?|asked|asking|tells?|told|telling|attempt(?:s|ing)?|"
+    r"tr(?:y|ies|ied|ying) to|tricks?|instructs?|instructing|causes?|detect(?:s|ion|ed|ing)?|block(?:s|ed|ing)?|"
+    r"match(?:es|ing)?|regex|contain(?:s|ing)?|include[sd]?|including|malicious|adversarial|suspicious|"
+    r"(?:when|if) (?:an? |the )?users?|input|prompts? like|known as|called|technique|jailbreaks?)\b",
     re.IGNORECASE,
 )
 _BEFORE = 100

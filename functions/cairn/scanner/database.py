@@ -14,7 +14,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,14 @@ class Matchers:
     written: Engine
     rules: tuple[Rule, ...]
     confusables: dict[str, str]
+
+    def split_marks(self, marks: dict[int, list[int]]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        """The marks of the text as written as those of `CANDIDATES` and those of `ENCODINGS`, each counted from 0."""
+        first = len(CANDIDATES)
+        return (
+            {mark: ends for mark, ends in marks.items() if mark < first},
+            {mark - first: ends for mark, ends in marks.items() if mark >= first},
+        )
 
 
 def pattern_sets(rules: Sequence[Rule]) -> tuple[PatternSet, PatternSet]:
@@ -89,7 +97,7 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
     """Read a prebuilt database. A few milliseconds.
 
     Raises:
-        UnusableDatabaseError: it is missing or damaged, or made for other rules, another hyperscan or another processor.
+        UnusableDatabaseError: missing, damaged, or made for other rules, another hyperscan or another processor.
     """
     try:
         content = source.read_bytes()
@@ -104,7 +112,7 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
     except ValueError as error:
         raise UnusableDatabaseError(f"{source.name} is damaged") from error
     if header["fingerprint"] != _fingerprint(directory):
-        raise UnusableDatabaseError(f"{source.name} was built from other rules or for another version of hyperscan")
+        raise UnusableDatabaseError(f"{source.name} was built from other rules")
     rules = tuple(_rule(entry) for entry in header["rules"])
     offset, engines = start + length, []
     for patterns, size in zip(pattern_sets(rules), header["lengths"], strict=True):
@@ -118,20 +126,18 @@ def _load(serialized: bytes, source: Path) -> Any:
         database = hyperscan.loadb(serialized, hyperscan.HS_MODE_BLOCK)
         database.scratch = hyperscan.Scratch(database)
     except hyperscan.HyperscanError as error:
-        raise UnusableDatabaseError(f"{source.name} was built for another processor: {error}") from error
+        raise UnusableDatabaseError(f"{source.name} was built for another processor or hyperscan: {error}") from error
     return database
 
 
 def _fingerprint(directory: Path) -> str:
-    """Of everything that decides what is compiled: rule files, marks, and the version of hyperscan."""
-    marks = "\0".join((hyperscan.__version__, *SPELLINGS, *VOCABULARY, *CANDIDATES, *ENCODINGS))
+    """Of all that is compiled; hyperscan itself refuses a database of another version or processor."""
+    marks = "\0".join((*SPELLINGS, *VOCABULARY, *CANDIDATES, *ENCODINGS))
     return hashlib.sha256(f"{fingerprint(directory)}\0{marks}".encode()).hexdigest()
 
 
-_SEQUENCES = frozenset({"patterns", "loose", "positives", "negatives"})
-
-
 def _rule(entry: dict[str, Any]) -> Rule:
-    known = {field.name for field in fields(Rule)}
-    values = {key: tuple(value) if key in _SEQUENCES else value for key, value in entry.items() if key in known}
-    return Rule(**{**values, "family": Family(values["family"])})
+    """A rule as `asdict` wrote it: JSON has no tuples and no enumerations."""
+    values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()}
+    values["family"] = Family(entry["family"])
+    return Rule(**values)

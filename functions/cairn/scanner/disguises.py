@@ -20,7 +20,6 @@ from urllib.parse import unquote
 
 from cairn.scanner.folding import Folded
 
-
 Origin = Callable[[int, int], tuple[int, int]]
 """From a range of a reading to the range of the original that it came from."""
 

@@ -33,7 +33,7 @@ class Family(StrEnum):
     LIMIT = "limit"
     PATH = "path"
     UNICODE = "unicode"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - the name of a family
     INJECTION = "injection"
     PERSONA = "persona"
     EXFILTRATION = "exfiltration"
@@ -126,7 +126,7 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{self.verdict.value}: {len(self.findings)} finding(s) under the {self.policy.value} policy"]
         lines += [
-            f"  {f.line}:{f.column} {f.family.value}/{f.rule} ({f.severity.value}): {f.reason} | {f.excerpt} | {f.remedy}"
+            f"  {f.line}:{f.column} {f.rule} ({f.severity.value}): {f.reason} | {f.excerpt} | {f.remedy}"
             for f in self.findings
         ]
         return "\n".join(lines)

@@ -1,12 +1,13 @@
 """The folded copy: one text as a reader sees it, for matching only.
 
-An attacker writes ``ignore`` with a zero-width space in it, in full-width letters, with a Cyrillic ``о``, with accents
-strewn over it. The fold takes all of that away, and keeps a way back, so that a finding names the line and column of
-the text as written. In this order:
+An attacker writes ``ignore`` with a zero-width space in it, in full-width letters, with a Cyrillic letter that looks
+like its ``o``, with accents strewn over it. The fold takes all of that away, and keeps a way back, so that a finding
+names the line and column of the text as written.
 
-1. Characters that show nothing are dropped; compatibility forms become what they stand for (NFKC); Latin letters lose
-   their accents; look-alikes of Latin that belong to no living script become Latin; quotes, dashes and blanks become
-   ASCII. Each character is folded by itself, so that the fold has no context and the way back is a sum of lengths.
+1. Characters that show nothing are dropped; compatibility forms become what they stand for (NFKC); Latin and Greek
+   letters lose their accents; look-alikes of Latin that belong to no living script become Latin; quotes, dashes and
+   blanks become ASCII. Each character is folded by itself, so the fold has no context, and the way back is a sum of
+   lengths.
 2. Lower case.
 3. A second copy, only where some word mixes Latin with Cyrillic, Greek, Armenian or Cherokee or consists of such
    letters that all look Latin: every letter becomes the Latin one it imitates (UTS 39 skeleton, and a short list for
@@ -46,7 +47,7 @@ SCRIPTS = "\u0370-\u03ff\u0400-\u052f\u0531-\u0587\u13a0-\u13ff\u1f00-\u1fff\u1c
 """Letters of the scripts that are mixed with Latin to imitate it, as the inside of a character class."""
 
 _PLAIN = re.compile(
-    "[\u0370-\u052f\u0531-\u05ea\u0620-\u063f\u0641-\u064a\u0660-\u06d5\u0900-\u0eff\u1000-\u10ff\u1780-\u17b3\u2190-\u23ff"
+    "[\u0400-\u052f\u0531-\u05ea\u0620-\u063f\u0641-\u064a\u0660-\u06d5\u0900-\u0eff\u1000-\u10ff\u1780-\u17b3\u2190-\u23ff"
     "\u2500-\u27bf\u3041-\u30fe\u3400-\u9fff\uac00-\ud7a3\U0001f300-\U0001f64f\U0001f680-\U0001faff]"
 )
 """Characters that fold to themselves: whole living scripts (but for their case), arrows, boxes, emoji."""
@@ -55,7 +56,7 @@ _BY_HAND = {
     "ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ŧ": "t", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th",
     "ŋ": "n", "ƒ": "f", "ɡ": "g", "ɩ": "i", "ɪ": "i", "ɢ": "g", "ɴ": "n", "ʀ": "r", "ʟ": "l", "ʏ": "y", "ʜ": "h",
     "ʙ": "b", "ᴀ": "a", "ᴄ": "c", "ᴅ": "d", "ᴇ": "e", "ᴊ": "j", "ᴋ": "k", "ᴍ": "m", "ᴏ": "o", "ᴘ": "p", "ᴛ": "t",
-    "ᴜ": "u", "ᴠ": "v", "ᴡ": "w", "ᴢ": "z", "ꜰ": "f", "ꜱ": "s", "ʀ": "r", "ǝ": "e", "ə": "e", "ɐ": "a", "ɔ": "c",
+    "ᴜ": "u", "ᴠ": "v", "ᴡ": "w", "ᴢ": "z", "ꜰ": "f", "ꜱ": "s", "ǝ": "e", "ə": "e", "ɐ": "a", "ɔ": "c",
     "’": "'", "‘": "'", "‚": "'", "‛": "'", "′": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "«": '"',
     "»": '"', "‹": "'", "›": "'", "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-", "…": "...",
     "·": ".", "•": "*", "。": ".", "、": ",", "⁄": "/", "∕": "/", "¦": "|", "\u0085": "\n", "\u2028": "\n",
@@ -176,6 +177,8 @@ class Folder:
         base = "".join(c for c in parts if not 0x300 <= ord(c) <= 0x36F)
         if base.isascii() or not base:
             return base
+        if _GREEK.match(char):
+            return base
         category = unicodedata.category(char)
         if category == "Zs":
             return " "
@@ -186,6 +189,7 @@ class Folder:
         return unicodedata.normalize("NFKC", char).replace("İ", "i")
 
 
+_GREEK = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
 _INVISIBLE_CHAR = re.compile(f"[{INVISIBLE}]")
 _OVERLAY = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"

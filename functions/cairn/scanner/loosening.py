@@ -21,7 +21,7 @@ SENTENCE = r"[^.!?;\x00]"
 MARK = "(?#)"
 
 _REPETITION = re.compile(r"(?<!\\)\{(\d+),(\d+)\}")
-_TOKEN = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(|\)|\||.", re.DOTALL)
+_PIECE = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(|\)|\||.", re.DOTALL)
 _QUANTIFIER = re.compile(r"[?*+]|\{\d+(?:,\d+)?\}")
 _ANY = f"{SENTENCE}*"
 _SOME_GAP = GAP.replace("{1,8}", "+")
@@ -38,10 +38,10 @@ def loosen(pattern: str) -> str:
 def _parts(pattern: str) -> Iterator[str]:
     """The parts of a concatenation, each with its quantifier; bars outside a group are parts too."""
     depth, current, position = 0, "", 0
-    while match := _TOKEN.match(pattern, position):
-        token, position = match[0], match.end()
-        depth += (token == "(") - (token == ")")
-        current += token
+    while match := _PIECE.match(pattern, position):
+        piece, position = match[0], match.end()
+        depth += (piece == "(") - (piece == ")")
+        current += piece
         if depth == 0:
             quantifier = _QUANTIFIER.match(pattern, position)
             if quantifier:
@@ -51,7 +51,7 @@ def _parts(pattern: str) -> Iterator[str]:
 
 
 def _unbounded(part: str) -> str:
-    """A part without counters: a repeated group as any characters of a sentence, anything else with a star or a plus."""
+    """A part without counters: repeated groups as any characters of a sentence, the rest with a star or a plus."""
     repeated = _REPETITION.search(part[part.rfind(")") :]) if part.startswith("(") else None
     if repeated and part.endswith(repeated[0]) and repeated[2] != "1":
         return _ANY

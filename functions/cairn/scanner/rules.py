@@ -129,7 +129,12 @@ def expand(pattern: str, words: Mapping[str, str]) -> str:
 
     pattern = _sentence_gaps(pattern)
     pattern = re.sub(r"<([a-z_0-9]+)>", word_list, pattern)
-    return re.sub(r"(\[(?:\\.|[^\]\\])*\])| +", lambda m: m[1] or GAP, pattern)
+    return re.sub(r"(\[(?:\\.|[^\]\\])*\])| +(?=[?*+{])| +", lambda m: m[1] or _gap(m), pattern)
+
+
+def _gap(blank: re.Match[str]) -> str:
+    """A gap between words; a group of its own if a quantifier follows."""
+    return f"(?:{GAP})" if blank.string[blank.end() : blank.end() + 1] in tuple("?*+{") else GAP
 
 
 def _sentence_gaps(pattern: str) -> str:

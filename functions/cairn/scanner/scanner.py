@@ -2,7 +2,7 @@
 
 In order: size and path; characters (`cairn.scanner.unicode_policy`); secrets (`cairn.scanner.secrets`); language, that
 is injection, personas and exfiltration, over the folded copy and over every other reading of the text
-(`cairn.scanner.folding`, `cairn.scanner.disguises`); weighing; the policy's verdict.
+(`cairn.scanner.language`); weighing (`cairn.scanner.weighing`); the policy's verdict.
 
     scanner = Scanner.load(Path("scanner.hsdb"))     # once a process, at init
     report = scanner.scan(text, path="/notes/a.md", policy=Policy.STANDARD)
@@ -12,26 +12,21 @@ is injection, personas and exfiltration, over the folded copy and over every oth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cairn.scanner import path_policy, unicode_policy
-from cairn.scanner.checks import CHECKS
+from cairn.scanner import language, path_policy, secrets, unicode_policy
+from cairn.scanner.betterleaks_engine import BetterleaksEngine
+from cairn.scanner.context import Context
 from cairn.scanner.database import Matchers, UnusableDatabaseError, compile_matchers, load_matchers
-from cairn.scanner.disguises import Reading, decoded, reading_of, reading_of_pieces, respelled
-from cairn.scanner.engine import Match
 from cairn.scanner.findings import Family, Finding, Policy, Report, Severity, judge
-from cairn.scanner.folding import Folded, Folder, distinct
-from cairn.scanner.secrets import CANDIDATES, BetterleaksEngine, SecretEngine, find_spots
+from cairn.scanner.folding import Folder, distinct
 from cairn.scanner.spots import Spot, excerpt, show
-from cairn.scanner.weighing import Hit, weigh
+from cairn.scanner.weighing import weigh
 
 MAX_SCANNED_CHARACTERS = 1_000_000
 """A longer text is refused unread: the API's own limit is a tenth of it."""
-
-STRONG = 8.0
-"""Rules of fewer points are not looked for in respelled readings, where words come about by accident."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -54,7 +49,7 @@ class Status:
 class Scanner:
     """Scans texts and paths. Immutable after `load` but for memos; safe to share between threads."""
 
-    def __init__(self, matchers: Matchers, engine: SecretEngine, status: Status) -> None:
+    def __init__(self, matchers: Matchers, engine: secrets.SecretEngine, status: Status) -> None:
         """Compose a scanner; everyone but a test calls `load`."""
         self.status = status
         self._matchers = matchers
@@ -67,10 +62,10 @@ class Scanner:
 
         Args:
             database_path: the file that `build_database` wrote. If it is None or not usable here, the rules are
-                compiled instead (about a second), and `status.problem` says why.
+                compiled instead (a few seconds), and `status.problem` says why.
 
         Raises:
-            ScannerUnavailableError: the secret engine or hyperscan does not work; nothing may be written unscanned.
+            ScannerUnavailableError: the secret engine does not work; nothing may be written unscanned.
             RuleError: a rule file is wrong.
         """
         problem = "no prebuilt database was given"
@@ -105,7 +100,7 @@ class Scanner:
         Raises:
             ScannerUnavailableError: the secret engine failed, so the text counts as not scanned.
         """
-        findings = [] if path is None else list(self._path_findings(path))
+        findings = [] if path is None else list(_path_findings(path))
         if len(text) > MAX_SCANNED_CHARACTERS:
             findings.append(_too_long(len(text)))
         else:
@@ -114,95 +109,58 @@ class Scanner:
 
     def scan_path(self, path: str, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()) -> Report:
         """Scan a path alone. Microseconds."""
-        return judge([finding for finding in self._path_findings(path) if finding.rule not in allow], policy)
+        return judge([finding for finding in _path_findings(path) if finding.rule not in allow], policy)
 
-    def _path_findings(self, path: str) -> Iterator[Finding]:
-        for rule_id in path_policy.hits(path):
-            rule = path_policy.BY_ID[rule_id]
-            shown = excerpt(path, 0, len(path), ())
-            yield Finding(rule.id, Family.PATH, Severity.HIGH, rule.reason, path_policy.REMEDY, 0, 0, shown)
+    def explain(self, text: str) -> tuple[Finding, ...]:
+        """Every rule that has a hit in the text, the light ones too that a report leaves out. For tests and tuning."""
+        return tuple(self._text_findings(text, frozenset(), everything=True))
 
-    def _text_findings(self, text: str, allow: frozenset[str]) -> list[Finding]:
-        whole = _without_surrogates(text)
+    def _text_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
+        whole = _SURROGATE.sub("\ufffd", text) if _has_surrogates(text) else text
         encoded = whole.encode()
-        present = distinct(encoded)
+        present = distinct(encoded) + ("\ud800" if whole is not text else "")
         located = self._matchers.written.scan(whole, encoded)
-        split = len(CANDIDATES)
-        candidates = {mark: ends for mark, ends in located.marks.items() if mark < split}
-        encodings = {mark - split: ends for mark, ends in located.marks.items() if mark >= split}
-        lone = "\ud800" if whole is not text else ""
+        candidates, encodings = self._matchers.split_marks(located.marks)
+        found = language.find_hits(whole, encoded, present, encodings, self._matchers.folded, self._folder)
+        context = Context(whole, found.terms)
         spots = [
-            *unicode_policy.find_spots(text, present + lone, self._folder.skeleton),
-            *_distinct([*find_spots(whole, encoded, candidates, self._secrets), *_own_secrets(located.matches)]),
+            *(_softened(spot, context) for spot in unicode_policy.find_spots(text, present, self._folder.skeleton)),
+            *secrets.find_spots(whole, encoded, candidates, located.matches, self._secrets),
+            *weigh([hit for hit in found.hits if hit.rule.id not in allow], context, everything),
         ]
-        return show([*spots, *self._language_spots(whole, encoded, present, encodings, allow)], text)
-
-    def _language_spots(
-        self, text: str, encoded: bytes, present: str, encodings: dict[int, list[int]], allow: frozenset[str]
-    ) -> list[Spot]:
-        """What rules about language say of the text in every way to read it."""
-        folded = self._folder.fold(text, present)
-        plain = reading_of(folded)
-        located = self._matchers.folded.scan(plain.text, plain.encoded)
-        hits = list(_hits(plain, located.matches, 0.0))
-        others = [
-            *((reading, 0.0) for reading in self._decoded(folded, encoded, encodings)),
-            *((reading, STRONG) for reading in respelled(folded, plain.encoded, located.marks)),
-        ]
-        for reading, least_weight in others:
-            hits += _hits(reading, self._matchers.folded.scan(reading.text, reading.encoded).matches, least_weight)
-        return weigh([hit for hit in hits if hit.rule.id not in allow], text, located.terms)
-
-    def _decoded(self, folded: Folded, encoded: bytes, encodings: dict[int, list[int]]) -> Iterator[Reading]:
-        """The text with its look-alike letters as Latin ones, and what stands in it encoded; mostly neither."""
-        unmasked = self._folder.unmask(folded)
-        if unmasked is not None:
-            yield reading_of(unmasked, "look-alike letters")
-        pieces = list(decoded(encoded, encodings))
-        for how in dict.fromkeys(piece.how for piece in pieces):
-            yield reading_of_pieces([piece for piece in pieces if piece.how == how], encoded, self._fold)
-
-    def _fold(self, text: str) -> Folded:
-        return self._folder.fold(text, distinct(text.encode()))
+        return show(spots, text)
 
 
-def _hits(reading: Reading, matches: Iterable[Match], least_weight: float) -> Iterator[Hit]:
-    for match in matches:
-        if match.rule.weight >= least_weight and CHECKS[match.rule.check](match.found):
-            yield Hit(match.rule, *reading.origin(*match.found.span()), reading.how)
-
-
-def _without_surrogates(text: str) -> str:
+def _has_surrogates(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text)
-    return text
+        return True
+    return False
 
 
-def _own_secrets(matches: Iterable[Match]) -> Iterator[Spot]:
-    for match in matches:
-        if CHECKS[match.rule.check](match.found):
-            start, end = match.found.span(match.found.lastindex or 0)
-            severity = Severity.HIGH if match.rule.weight >= STRONG else Severity.MEDIUM
-            yield Spot(match.rule.id, Family.SECRET, severity, match.rule.reason, match.rule.remedy, start, end)
+def _softened(spot: Spot, context: Context) -> Spot:
+    """A word of mixed scripts that a text about such words shows is no more than a hint."""
+    if spot.rule == unicode_policy.MIXED_SCRIPT.id and context.terms and context.discount(spot.start, spot.end) < 1.0:
+        return replace(spot, severity=Severity.MEDIUM)
+    return spot
 
 
-_RANK = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
-
-
-def _distinct(spots: Iterable[Spot]) -> list[Spot]:
-    """Of spots that overlap, the most severe one, and of these the first found."""
-    kept: list[Spot] = []
-    for spot in sorted(spots, key=lambda spot: _RANK[spot.severity]):
-        if all(spot.end <= other.start or other.end <= spot.start for other in kept):
-            kept.append(spot)
-    return kept
+def _path_findings(path: str) -> Iterator[Finding]:
+    for rule_id in path_policy.hits(path):
+        rule = path_policy.BY_ID[rule_id]
+        shown = excerpt(path, 0, len(path), ())
+        yield Finding(rule.id, Family.PATH, Severity.HIGH, rule.reason, path_policy.REMEDY, 0, 0, shown)
 
 
 def _too_long(length: int) -> Finding:
     return Finding(
-        "limit-length", Family.LIMIT, Severity.HIGH,
-        f"{length:,} characters are more than the scanner reads at once ({MAX_SCANNED_CHARACTERS:,})",
-        "Split the text.", 1, 1, "",
-    )  # fmt: skip
+        rule="limit-length",
+        family=Family.LIMIT,
+        severity=Severity.HIGH,
+        reason=f"{length:,} characters are more than the scanner reads at once ({MAX_SCANNED_CHARACTERS:,})",
+        remedy="Split the text.",
+        line=1,
+        column=1,
+        excerpt="",
+    )

