@@ -1,0 +1,252 @@
+"""Whether the documents say what is so (``make check``): links, commands, files, modules, costs; and nothing of whose
+machine they were written on.
+
+Each check names a file, a line and what is wrong there. A document may show what does not exist only where it says so.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from scripts import cost
+
+ROOT = Path(__file__).resolve().parents[1]
+OWN = "scripts/check_docs.py"
+TOP_LEVEL = ("docs", "functions", "infra", "scripts", "tests", ".ci")
+ATTACKS = ("functions/cairn/scanner/rules/", "tests/unit/scanner/", "scripts/scanner_cases.py")
+"""Where paths of other people's machines are what the text is about."""
+
+_LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^(`{3,}|~{3,})")
+_SPAN = re.compile(r"`([^`\n]+)`")
+_MAKE = re.compile(r"(?:^|[\s;&(])make ((?:[A-Z]+=\S+ )*)([a-z][a-z0-9-]*)")
+_CAIRN = re.compile(r"(?:^|[\s/])cairn ([a-z]+)(?: ([a-z]+))?")
+_MODULE_RUN = re.compile(r"python -m (scripts[.\w]*)")
+_FILE = re.compile(rf"(?<![\w./-])((?:{'|'.join(map(re.escape, TOP_LEVEL))})/[\w./-]*\w\.\w+)(?![\w/*{{])")
+_DOTTED = re.compile(r"(?<![\w.`/-])(cairn(?:\.\w+)+)")
+_MACHINE = re.compile(r"(?<![\w.~*])/(?:work|root)/[\w.]")
+_TEMPORARY = re.compile(r"(?<![\w.])/tmp/")
+_REGISTRY = re.compile(r"https?://[^\s\"'`)]*(?:registry\.|/simple\b|/npm/|artifactory|devpi|nexus)", re.IGNORECASE)
+_PINNED_SOURCE = re.compile(r"^\s*(?:--(?:extra-)?index-url|--find-links|-i )|\"resolved\"\s*:")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that a document says and that is not so."""
+
+    path: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a document; `code` is what of it is code: all of it within a fence, else its spans."""
+
+    path: str
+    number: int
+    text: str
+    code: tuple[str, ...]
+    fenced: bool
+
+    def problem(self, what: str) -> Problem:
+        return Problem(self.path, self.number, what)
+
+
+@cache
+def tracked() -> tuple[str, ...]:
+    """Every file that belongs to the repository and is there."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return tuple(name for name in listed.split("\0") if name and (ROOT / name).is_file())
+
+
+@cache
+def lines_of(path: str) -> tuple[Line, ...]:
+    """A document's lines, its code told apart from its prose."""
+    found, fence = [], ""
+    for number, text in enumerate((ROOT / path).read_text().splitlines(), 1):
+        mark = _FENCE.match(text.strip())
+        if mark and (not fence or text.strip().startswith(fence)):
+            fence = "" if fence else mark[1]
+            continue
+        code = (text,) if fence else tuple(_SPAN.findall(text))
+        found.append(Line(path, number, text, code, bool(fence)))
+    return tuple(found)
+
+
+def documents() -> Iterator[Line]:
+    """Every line of every document."""
+    for path in tracked():
+        if path.endswith(".md"):
+            yield from lines_of(path)
+
+
+# ---- the checks -----------------------------------------------------------------------------------------------------
+
+
+def stale_costs() -> Iterator[Problem]:
+    """docs/cost.md is what `make cost` would write."""
+    if cost.stale():
+        yield Problem("docs/cost.md", 1, "is not what the code costs now: make cost")
+
+
+def broken_links() -> Iterator[Problem]:
+    """Every relative link leads to a file, and every fragment to a heading."""
+    for line in documents():
+        for target in () if line.fenced else _LINK.findall(line.text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, fragment = target.partition("#")
+            path = (ROOT / line.path).parent / name if name else ROOT / line.path
+            if not path.exists():
+                yield line.problem(f"links to {target}, which is not there")
+            elif fragment and path.suffix == ".md" and fragment not in _headings(path):
+                yield line.problem(f"links to {target}, which has no such heading")
+
+
+def _headings(path: Path) -> set[str]:
+    """The fragments of a document's headings, as GitHub makes them."""
+    lines = lines_of(str(path.resolve().relative_to(ROOT)))
+    titles = (line.text.lstrip("#").strip().lower() for line in lines if line.text.startswith("#") and not line.fenced)
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
+
+
+def unknown_targets() -> Iterator[Problem]:
+    """Every ``make X`` is a target of the Makefile."""
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for line in documents():
+        for code in line.code:
+            for _, target in _MAKE.findall(_without_comment(code)):
+                if target not in targets:
+                    yield line.problem(f"names make {target}, which the Makefile does not have")
+
+
+def unknown_commands() -> Iterator[Problem]:
+    """Every ``cairn X Y`` is a command of the command line, and every module that is run is there."""
+    for line in documents():
+        for code in map(_without_comment, line.code):
+            for group, command in _CAIRN.findall(code):
+                if group not in _commands() or (command and _commands()[group] and command not in _commands()[group]):
+                    yield line.problem(f"names cairn {group} {command}".rstrip() + ", which is not a command")
+            for module in _MODULE_RUN.findall(code):
+                if not _module_exists(module):
+                    yield line.problem(f"runs {module}, which is not there")
+
+
+@cache
+def _commands() -> dict[str, frozenset[str]]:
+    """The command line's groups, each with its commands."""
+    import typer
+
+    from cairn.clients.cli.main import app
+
+    command = typer.main.get_command(app)
+    context = typer.Context(command)
+    names = command.list_commands(context)  # type: ignore[attr-defined]
+    groups = {name: command.get_command(context, name) for name in names}  # type: ignore[attr-defined]
+    return {name: frozenset(getattr(group, "commands", ())) for name, group in groups.items()}
+
+
+def _module_exists(module: str) -> bool:
+    base = ROOT / module.replace(".", "/")
+    return base.with_suffix(".py").is_file() or (base / "__main__.py").is_file()
+
+
+def missing_files() -> Iterator[Problem]:
+    """Every file of the repository that a document names in code is there."""
+    for line in documents():
+        for code in line.code:
+            for name in _FILE.findall(code):
+                if not (ROOT / name).exists():
+                    yield line.problem(f"names {name}, which is not there")
+
+
+def missing_modules() -> Iterator[Problem]:
+    """Every module of the library that a document names in a span is there."""
+    for line in documents():
+        for code in () if line.fenced else line.code:
+            for name in _DOTTED.findall(code):
+                if not _library_has(name.split(".")):
+                    yield line.problem(f"names {name}, which is not there")
+
+
+def _library_has(parts: list[str]) -> bool:
+    """A package, a module, or something that a module defines."""
+    path = ROOT / "functions"
+    for position, part in enumerate(parts):
+        if (path / part).is_dir():
+            path /= part
+            continue
+        module = (path / part).with_suffix(".py")
+        if module.is_file():
+            rest = parts[position + 1 :]
+            return not rest or re.search(rf"\b{re.escape(rest[0])}\b", module.read_text()) is not None
+        return False
+    return True
+
+
+def machine_paths() -> Iterator[Problem]:
+    """No file tells where it was written, and no prose sends a reader to a temporary folder of ours."""
+    for path, number, text in _text_lines():
+        if _MACHINE.search(text) and not path.startswith(ATTACKS):
+            yield Problem(path, number, "names a path of some machine")
+    for line in documents():
+        if _TEMPORARY.search(_SPAN.sub("", line.text)) and not line.fenced:
+            yield line.problem("names a temporary folder in prose")
+
+
+def registry_addresses() -> Iterator[Problem]:
+    """No file names a package registry: what is installed is pinned by hash, wherever it comes from."""
+    for path, number, text in _text_lines():
+        if _REGISTRY.search(text) or (path.endswith((".lock", ".txt", ".json")) and _PINNED_SOURCE.search(text)):
+            yield Problem(path, number, "names a package registry")
+
+
+def _text_lines() -> Iterator[tuple[str, int, str]]:
+    """Every line of every tracked text file but this one, whose patterns would meet themselves."""
+    for path in tracked():
+        if path == OWN:
+            continue
+        try:
+            text = (ROOT / path).read_text()
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            yield path, number, line
+
+
+def _without_comment(code: str) -> str:
+    return re.sub(r"\s#\s.*", "", code)
+
+
+CHECKS: tuple[Callable[[], Iterable[Problem]], ...] = (
+    stale_costs,
+    broken_links,
+    unknown_targets,
+    unknown_commands,
+    missing_files,
+    missing_modules,
+    machine_paths,
+    registry_addresses,
+)
+
+
+def main() -> int:
+    """Prints every problem; the exit code is 1 if there is one."""
+    problems = [problem for check in CHECKS for problem in check()]
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""Each check of the documents fires on what it is there for, and on nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts import check_docs
+from scripts.check_docs import Problem
+from scripts.costing.document import DOCUMENT
+
+Write = Callable[..., None]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Puts files into a small repository, which the checks then look at."""
+    monkeypatch.setattr(check_docs, "ROOT", tmp_path)
+    names: list[str] = []
+    monkeypatch.setattr(check_docs, "tracked", lambda: tuple(names))
+
+    def put(**files: str) -> None:
+        for name, text in files.items():
+            path = tmp_path / name.replace("__", "/").replace("_md", ".md").replace("_py", ".py").replace(
+                "_lock", ".lock"
+            )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            names.append(str(path.relative_to(tmp_path)))
+
+    put(Makefile="test: setup ## tests\n\tpytest\nsetup:\n")
+    check_docs.lines_of.cache_clear()
+    yield put
+    check_docs.lines_of.cache_clear()
+
+
+def found(check: Callable[[], Iterable[Problem]]) -> list[str]:
+    return [str(problem) for problem in check()]
+
+
+def test_a_link_to_nowhere(write: Write) -> None:
+    write(README_md="[a](docs/a.md) [b](docs/b.md#two) [c](https://x.test/) [d](docs/a.md#one-fine-day)\n[e](#here)\n")
+    write(docs__a_md="# One: fine day\n[up](../README.md)\n```\n[not](a-link.md)\n```\n")
+    assert found(check_docs.broken_links) == [
+        "README.md:1: links to docs/b.md#two, which is not there",
+        "README.md:2: links to #here, which has no such heading",
+    ]
+
+
+def test_a_make_target_that_is_not_there(write: Write) -> None:
+    write(README_md="`make test`, `make best`; make sure of it.\n```\nmake DIR=x demo   # make it so\n```\n")
+    assert found(check_docs.unknown_targets) == [
+        "README.md:1: names make best, which the Makefile does not have",
+        "README.md:3: names make demo, which the Makefile does not have",
+    ]
+
+
+def test_a_command_or_a_module_that_is_not_there(write: Write) -> None:
+    write(scripts__there_py="")
+    write(
+        README_md="`cairn keys create`, `.venv/bin/cairn keys forge`, `cairn fly`, cairn flies\n"
+        "`python -m scripts.there`, `python -m scripts.gone`\n"
+    )
+    assert found(check_docs.unknown_commands) == [
+        "README.md:1: names cairn keys forge, which is not a command",
+        "README.md:1: names cairn fly, which is not a command",
+        "README.md:2: runs scripts.gone, which is not there",
+    ]
+
+
+def test_a_file_or_a_module_that_is_not_there(write: Write) -> None:
+    write(functions__cairn__core__fold_py="def join(): ...\n")
+    write(
+        docs__a_md="`functions/cairn/core/fold.py` `functions/cairn/core/gone.py` `tests/unit/*.py`\n"
+        "`cairn.core.fold.join` `cairn.core.fold.part` `cairn.core.gone`\n"
+    )
+    assert found(check_docs.missing_files) == ["docs/a.md:1: names functions/cairn/core/gone.py, which is not there"]
+    assert found(check_docs.missing_modules) == [
+        "docs/a.md:2: names cairn.core.fold.part, which is not there",
+        "docs/a.md:2: names cairn.core.gone, which is not there",
+    ]
+
+
+def test_whose_machine_it_was_written_on(write: Write) -> None:
+    write(scripts__a_py='HERE = "/ro' + 'ot/.cache"\nTHERE = "/artwork/root/x"\n')
+    write(docs__a_md="See /tmp/notes.\n`/tmp/example`\n```\n/tmp/example\n```\n")
+    assert found(check_docs.machine_paths) == [
+        "scripts/a.py:1: names a path of some machine",
+        "docs/a.md:1: names a temporary folder in prose",
+    ]
+
+
+def test_where_packages_came_from(write: Write) -> None:
+    write(requirements_lock="--index-url https://pypi.test/simp" + "le\nboto3==1 --hash=sha256:00\n")
+    write(docs__a_md="https://regi" + "stry.npmjs.test/x\nhttps://aws.amazon.com/\n")
+    assert found(check_docs.registry_addresses) == [
+        "requirements.lock:1: names a package registry",
+        "docs/a.md:1: names a package registry",
+    ]
+
+
+def test_a_stale_page_of_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = tmp_path / "cost.md"
+    page.write_text(DOCUMENT.read_text().replace("| update |", "| update, formerly |"))
+    monkeypatch.setattr("scripts.cost.DOCUMENT", page)
+    assert found(check_docs.stale_costs) == ["docs/cost.md:1: is not what the code costs now: make cost"]
