@@ -6,7 +6,7 @@ Nothing of this is in the product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +24,8 @@ from cairn.core.slots import LogKey, Slot
 from cairn.ports import errors as port_errors
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
+from tests.simulation.options import Options, crowded, drawn
+from tests.simulation.shrinking import case_of, run
 from tests.simulation.sites import SkewedClock
 
 Planted = Callable[[], Any]
@@ -36,6 +38,7 @@ class Bug:
     name: str
     plant: Planted
     caught_by: tuple[str, ...]
+    options: Callable[[int], Options] = drawn
 
 
 @contextmanager
@@ -106,6 +109,14 @@ class TrustingWriter(writing.Writer):
         while slot is not None and self._logs.entry(LogKey(head.store_id, head.path_hash, slot)) is not None:
             slot = slot.following
         return slot
+
+
+class Amnesiac(writing.Writer):
+    """Does not fold its own void entries."""
+
+    def _fold_own(self, attempt: Any, settled: Any, known: Any) -> None:
+        if not any(one.void for one in settled):
+            super()._fold_own(attempt, settled, known)
 
 
 class UnhelpfulLogs(logs.Logs):
@@ -224,7 +235,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "no helping in a rename",
         lambda: _in_place_of((writing, "Logs", UnhelpfulLogs)),
-        ("operations_are_linearizable", "one_memory_one_path", "a_rebuild_gives_the_same_rows"),
+        ("operations_are_linearizable", "one_memory_one_path", "replicas_converge"),
+        crowded,
     ),
     Bug(
         "a 412 that was mine is another's",
@@ -233,8 +245,11 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "one version_id for every attempt of a rename",
-        lambda: _in_place_of((writing, "derived_version_id", _one_id), (Entry, "same_write", _same_id)),
+        lambda: _in_place_of(
+            (writing, "derived_version_id", _one_id), (Entry, "same_write", _same_id), (facade, "Writer", Amnesiac)
+        ),
         ("operations_are_linearizable", "nothing_acknowledged_is_lost"),
+        crowded,
     ),
     Bug(
         "rows of the listing are joined instead of recomputed",
@@ -254,6 +269,17 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "keep the text of a void",
         lambda: _in_place_of((indexing, "Indexing", VoidKeepingIndexing)),
-        ("redacted_text_is_nowhere",),
+        ("text_of_no_version_is_nowhere", "redacted_text_is_nowhere"),
+        crowded,
     ),
 )
+
+
+def hunt(bug: Bug, seeds: Iterable[int]) -> tuple[int, frozenset[str]] | None:
+    """The first seed at which one of the expected checkers catches it, and every checker that does."""
+    for seed in seeds:
+        with bug.plant():
+            failure = run(case_of(seed, bug.options(seed)))
+        if failure is not None and failure.checkers & set(bug.caught_by):
+            return seed, failure.checkers
+    return None

@@ -125,6 +125,20 @@ def drawn(seed: int) -> Options:
     )
 
 
+def crowded(seed: int) -> Options:
+    """A world of renames among a few paths, whose movers stand still, or die, half-way."""
+    del seed
+    return Options(
+        clients=5,
+        operations=26,
+        paths=("/a", "/d", "/e"),
+        weights=Weights(create=4, write=6, rename=10, delete=1, read=2, list=2, redact=1, history=1),
+        rates=FaultRates(lost_reply=0.01, crash_before=0.01),
+        stall=0.03,
+        stall_s=6.0,
+    )
+
+
 def _weights(chance: random.Random) -> Weights:
     """Now and then a world of renames, of creations, of erasures."""
     return chance.choice(

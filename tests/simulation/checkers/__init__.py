@@ -58,6 +58,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     readers.own_writes_are_in_the_history,
     readers.a_listing_shows_each_path_once,
     texts.redacted_text_is_nowhere,
+    texts.text_of_no_version_is_nowhere,
 )
 
 

@@ -57,7 +57,21 @@ def redacted_text_is_nowhere(evidence: Evidence) -> Iterator[str]:
                 versions = final.versions.get(operation.asked["memory_id"], ())
                 if not any(one.id == operation.asked["version_id"] and one.redacted_at for one in versions):
                     yield f"{region} does not show what was redacted by: {operation}"
-    needles = [*_texts(evidence), *_paths(evidence)]
+    yield from _found(evidence, [*_texts(evidence), *_paths(evidence)])
+
+
+def text_of_no_version_is_nowhere(evidence: Evidence) -> Iterator[str]:
+    """What was refused, or never came to be, is not kept: no object holds its text, as no version does."""
+    versions: set[str] = set()
+    for store_id, regions in evidence.final.items():
+        versions.update(texts_of_versions(evidence, store_id).values())
+        if any(one.redacted_at for final in regions.values() for all in final.versions.values() for one in all):
+            return
+    asked = [one.asked["content"] for one in evidence.history.operations if one.asked.get("content") is not None]
+    yield from _found(evidence, [text.encode() for text in sorted(set(asked)) if sha256(text) not in versions])
+
+
+def _found(evidence: Evidence, needles: list[bytes]) -> Iterator[str]:
     for region, objects in evidence.objects.items():
         for key, content in objects:
             for needle in needles:
