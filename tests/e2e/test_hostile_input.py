@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import secrets
-import urllib.error
-import urllib.request
 from typing import Any
 
+import httpx2
 import pytest
 
 pytestmark = pytest.mark.e2e
@@ -18,11 +17,8 @@ def post(dev: dict[str, Any], region: str, path: str, body: bytes) -> tuple[int,
     """Status and error of a raw POST."""
     url = f"{dev['regions'][region]['api_url']}{path}"
     headers = {"x-api-key": dev["api_key"], "content-type": "application/json"}
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, body, headers, method="POST")) as answer:
-            return answer.status, {}
-    except urllib.error.HTTPError as refused:
-        return refused.code, json.loads(refused.read())["error"]
+    answer = httpx2.post(url, content=body, headers=headers, timeout=60)
+    return answer.status_code, answer.json().get("error", {})
 
 
 def content(text: str) -> bytes:
