@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from cairn.app.access import Door, Scope, StoreAccess
@@ -16,7 +17,7 @@ from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemor
 from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.fold import is_live
 from cairn.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES, PATH_MAX_BYTES
-from cairn.core.listing import direct_child, past
+from cairn.core.listing import check_position, direct_child, past
 from cairn.core.paths import check_path, check_path_prefix, path_hash
 from cairn.core.rows import LogRow, MemoryRow, PathRow, RowKey, StoreRow, VersionRow
 from cairn.core.slots import LogRef, Slot
@@ -24,6 +25,7 @@ from cairn.ports import errors as port_errors
 from cairn.ports.index import Query
 
 SALTS_KEPT = 1_000
+_POSITION = re.compile(r"/.+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,7 @@ class Memories:
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
-        prefix = check_path_prefix(path_prefix or "/")
+        prefix, after = check_path_prefix(path_prefix or "/"), check_position(after, _POSITION)
         access = self._door.enter_store(call, Scope.read, store_id)
         access.view.require_complete()
         limit = min(limit, LIST_MAX_FULL) if full else limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,11 +14,14 @@ from cairn.app.records import Placed, Records, to_record, to_row
 from cairn.app.region import Region
 from cairn.core.errors import InvalidRequest, NotFound, Unavailable
 from cairn.core.limits import METADATA_MAX_PAIRS
+from cairn.core.listing import check_position
 from cairn.core.records import StoreRecord, StoreState
 from cairn.core.rows import StoreRow
 from cairn.core.slots import Epoch, Slot
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Query
+
+_POSITION = re.compile(r"\d{20}#[a-z0-9_]+", re.ASCII)
 
 
 class Stores:
@@ -83,6 +87,7 @@ class Stores:
         after: str | None,
     ) -> Page[Store]:
         """The workspace's stores, newest first. One index read and one query, more where many are filtered out."""
+        check_position(after, _POSITION)
         access = self._door.enter(call, Scope.read)
         access.view.require_complete()
         found: list[Store] = []

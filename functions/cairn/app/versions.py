@@ -16,8 +16,9 @@ from cairn.app.answers import Call, Page, Version, VersionFilter
 from cairn.app.contents import Contents, within_budget
 from cairn.app.region import Region, View
 from cairn.core import ids
-from cairn.core.errors import InvalidRequest, NotFound, Unavailable
+from cairn.core.errors import NotFound, Unavailable
 from cairn.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES
+from cairn.core.listing import check_position
 from cairn.core.rows import MemoryRow, VersionRow
 from cairn.core.slots import LogRef
 from cairn.core.tables import BY_MEMORY, BY_TIME
@@ -30,7 +31,8 @@ INDEX_LAG_US = 60_000_000
 RECENT_PER_QUERY = 1_000
 ROWS_PER_PAGE = 2_000
 _PAST_ALL = "~"
-_POSITION = re.compile(r"\d{10}#(memver_[0-9a-z]{26})?|\d{20}#memver_[0-9a-z]{26}")
+_MEMORY_POSITION = re.compile(rf"\d{{10}}#({ids.VERSION.pattern})?", re.ASCII)
+_STORE_POSITION = re.compile(rf"\d{{20}}#{ids.VERSION.pattern}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,7 @@ class Versions:
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
-        if after is not None and _POSITION.fullmatch(after) is None:
-            raise InvalidRequest("page", "is not a position that a listing gave")
+        check_position(after, _STORE_POSITION if filter.memory_id is None else _MEMORY_POSITION)
         if filter.memory_id is not None and ids.MEMORY.fullmatch(filter.memory_id) is None:
             self._door.enter_store(call, Scope.read, store_id)
             return Page((), None)

@@ -1,7 +1,10 @@
-"""Folders in a listing of paths."""
+"""Folders in a listing of paths, and positions in any listing."""
 
 from __future__ import annotations
 
+import re
+
+from cairn.core.errors import InvalidRequest
 from cairn.core.limits import PATH_MAX_BYTES
 
 _LAST = ("\U0010ffff", "\uffff", "\u07ff", "\x7f")
@@ -21,3 +24,14 @@ def past(folder: str) -> str:
     """
     room_bytes = PATH_MAX_BYTES - len(folder.encode())
     return folder + next((last for last in _LAST if len(last.encode()) <= room_bytes), "")
+
+
+def check_position(position: str | None, shape: re.Pattern[str]) -> str | None:
+    """A position to go on from, as the listing itself gave it: cursors are not signed, so a caller can make one up.
+
+    Raises:
+        InvalidRequest: naming ``page``.
+    """
+    if position is not None and (shape.fullmatch(position) is None or len(position.encode()) > PATH_MAX_BYTES):
+        raise InvalidRequest("page", "is not a cursor of this listing; pass next_page as it came, or omit page")
+    return position

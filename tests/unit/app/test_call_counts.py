@@ -322,7 +322,7 @@ EVENTS = [
         "a deletion, in a replica",
         lambda s: s.event_at(AWAY),
         [],
-        [*KNOWN[:3], "read logs+paths", "transact logs+memories+paths+versions"],
+        [*KNOWN[:3], "read logs+paths", "transact logs+memories+paths+versions", "read versions"],
         Stage.deleted,
     ),
 ]

@@ -80,3 +80,42 @@ def test_a_full_listing_whose_content_cannot_be_read_is_unavailable(scene: Scene
     scene.create("/a", "text")
     with scene.struck_by(Strike(Fault.REFUSED, "objects.get")), pytest.raises(Unavailable):
         scene.page(full=True)
+
+
+MADE_UP = [
+    "",
+    "x",
+    "/",
+    "/" + "a" * 1_024,
+    "9" * 20,
+    "#",
+    "0000000001",
+    "0000000001#x",
+    "\x00",
+    "1" * 2_000,
+    "²" * 20 + "#x",
+]
+
+
+@pytest.mark.parametrize("position", MADE_UP)
+def test_a_position_that_no_listing_gave_is_refused(scene: Scene, position: str) -> None:
+    made = scene.create("/a")
+    for listing in (
+        lambda: scene.stores(after=position),
+        lambda: scene.versions(after=position),
+        lambda: scene.versions(after=position, memory_id=made.id),
+        lambda: scene.page(after=position),
+    ):
+        with pytest.raises(InvalidRequest, match="page"):
+            listing()
+
+
+def test_a_position_of_one_listing_is_none_of_another(scene: Scene) -> None:
+    made = scene.create("/a")
+    scene.update(made, "second")
+    of_memory = scene.versions(memory_id=made.id, limit=1).next_after
+    of_store = scene.versions(limit=1).next_after
+    with pytest.raises(InvalidRequest, match="page"):
+        scene.versions(after=of_memory)
+    with pytest.raises(InvalidRequest, match="page"):
+        scene.versions(after=of_store, memory_id=made.id)

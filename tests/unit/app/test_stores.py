@@ -196,7 +196,7 @@ def test_no_row_keeps_the_words_or_the_salt_of_a_deleted_store(scene: Scene) -> 
 # ---- being listed ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["", "", "archive", "delete"])), max_size=8),
     st.integers(1, 4),
