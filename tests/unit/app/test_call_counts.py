@@ -327,11 +327,48 @@ EVENTS = [
     ),
 ]
 
+STORES = [
+    Path(
+        "a creation",
+        lambda s: s.scene.create_store(),
+        ["read control+keys", "put store", "read stores", "transact stores"],
+        [],
+    ),
+    Path(
+        "an archival",
+        lambda s: s.scene.at(HOME).archive_store(s.scene.call(), s.scene.store),
+        [OPEN_STORE, "read control", "get store", "put store", "read stores", "transact stores"],
+        [],
+    ),
+    Path(
+        "an archival again",
+        lambda s: s.scene.at(HOME).archive_store(s.scene.call(), s.scene.store),
+        [OPEN_STORE, "read control", "get store"],
+        [],
+        lambda s: s.scene.at(HOME).archive_store(s.scene.call(), s.scene.store),
+    ),
+    Path(
+        "its event, at home",
+        lambda s: s.event_at(HOME),
+        ["read control", "get store", "read stores"],
+        [],
+        lambda s: s.scene.create_store(),
+    ),
+    Path(
+        "its event, in a replica",
+        lambda s: s.event_at(AWAY),
+        [],
+        ["read control", "get store", "read stores", "transact stores"],
+        lambda s: s.scene.create_store(),
+    ),
+]
+
 TABLES = {
     "at home": WRITES_AT_HOME,
     "elsewhere": WRITES_ELSEWHERE,
     "reading": READS,
     "redacting": REDACTIONS,
+    "a store:": STORES,
     "the event of": EVENTS,
 }
 

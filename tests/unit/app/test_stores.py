@@ -150,6 +150,13 @@ def test_two_changes_at_once_are_both_there(scene: Scene) -> None:
     assert (changed.name, changed.description) == ("theirs", "mine")
 
 
+def test_when_a_store_was_changed_never_runs_backwards_though_the_clock_does(scene: Scene) -> None:
+    first = update(scene, name="one")
+    scene.clock.advance(-60)
+    second = update(scene, name="two")
+    assert second.updated_at > first.updated_at
+
+
 def test_a_store_is_changed_on_what_its_log_says_though_the_index_is_behind(scene: Scene) -> None:
     restore = scene.remember_index()
     update(scene, name="newer")
