@@ -25,8 +25,8 @@ from cairn.ports import errors as port_errors
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
 from tests.simulation.options import Options, crowded, drawn
+from tests.simulation.ports import SkewedClock
 from tests.simulation.shrinking import case_of, run
-from tests.simulation.sites import SkewedClock
 
 Planted = Callable[[], Any]
 

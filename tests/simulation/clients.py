@@ -58,7 +58,7 @@ def drawn_plans(seed: int, options: Options) -> tuple[Plan, ...]:
             kind=kind,
             store=chance.randrange(options.stores),
             pick=chance.randrange(1000),
-            path=f"/only-{number}" if chance.random() < 0.08 else chance.choice(options.paths),
+            path=f"/only-{number:02d}." if chance.random() < 0.08 else chance.choice(options.paths),
             shared=chance.choice(["shared text x.", "shared text y."]) if chance.random() < 0.15 else None,
             careful=chance.random() < 0.5,
         )

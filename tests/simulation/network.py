@@ -12,7 +12,8 @@ from cairn.app.indexing import Malformed
 from cairn.core.errors import CairnError
 from cairn.ports.queue import Queue
 from tests.simulation.options import Options
-from tests.simulation.sites import LIVES_S, Site
+from tests.simulation.ports import LIVES_S
+from tests.simulation.sites import Site
 from tests.simulation.tasks import Crash, Scheduler
 
 RECEIVES_MAX = 5

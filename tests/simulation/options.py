@@ -52,6 +52,8 @@ class Options:
         impatience: the share of calls whose caller gives up while the call goes on.
         batch: the most events that wake an indexer at once; it is `batch_crash` that it dies in between.
         wipes: how often all rows of one region's tables vanish, to be rebuilt.
+        rebuilds: how often a region's index is rebuilt for no reason.
+        torn: the share of batches and pages in the middle of which others write.
         skew_s, freezes: how far the regions' clocks are apart, how often one stands still for a while.
         lagging: global indexes follow late.
         page: how many lines a page of a listing has.
@@ -73,6 +75,8 @@ class Options:
     batch: int = 5
     batch_crash: float = 0.0
     wipes: int = 0
+    rebuilds: int = 0
+    torn: float = 0.0
     skew_s: float = 0.0
     freezes: int = 0
     lagging: bool = False
@@ -89,7 +93,7 @@ def drawn(seed: int) -> Options:
         """Nothing in two worlds of three."""
         return chance.choice(values) if chance.random() < 0.35 else 0.0
 
-    wipes = chance.choice([0, 0, 0, 0, 1, 2])
+    wipes, rebuilds = chance.choice([(0, 0), (0, 0), (0, 0), (0, 0), (1, 0), (2, 0), (0, 1), (1, 1)])
     return Options(
         regions=regions,
         clients=chance.choice([2, 3, 4, 5]),
@@ -117,11 +121,13 @@ def drawn(seed: int) -> Options:
         impatience=some(0.02, 0.1),
         batch_crash=some(0.02, 0.1),
         wipes=wipes,
+        rebuilds=rebuilds,
+        torn=chance.choice([0.0, 0.1, 0.5]),
         skew_s=some(0.2, 2.0),
         freezes=chance.choice([0, 0, 0, 1, 2]),
         lagging=chance.random() < 0.5,
         page=chance.choice([1, 2, 3, 20]),
-        think_s=chance.choice([10.0, 40.0]) if wipes else chance.choice([0.0, 0.0, 0.2, 5.0]),
+        think_s=chance.choice([10.0, 40.0]) if wipes or rebuilds else chance.choice([0.0, 0.0, 0.2, 5.0]),
     )
 
 

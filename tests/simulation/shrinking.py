@@ -18,6 +18,7 @@ from tests.simulation.tasks import Stuck
 from tests.simulation.world import World
 
 SCHEDULES = 25
+VIOLATIONS_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,10 @@ class Failure:
         return frozenset(violation.checker for violation in self.violations)
 
     def __str__(self) -> str:
-        lines = [f"seed {self.case.seed}", f"{_unlike(self.case.options)}", *self.history]
-        return "\n".join([*lines, *(str(violation)[:2_000] for violation in self.violations)])
+        lines = [f"seed {self.case.seed}", _unlike(self.case.options), *self.history]
+        broken = [str(violation)[:700] for violation in self.violations[:VIOLATIONS_SHOWN]]
+        more = len(self.violations) - len(broken)
+        return "\n".join([*lines, *broken, *([f"... and {more} more"] if more else [])])
 
 
 def case_of(seed: int, options: Options | None = None) -> Case:
@@ -123,7 +126,19 @@ def _calmer(options: Options) -> Iterator[Options]:
     for field in fields(Links):
         if getattr(options.links, field.name) != getattr(_CALM.links, field.name):
             yield replace(options, links=replace(options.links, **{field.name: getattr(_CALM.links, field.name)}))
-    for name in ("late", "stall", "impatience", "batch_crash", "wipes", "skew_s", "freezes", "lagging", "think_s"):
+    for name in (
+        "late",
+        "stall",
+        "impatience",
+        "batch_crash",
+        "wipes",
+        "rebuilds",
+        "torn",
+        "skew_s",
+        "freezes",
+        "lagging",
+        "think_s",
+    ):
         if getattr(options, name) != getattr(_CALM, name):
             yield replace(options, **{name: getattr(_CALM, name)})
 

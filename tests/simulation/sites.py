@@ -28,58 +28,11 @@ from cairn.app import cairn, erasing, indexing, rebuilding
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough
 from cairn.core.rows import ControlRow
-from cairn.ports.errors import OutcomeUnknown, Unavailable
 from cairn.ports.index import Change
 from cairn.ports.peers import Peers
-from tests.simulation.tasks import Scheduler
+from tests.simulation.ports import AnyOrder, SkewedClock, TornIndex
 
 T = TypeVar("T")
-_BIRTH_US = 1_790_000_000_000_000
-
-LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0}
-"""How long an invocation of each function may last before it is killed."""
-
-LONGEST_LIFE_S = 60.0
-
-
-class SkewedClock:
-    """`ports.clock.Clock` of one region: off by `skew_us`, and now and then it stands still."""
-
-    def __init__(self, scheduler: Scheduler, skew_us: int) -> None:
-        self.scheduler = scheduler
-        self.skew_us = skew_us
-        self._frozen: tuple[int, int] | None = None
-
-    def now_us(self) -> int:
-        if self._frozen is not None and self.scheduler.now_us < self._frozen[1]:
-            return self._frozen[0]
-        return _BIRTH_US + self.scheduler.now_us + self.skew_us
-
-    def freeze(self, seconds: float) -> None:
-        """Stands still for so long, then leaps."""
-        self._frozen = (self.now_us(), self.scheduler.now_us + round(seconds * 1_000_000))
-
-    def pause(self, seconds: float) -> None:
-        self.scheduler.sleep(seconds)
-
-
-class AnyOrder:
-    """`ports.parallel.Parallel`: the tasks one after the other, in an order of chance's choosing."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
-
-    def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        results: dict[int, T] = {}
-        failures: list[Exception] = []
-        for number in self._chance.sample(range(len(tasks)), len(tasks)):
-            try:
-                results[number] = tasks[number]()
-            except Exception as error:  # noqa: BLE001 - raised below, once every task has run
-                failures.append(error)
-        if failures:
-            raise failures[0]
-        return [results[number] for number in range(len(tasks))]
 
 
 class Sandbox:
@@ -122,6 +75,7 @@ class Site:
         interceptor: Interceptor,
         peers: Peers,
         lagging: bool,
+        tear: Callable[[], None],
     ) -> None:
         self.name = name
         self.clock = clock
@@ -133,6 +87,7 @@ class Site:
         self._interceptor = interceptor
         self._peers = peers
         self._idle: list[Sandbox] = []
+        self._tear = tear
         control = ControlRow(serving=1, complete=True).to_attributes()
         MemoryIndex(self.database).commit([Change(ControlRow.KEY, None, control)])
 
@@ -154,7 +109,7 @@ class Site:
             name=name,
             regions=self._regions,
             objects=InterceptedObjects(MemoryObjects(self._buckets, name), name, around),
-            index=InterceptedIndex(MemoryIndex(database or self.database), name, around),
+            index=InterceptedIndex(TornIndex(database or self.database, self._chance, self._tear), name, around),
             clock=self.clock,
             randomness=self.randomness,
             metrics=RecordingMetrics(),
@@ -183,32 +138,3 @@ class Site:
         """The generation of tables that serves."""
         control = self.control()
         return 1 if control is None else control.serving
-
-
-class TaskPeers:
-    """`ports.peers.Peers`: the invoked function is a task of its own, which lives on when its caller dies.
-
-    `patience_s` says how long a caller waits this time; None is for ever.
-    """
-
-    def __init__(self, scheduler: Scheduler, patience_s: Callable[[], float | None]) -> None:
-        self._scheduler = scheduler
-        self._patience_s = patience_s
-        self.sites: dict[str, Site] = {}
-
-    def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        site = self.sites.get(region)
-        if site is None:
-            raise Unavailable(f"no function {function} in {region}")
-        request = json.loads(json.dumps(payload))
-        task = self._scheduler.spawn(
-            f"{function} in {region}",
-            lambda: site.use(lambda sandbox: sandbox.direct(function, request)),
-            life_s=LIVES_S[function],
-        )
-        if not self._scheduler.wait(task, self._patience_s()):
-            raise OutcomeUnknown(f"{function} in {region} did not answer in time")
-        if task.error is not None:
-            raise OutcomeUnknown(f"{function} in {region} failed: {type(task.error).__name__}")
-        answer: Mapping[str, Any] = json.loads(json.dumps(task.result))
-        return answer

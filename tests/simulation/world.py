@@ -25,7 +25,8 @@ from tests.simulation.evidence import Evidence, gather
 from tests.simulation.history import History, Operation, Refusal
 from tests.simulation.network import Network
 from tests.simulation.options import Options, drawn
-from tests.simulation.sites import LIVES_S, LONGEST_LIFE_S, Site, SkewedClock, TaskPeers
+from tests.simulation.ports import LIVES_S, LONGEST_LIFE_S, SkewedClock, TaskPeers
+from tests.simulation.sites import Site
 from tests.simulation.tasks import Crash, Scheduler
 
 T = TypeVar("T")
@@ -77,11 +78,13 @@ class World:
                 self._around,
                 peers,
                 self.options.lagging,
+                self._tear,
             )
         peers.sites.update(self.sites)
         self.network = Network(self.scheduler, self.chance, self.options, self.buckets, self.sites)
         self.network.calm = True
         self.wiped: set[str] = set()
+        self._operated: set[str] = set()
         self.api_key = ""
         self.stores: tuple[str, ...] = ()
 
@@ -157,6 +160,9 @@ class World:
             source, destination = self.chance.sample(regions, 2)
             seconds = self.chance.uniform(0, options.links.cut_s)
             self._sometime("cut", partial(self.network.cut, source, destination, seconds))
+        for _ in range(options.rebuilds):
+            site = self.sites[self.chance.choice(regions)]
+            self._sometime("rebuild", partial(self._rebuild_until_done, site))
         for _ in range(options.wipes):
             self._sometime("wipe", partial(self._wipe, self.chance.choice(regions)))
         if options.lagging:
@@ -173,11 +179,20 @@ class World:
         site.wipe()
         self.wiped.add(region)
         self.scheduler.sleep(self.chance.uniform(0, 30.0))
-        while (task := self.scheduler.spawn(f"rebuild of {region}", partial(self._rebuild, site))) is not None:
+        self._rebuild_until_done(site)
+
+    def _rebuild_until_done(self, site: Site) -> None:
+        """One operator a region, who begins again until it is done."""
+        if site.name in self._operated:
+            return
+        self._operated.add(site.name)
+        while True:
+            task = self.scheduler.spawn(f"rebuild of {site.name}", partial(self._rebuild, site))
             self.scheduler.wait(task)
             if not task.crashed:
-                self.defects += [] if task.error is None else [f"rebuild of {region}: {task.error!r}"]
-                return
+                break
+        self._operated.discard(site.name)
+        self.defects += [] if task.error is None else [f"rebuild of {site.name}: {task.error!r}"]
 
     def _rebuild(self, site: Site) -> None:
         region = site.open().region
@@ -211,6 +226,10 @@ class World:
         if not self.calm and self.chance.random() < self.options.stall:
             self.scheduler.sleep(self.chance.random() * self.options.stall_s)
         else:
+            self.scheduler.give_way()
+
+    def _tear(self) -> None:
+        if not self.calm and self.chance.random() < self.options.torn:
             self.scheduler.give_way()
 
     def _act_late(self, call: PortCall, act: Callable[[], T]) -> T:

@@ -1,0 +1,135 @@
+"""Ports as a world has them: clocks that are wrong, reads that are torn, functions that outlive their callers."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cairn.adapters.memory import MemoryDatabase, MemoryIndex
+from cairn.core.rows import Attributes, RowKey
+from cairn.ports.errors import OutcomeUnknown, Unavailable
+from cairn.ports.index import Found, Query, RowMap
+from tests.simulation.tasks import Scheduler
+
+if TYPE_CHECKING:
+    from tests.simulation.sites import Site
+
+T = TypeVar("T")
+BIRTH_US = 1_790_000_000_000_000
+
+LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0}
+"""How long an invocation of each function may last before it is killed."""
+
+LONGEST_LIFE_S = 60.0
+
+
+class SkewedClock:
+    """`ports.clock.Clock` of one region: off by `skew_us`, and now and then it stands still."""
+
+    def __init__(self, scheduler: Scheduler, skew_us: int) -> None:
+        self.scheduler = scheduler
+        self.skew_us = skew_us
+        self._frozen: tuple[int, int] | None = None
+
+    def now_us(self) -> int:
+        if self._frozen is not None and self.scheduler.now_us < self._frozen[1]:
+            return self._frozen[0]
+        return BIRTH_US + self.scheduler.now_us + self.skew_us
+
+    def freeze(self, seconds: float) -> None:
+        """Stands still for so long, then leaps."""
+        self._frozen = (self.now_us(), self.scheduler.now_us + round(seconds * 1_000_000))
+
+    def pause(self, seconds: float) -> None:
+        self.scheduler.sleep(seconds)
+
+
+class AnyOrder:
+    """`ports.parallel.Parallel`: the tasks one after the other, in an order of chance's choosing."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+
+    def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+        results: dict[int, T] = {}
+        failures: list[Exception] = []
+        for number in self._chance.sample(range(len(tasks)), len(tasks)):
+            try:
+                results[number] = tasks[number]()
+            except Exception as error:  # noqa: BLE001 - raised below, once every task has run
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        return [results[number] for number in range(len(tasks))]
+
+
+class TornIndex(MemoryIndex):
+    """A batch, or a page, is not one moment: each row is consistent by itself, and others write in between.
+
+    `tear` is called in the middle of it, and may give way.
+
+    Source: DynamoDB developer guide, "Isolation levels for transactions": BatchGetItem and Query are not serializable
+    as a unit.
+    """
+
+    def __init__(
+        self, database: MemoryDatabase, chance: random.Random, tear: Callable[[], None], generation: int = 1
+    ) -> None:
+        super().__init__(database, generation)
+        self._made_of = (database, chance, tear)
+        self._chance = chance
+        self._tear = tear
+
+    def at(self, generation: int) -> TornIndex:
+        return TornIndex(*self._made_of, generation)
+
+    def read(self, keys: Sequence[RowKey]) -> RowMap:
+        if len(keys) < 2:
+            return super().read(keys)
+        order = self._chance.sample(list(keys), len(keys))
+        middle = self._chance.randrange(1, len(keys))
+        found: dict[RowKey, Attributes] = dict(super().read(order[:middle]))
+        self._tear()
+        return {**found, **super().read(order[middle:])}
+
+    def query(self, query: Query) -> Sequence[Found]:
+        if query.limit < 2:
+            return super().query(query)
+        middle = self._chance.randrange(1, query.limit)
+        first = list(super().query(replace(query, limit=middle)))
+        if len(first) < middle:
+            return first
+        self._tear()
+        return [*first, *super().query(replace(query, after=first[-1].sort_key, limit=query.limit - middle))]
+
+
+class TaskPeers:
+    """`ports.peers.Peers`: the invoked function is a task of its own, which lives on when its caller dies.
+
+    `patience_s` says how long a caller waits this time; None is for ever.
+    """
+
+    def __init__(self, scheduler: Scheduler, patience_s: Callable[[], float | None]) -> None:
+        self._scheduler = scheduler
+        self._patience_s = patience_s
+        self.sites: dict[str, Site] = {}
+
+    def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        site = self.sites.get(region)
+        if site is None:
+            raise Unavailable(f"no function {function} in {region}")
+        request = json.loads(json.dumps(payload))
+        task = self._scheduler.spawn(
+            f"{function} in {region}",
+            lambda: site.use(lambda sandbox: sandbox.direct(function, request)),
+            life_s=LIVES_S[function],
+        )
+        if not self._scheduler.wait(task, self._patience_s()):
+            raise OutcomeUnknown(f"{function} in {region} did not answer in time")
+        if task.error is not None:
+            raise OutcomeUnknown(f"{function} in {region} failed: {type(task.error).__name__}")
+        answer: Mapping[str, Any] = json.loads(json.dumps(task.result))
+        return answer
