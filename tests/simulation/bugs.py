@@ -101,7 +101,7 @@ class EagerSlots(putting.Slots):
 class TrustingWriter(writing.Writer):
     """After a 412 it believes the index, and puts behind what it finds taken without looking at it."""
 
-    def _catch_up(self, attempt: Any, hash: str, slot: Slot) -> int:
+    def _catch_up(self, attempt: Any, hash: str, slot: Slot, paths_too: bool = False) -> int:
         return 0
 
     def _next(self, attempt: Any, head: MemoryRow) -> Slot | None:

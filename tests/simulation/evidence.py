@@ -44,7 +44,7 @@ class Evidence:
         stored: by region: every row of every table of every generation, as text.
         objects: by region: every S3 version of every object, as (key, metadata and body in one text).
         homes: the home of each store.
-        wiped: regions whose tables vanished on the way.
+        wiped: regions whose tables vanished on the way, and when.
         defects: errors that no caller is meant to see.
     """
 
@@ -55,7 +55,7 @@ class Evidence:
     stored: dict[str, list[str]]
     objects: dict[str, list[tuple[str, bytes]]]
     homes: dict[str, str]
-    wiped: set[str]
+    wiped: dict[str, int]
     defects: list[str]
 
 
@@ -77,7 +77,7 @@ def gather(world: World) -> Evidence:
         stored={name: [repr(row) for row in site.database.everything()] for name, site in sites},
         objects={region: _objects(world, region) for region in world.options.regions},
         homes={store_id: world.home(store_id) for store_id in world.stores},
-        wiped=set(world.wiped),
+        wiped=dict(world.wiped),
         defects=defects,
     )
 

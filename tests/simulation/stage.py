@@ -9,22 +9,27 @@ Nothing is drawn: copies and events wait in `cloud.pending` until the scenario d
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from greenlet import getcurrent, greenlet
 
 from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Crash, Faulty, ScriptedFaults, Strike
-from cairn.adapters.memory import ManualClock, StoredVersion
+from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
+from cairn.adapters.memory import ManualClock, MemoryIndex, StoredVersion
 from cairn.app.answers import Call, Memory, VersionFilter
 from cairn.app.cairn import Cairn
-from cairn.core.errors import CairnError
-from tests.support.cloud import Cloud
+from cairn.core.errors import CairnError, OutcomeUnknown
+from cairn.core.paths import path_hash
+from cairn.core.rows import ControlRow
+from cairn.ports.index import Change
+from tests.support.cloud import WORKSPACE, Cloud
 
 T = TypeVar("T")
 HOME = "us-east-1"
 AWAY = "eu-west-1"
+__all__ = ["AWAY", "HOME", "WORKSPACE", "Actor", "Stage"]
 
 
 class Actor(Generic[T]):
@@ -33,7 +38,7 @@ class Actor(Generic[T]):
     def __init__(self, stage: Stage, body: Callable[[], T], strikes: Sequence[Strike]) -> None:
         self._stage = stage
         self._greenlet = greenlet(lambda: self._live(body))
-        self._stop: tuple[str, str | None, int, bool] | None = None
+        self._stop: tuple[str | None, str | None, int, bool] | None = None
         self._faulty = Faulty(ScriptedFaults(*strikes))
         self._result: list[T] = []
         self.error: BaseException | None = None
@@ -46,6 +51,17 @@ class Actor(Generic[T]):
         self._resume()
         assert not self.done, f"ended without {name}: {self.trail} {self.error!r}"
         return self
+
+    def step(self) -> Actor[T]:
+        """Goes on to just after its next port call, or to its end."""
+        self._stop = (None, None, 1, True)
+        self._resume()
+        return self
+
+    def lost(self, name: str) -> bool:
+        """Goes on to its end, with the reply to this call lost; whether the outcome is unknown then, as it must be."""
+        self.struck_by(Strike(Fault.LOST_REPLY, name)).fails(OutcomeUnknown)
+        return True
 
     def struck_by(self, *strikes: Strike) -> Actor[T]:
         """From here on these strike."""
@@ -102,7 +118,7 @@ class Actor(Generic[T]):
         if self._stop is None:
             return False
         name, about, occurrence, after = self._stop
-        if call.name != name or not (about is None or any(about in subject for subject in call.subjects)):
+        if name not in (None, call.name) or not (about is None or any(about in subject for subject in call.subjects)):
             return False
         self._stop, self._after = (name, about, occurrence - 1, after), after
         return occurrence == 1
@@ -203,6 +219,31 @@ class Stage:
         """The keys of every log in a region's bucket."""
         return [key for key in self.cloud.buckets.page(region, "", None, 1000).keys if "/log/" in key]
 
+    def all_keys(self, region: str = HOME) -> list[str]:
+        """Every key of a region's bucket."""
+        return list(self.cloud.buckets.page(region, "", None, 1000).keys)
+
+    def wipe(self, region: str = HOME) -> None:
+        """Every row of a region's tables is gone; it says that it is not complete."""
+        site = self.cloud.sites[region]
+        site.database.drop(1)
+        site.database.make(1)
+        control = ControlRow(serving=1, complete=False).to_attributes()
+        MemoryIndex(site.database).commit([Change(ControlRow.KEY, None, control, unconditional=True)])
+
+    def searched(self, text: str, region: str) -> list[str]:
+        """Rows, and metadata of objects, in which a text stands."""
+        rows = [repr(row) for row in self.cloud.sites[region].database.everything() if text in repr(row)]
+        encoded = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+        for key in self.all_keys(region):
+            for version in self.cloud.buckets.versions(region, key):
+                metadata = repr(version.object.metadata)
+                rows += [key] if text in metadata or encoded in metadata else []
+        return rows
+
+    def new_version_id(self) -> str:
+        return self.cloud.sites[HOME].region.new_id("memver")
+
     def found(self, text: str, region: str) -> list[str]:
         """The objects of a region any S3 version of which holds the text."""
         return [
@@ -228,3 +269,15 @@ class Stage:
             if found is not None and found.metadata["id"] == version_id:
                 return key
         raise AssertionError(f"no object holds {version_id}")
+
+    def hash_of(self, path: str) -> str:
+        """What stands for a path in keys."""
+        rows = self.cloud.rows(HOME, "stores")
+        return path_hash(bytes.fromhex(rows[self.store, "record"]["salt"]), path)
+
+    def assert_one_path(self, memory_id: str) -> None:
+        """One id, one path, in every answer of every region."""
+        for region in self.cloud.regions:
+            listed = {path: id for path, id in self.listed(region).items() if id == memory_id}
+            assert len(listed) == 1, f"{region} lists {listed}"
+            assert self.read(memory_id, region).path in listed

@@ -83,7 +83,7 @@ class World:
         peers.sites.update(self.sites)
         self.network = Network(self.scheduler, self.chance, self.options, self.buckets, self.sites)
         self.network.calm = True
-        self.wiped: set[str] = set()
+        self.wiped: dict[str, int] = {}
         self._operated: set[str] = set()
         self.api_key = ""
         self.stores: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ class World:
         if region in self.wiped:
             return
         site.wipe()
-        self.wiped.add(region)
+        self.wiped[region] = self.scheduler.tick()
         self.scheduler.sleep(self.chance.uniform(0, 30.0))
         self._rebuild_until_done(site)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from cairn.app.region import Region, View
@@ -107,8 +108,12 @@ class Folder:
         settled: Sequence[Settled],
         known: Mapping[RowKey, Attributes | None] | None = None,
         journal: bool = True,
+        paths_too: bool = False,
     ) -> None:
         """Makes the index hold at least what these entries say.
+
+        An update of a memory that stays where it was says nothing new of its path, whose rows are left alone then,
+        unless `paths_too` is set: by whoever found those rows to be behind the log.
 
         One transaction when `known` gives every row concerned as it stands; otherwise a read before it, or a few. More
         than a handful of entries go in several transactions: between them a path may be listed late, never twice.
@@ -120,7 +125,8 @@ class Folder:
             serving = index.generation == view.index.generation
             for start in range(0, len(settled), ENTRIES_PER_TRANSACTION):
                 some = settled[start : start + ENTRIES_PER_TRANSACTION]
-                self._settle_into(index, some, known if serving else None, journal and serving)
+                work_out = partial(self._work_out, settled=some, journal=journal and serving, paths_too=paths_too)
+                self._commit_until_done(index, work_out, known if serving else None)
 
     def fold_redaction(self, view: View, order: Redaction) -> None:
         """Makes the version's row say that it is redacted, whether or not the version is known yet."""
@@ -132,15 +138,6 @@ class Folder:
         rows.load([key])
         rows.after[key] = fold.join_redaction(rows.version(key), order)
         return rows.changes(set())
-
-    def _settle_into(
-        self,
-        index: Index,
-        settled: Sequence[Settled],
-        known: Mapping[RowKey, Attributes | None] | None,
-        journal: bool,
-    ) -> None:
-        self._commit_until_done(index, lambda rows: self._work_out(rows, settled, journal), known)
 
     def _commit_until_done(
         self,
@@ -164,16 +161,17 @@ class Folder:
             rows = _Rows(self._region, index, {})
         raise OutcomeUnknown("the index stayed contended; read before trying again")
 
-    def _work_out(self, rows: _Rows, settled: Sequence[Settled], journal: bool) -> list[Change]:
+    def _work_out(self, rows: _Rows, settled: Sequence[Settled], journal: bool, paths_too: bool) -> list[Change]:
         rows.load([key for one in settled for key in _own_keys(one)])
         paths: dict[str, str] = {}
         new_versions: list[Entry] = []
         occupancy: list[Settled] = []
         for one in settled:
+            stays = False
             if one.is_version:
                 new_versions += self._join_version(rows, one.entry)
-                self._join_memory(rows, one, paths, occupancy)
-            else:
+                stays = self._join_memory(rows, one, paths)
+            if not stays or paths_too:
                 occupancy.append(one)
         read_also = self._join_occupancy(rows, occupancy, paths)
         changes = rows.changes(read_also)
@@ -187,8 +185,8 @@ class Folder:
         rows.after[key] = fold.join_version(before, entry)
         return [entry] if before is None or before.memory_id is None else []
 
-    def _join_memory(self, rows: _Rows, one: Settled, paths: dict[str, str], occupancy: list[Settled]) -> None:
-        """Joins the head; an update of a memory that stays where it was says nothing new of its path."""
+    def _join_memory(self, rows: _Rows, one: Settled, paths: dict[str, str]) -> bool:
+        """Joins the head, and notes the paths concerned; whether the memory stays where it was, as updates leave it."""
         entry = one.entry
         key = MemoryRow.key(entry.key.store_id, entry.memory_id)
         before = rows.memory(key)
@@ -196,11 +194,11 @@ class Folder:
         rows.after[key] = after
         stays = before is not None and before.arrived == str(entry.arrived) and before.path_hash == entry.key.path_hash
         if stays and before is not None and entry.operation is not Operation.DELETED and before.path == after.path:
-            return
-        occupancy.append(one)
+            return True
         for row in (before, after):
             if row is not None and row.path is not None:
                 paths[row.path] = row.path_hash
+        return False
 
     def _join_occupancy(self, rows: _Rows, occupancy: Sequence[Settled], paths: dict[str, str]) -> set[RowKey]:
         """Joins the logs' rows, then recomputes the listing's rows of every path concerned."""

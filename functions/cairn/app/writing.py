@@ -171,7 +171,7 @@ class Writer:
         entry = decide.created(draft, LogKey(store.store_id, hash, slot), command.path, command.content)
         if self._slots.take(entry, _body(entry, command.content)) is Put.TAKEN:
             self._claims.withdraw(attempt.view, claim)
-            self._catch_up(attempt, hash, slot)
+            self._catch_up(attempt, hash, slot, paths_too=True)
             return False
         known: dict[RowKey, Attributes | None] = {
             MemoryRow.key(store.store_id, command.memory_id): None,
@@ -196,7 +196,7 @@ class Writer:
         if head is None or not fold.is_live(head) or head.path_hash != hash:
             tail = self._logs.tail(attempt.store, hash)
             if tail is not None:
-                self._observe(attempt, tail)
+                self._observe(attempt, tail, paths_too=True)
             return False
         if self._caught_up(attempt, head):
             return False
@@ -209,7 +209,7 @@ class Writer:
         tail = fold.tail_of(log)
         slot = self._logs.next_slot(attempt.store, hash, None if tail is None else Slot.parse(tail))
         if slot.epoch != current_epoch(attempt.store):
-            self._catch_up(attempt, hash, slot)
+            self._catch_up(attempt, hash, slot, paths_too=True)
             return None
         return slot
 
@@ -251,7 +251,7 @@ class Writer:
             if self._slots.take(entry, _body(entry, None)) is Put.MINE:
                 self._fold_own(attempt, [Settled(entry)], None)
             else:
-                self._catch_up(attempt, position.path_hash, position.slot)
+                self._catch_up(attempt, position.path_hash, position.slot, paths_too=True)
         self._claims.remove_broken(attempt.view, claimed)
 
     # ---- rename -----------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class Writer:
         entry = decide.follows(draft, head, LogKey(store.store_id, hash, slot), commit, source=source_slot)
         if self._slots.take(entry, _body(entry, content)) is Put.TAKEN:
             self._claims.withdraw(attempt.view, claim)
-            self._catch_up(attempt, hash, slot)
+            self._catch_up(attempt, hash, slot, paths_too=True)
             return False
         departure = decide.moved_out(entry)
         if self._depart(departure) is Put.MINE:
@@ -353,21 +353,21 @@ class Writer:
         slot = self._logs.next_slot(attempt.store, head.path_hash, Slot.parse(head.slot))
         return self._catch_up(attempt, head.path_hash, slot) > 0
 
-    def _catch_up(self, attempt: _Attempt, hash: str, slot: Slot) -> int:
-        """Folds everything from `slot` to the log's tail; how much it was."""
+    def _catch_up(self, attempt: _Attempt, hash: str, slot: Slot, paths_too: bool = False) -> int:
+        """Folds everything from `slot` to the log's tail; how much it was. `paths_too` as `Folder.fold` has it."""
         met = 0
         while (entry := self._logs.entry(LogKey(attempt.store.store_id, hash, slot))) is not None:
-            self._observe(attempt, entry)
+            self._observe(attempt, entry, paths_too)
             slot = self._logs.next_slot(attempt.store, hash, slot)
             met += 1
         if slot.epoch != current_epoch(attempt.store):
             raise Unavailable("an older version of this memory has not arrived in its home yet; try again")
         return met
 
-    def _observe(self, attempt: _Attempt, entry: Entry) -> None:
+    def _observe(self, attempt: _Attempt, entry: Entry, paths_too: bool = False) -> None:
         """Folds one entry that was met, finishing its rename where that is half done."""
         settled = self._logs.settle(entry, self._finish)
-        self._folder.fold(attempt.view, settled)
+        self._folder.fold(attempt.view, settled, paths_too=paths_too)
         attempt.outcome.settled.extend(settled)
 
     def _finish(self, moved_in: Entry) -> None:

@@ -33,12 +33,16 @@ class Undecided(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation as the search sees it. `returned` is NEVER for an open one; `id` is the created memory's."""
+    """One operation as the search sees it.
+
+    `returned` is NEVER for an open one; `id` is the created memory's; `caught` means under way as the tables vanished.
+    """
 
     operation: Operation
     invoked: int
     returned: int
     id: str
+    caught: bool
 
     @property
     def open(self) -> bool:
@@ -49,18 +53,21 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def linearizable(operations: Sequence[Operation], created: Mapping[str, str], reads: bool = True) -> bool:
+def linearizable(operations: Sequence[Operation], created: Mapping[str, str], wiped: int | None = None) -> bool:
     """Whether the operations of one store fit together.
 
     Args:
         operations: of every client, in every region.
         created: the id of a memory by its first content's hash.
-        reads: whether reads count too.
+        wiped: when the home lost its tables. Reads do not count then, since what it still knows it serves; and of a
+            path and its ancestor whose creators were both under way in that moment, both can stay.
 
     Raises:
         Undecided: after `STATES_MAX` states.
     """
-    steps = sorted((_step(one, created) for one in operations if _counts(one, reads)), key=lambda step: step.invoked)
+    steps = sorted(
+        (_step(one, created, wiped) for one in operations if _counts(one, wiped is None)), key=lambda step: step.invoked
+    )
     must = sum(1 << number for number, step in enumerate(steps) if not step.open)
     seen: set[tuple[int, State]] = set()
     stack: list[tuple[int, State]] = [(0, ())]
@@ -89,14 +96,15 @@ def _counts(operation: Operation, reads: bool) -> bool:
     return operation.kind in ("create", "update", "delete")
 
 
-def _step(operation: Operation, created: Mapping[str, str]) -> Step:
+def _step(operation: Operation, created: Mapping[str, str], wiped: int | None) -> Step:
     id = ""
     if operation.kind == "create":
         answer = operation.answer
         unknown = created.get(sha256(operation.asked["content"]), f"new {operation.number}")
         id = answer.memory_id if isinstance(answer, Seen) else unknown
     returned = NEVER if operation.returned is None else operation.returned
-    return Step(operation, operation.invoked, returned, id)
+    caught = wiped is not None and operation.invoked < wiped < returned
+    return Step(operation, operation.invoked, returned, id, caught)
 
 
 # ---- the rules of the API -----------------------------------------------------------------------------------------
@@ -106,7 +114,7 @@ def _after(state: State, step: Step) -> Iterator[State]:
     """The states after the operation, if it may happen here with the answer it got; an open one changes something."""
     operation = step.operation
     rule = {"create": _create, "update": _update, "delete": _delete, "read": _read}[operation.kind]
-    for answer, after in rule(state, operation, step.id):
+    for answer, after in rule(state, operation, step):
         if step.open:
             if after != state:
                 yield after
@@ -118,17 +126,17 @@ Answer = Memory | Refusal | str | None
 """What the rules answer: a memory, a refusal, or the id of what was deleted."""
 
 
-def _create(state: State, operation: Operation, id: str) -> Iterator[tuple[Answer, State]]:
+def _create(state: State, operation: Operation, step: Step) -> Iterator[tuple[Answer, State]]:
     path = operation.asked["path"]
     holders = _in_the_way(state, path, None)
-    if not holders:
-        memory = (id, path, sha256(operation.asked["content"]))
+    if not _decisive(holders, path, step):
+        memory = (step.id, path, sha256(operation.asked["content"]))
         yield memory, _sorted(*state, memory)
     for holder in holders:
         yield Refusal("PathConflict", path=holder[1], memory_id=holder[0]), state
 
 
-def _update(state: State, operation: Operation, _: str) -> Iterator[tuple[Answer, State]]:
+def _update(state: State, operation: Operation, step: Step) -> Iterator[tuple[Answer, State]]:
     asked = operation.asked
     memory = _live(state, asked["memory_id"])
     if memory is None:
@@ -142,13 +150,13 @@ def _update(state: State, operation: Operation, _: str) -> Iterator[tuple[Answer
         yield Refusal("PreconditionFailed"), state
     else:
         holders = _in_the_way(state, wanted[1], id) if wanted[1] != path else []
-        if not holders:
+        if not _decisive(holders, wanted[1], step):
             yield wanted, _sorted(*(one for one in state if one[0] != id), wanted)
         for holder in holders:
             yield Refusal("PathConflict", path=holder[1], memory_id=holder[0]), state
 
 
-def _delete(state: State, operation: Operation, _: str) -> Iterator[tuple[Answer, State]]:
+def _delete(state: State, operation: Operation, _: Step) -> Iterator[tuple[Answer, State]]:
     memory = _live(state, operation.asked["memory_id"])
     if memory is None:
         yield Refusal("NotFound"), state
@@ -158,7 +166,7 @@ def _delete(state: State, operation: Operation, _: str) -> Iterator[tuple[Answer
         yield memory[0], tuple(one for one in state if one[0] != memory[0])
 
 
-def _read(state: State, operation: Operation, _: str) -> Iterator[tuple[Answer, State]]:
+def _read(state: State, operation: Operation, _: Step) -> Iterator[tuple[Answer, State]]:
     memory = _live(state, operation.asked["memory_id"])
     yield (Refusal("NotFound") if memory is None else memory), state
 
@@ -170,6 +178,11 @@ def _live(state: State, memory_id: str) -> Memory | None:
 def _in_the_way(state: State, path: str, moving_id: str | None) -> list[Memory]:
     """A path and its ancestors cannot be memories at once; what is being moved is not in its own way."""
     return [one for one in state if one[0] != moving_id and _related(one[1], path)]
+
+
+def _decisive(holders: list[Memory], path: str, step: Step) -> bool:
+    """Whether somebody is in the way for certain: of ancestors, one caught as the tables vanished may not know."""
+    return any(holder[1] == path or not step.caught for holder in holders)
 
 
 def _related(one: str, other: str) -> bool:

@@ -117,21 +117,26 @@ def _facts(table: str, rows: Mapping[tuple[str, str], Mapping[str, object]]) -> 
 
 
 def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
-    """No page shows an id twice; at rest each live memory is listed once, and none is another's ancestor."""
+    """No page shows an id twice; at rest each live memory is listed once, and none is another's ancestor.
+
+    A path and its ancestor can both stay where the home's tables vanished just as both were created.
+    """
     for operation in evidence.history.operations:
         if isinstance(operation.answer, Listed):
             counts = Counter(item.memory_id for item in operation.answer.items)
             if any(count > 1 for count in counts.values()):
                 yield f"one id twice: {operation}"
-    for regions in evidence.final.values():
+    for store_id, regions in evidence.final.items():
         for region, final in regions.items():
             live = {id: seen.path for id, seen in final.read.items() if isinstance(seen, Seen)}
             listed = sorted((item.memory_id, item.path) for item in final.listed)
             if listed != sorted(live.items()):
                 yield f"{region} lists {listed}, and reads {sorted(live.items())}"
             paths = sorted(live.values())
+            wiped = evidence.homes[store_id] in evidence.wiped
             for path in paths:
-                if any(other.startswith(f"{path}/") for other in paths) or paths.count(path) > 1:
+                below = any(other.startswith(f"{path}/") for other in paths)
+                if paths.count(path) > 1 or (below and not wiped):
                     yield f"{region} has memories at {paths}"
 
 

@@ -1,0 +1,190 @@
+"""What the simulation found, each as the exact schedule that broke the code once."""
+
+from __future__ import annotations
+
+import pytest
+
+from cairn.adapters.layered import Fault, Strike
+from cairn.core.errors import OutcomeUnknown, Unavailable
+from tests.simulation.stage import AWAY, HOME, Stage
+
+PUT = "objects.put_if_absent"
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+# ---- what is told of a write that was committed ------------------------------------------------------------------
+
+
+def test_a_write_committed_at_home_and_not_indexed_where_it_landed_is_unknown_not_undone(stage: Stage) -> None:
+    creator = stage.actor(lambda: stage.create("/a", region=AWAY)).until("peers.call", after=True)
+    strikes = [Strike(Fault.REFUSED, "index.read"), Strike(Fault.REFUSED, "index.commit")]
+    creator.struck_by(*strikes).fails(OutcomeUnknown)
+    assert "/a" in stage.listed(HOME)
+
+
+def test_a_rename_that_stops_after_its_first_half_is_unknown_since_others_finish_it(stage: Stage) -> None:
+    memory = stage.create("/a")
+    mover = stage.actor(lambda: stage.update(memory.id, path="/b"), Strike(Fault.REFUSED, PUT, occurrence=2))
+    mover.fails(OutcomeUnknown)
+    stage.cloud.deliver()
+    assert stage.listed(HOME) == stage.listed(AWAY) == {"/b": memory.id}
+
+
+def test_a_rename_whose_content_cannot_be_read_for_its_answer_is_not_told_to_be_undone(stage: Stage) -> None:
+    memory = stage.create("/a")
+    mover = stage.actor(
+        lambda: stage.update(memory.id, path="/b", full=True), Strike(Fault.REFUSED, "objects.get", occurrence=2)
+    )
+    mover.fails(OutcomeUnknown)
+    assert stage.listed(HOME) == {"/b": memory.id}
+
+
+def test_a_write_refused_before_its_put_did_nothing(stage: Stage) -> None:
+    creator = stage.actor(lambda: stage.create("/a"), Strike(Fault.REFUSED, PUT))
+    creator.fails(Unavailable)
+    assert stage.keys() == []
+
+
+# ---- renames that were met half-way ---------------------------------------------------------------------------------
+
+
+def half_rename_overtaken(stage: Stage) -> tuple[str, str, str]:
+    """A mover dies after its first put, and an update takes its source slot: (memory_id, void key, update's key)."""
+    memory = stage.create("/a", "SECRET")
+    stage.cloud.deliver()
+    before = set(stage.keys())
+    mover = stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, occurrence=2)
+    (void,) = set(stage.keys()) - before
+    stage.update(memory.id, "clean")
+    (update,) = set(stage.keys()) - before - {void}
+    mover.die()
+    return memory.id, void, update
+
+
+def test_a_void_that_reaches_a_replica_before_what_voids_it_is_folded_and_erased_there(stage: Stage) -> None:
+    _, void, update = half_rename_overtaken(stage)
+    stage.copy(void)
+    with pytest.raises(Unavailable):
+        stage.index(void, AWAY)
+    stage.copy(update, AWAY)
+    stage.index(update, AWAY)
+    stage.index(void, AWAY)
+    assert void not in stage.found("SECRET", AWAY)
+    stage.cloud.deliver()
+    assert stage.cloud.rows(HOME, "logs") == stage.cloud.rows(AWAY, "logs")
+    assert stage.found("SECRET", AWAY) == [stage.keys()[0]], "only the first version, which nobody redacted"
+
+
+def test_a_late_original_of_a_void_waits_for_what_voids_it(stage: Stage) -> None:
+    _, void, _ = half_rename_overtaken(stage)
+    original = stage.under_way(void)
+    stage.index(void, HOME)
+    stage.copy(void, AWAY)
+    stage.index(void, AWAY)
+    stage.arrive(original)
+    with pytest.raises(Unavailable):
+        stage.index(void, AWAY)
+    stage.cloud.deliver()
+    assert stage.cloud.rows(HOME, "logs") == stage.cloud.rows(AWAY, "logs")
+    assert void not in stage.found("SECRET", AWAY)
+
+
+def test_an_event_whose_help_failed_comes_again(stage: Stage) -> None:
+    memory = stage.create("/a")
+    stage.cloud.deliver()
+    mover = stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, occurrence=2)
+    (moved_in,) = [event.key for event in stage.cloud.pending]
+    mover.die()
+    event = stage.actor(lambda: stage.index(moved_in), Strike(Fault.REFUSED, PUT))
+    event.fails(Unavailable)
+    stage.cloud.deliver()
+    assert stage.listed(HOME) == stage.listed(AWAY) == {"/b": memory.id}
+
+
+def test_a_redacted_version_whose_rename_arrives_after_the_order_is_erased(stage: Stage) -> None:
+    memory = stage.create("/a", "SECRET")
+    moved = stage.update(memory.id, path="/b")
+    stage.update(memory.id, "clean")
+    stage.redact(moved.version_id)
+    stage.redact(memory.version_id)
+    keys = {event.key: event for event in stage.cloud.pending if not event.replica}
+    orders = [key for key in keys if "/redaction/" in key]
+    first, moved_in, moved_out, _ = [key for key in keys if "/log/" in key]
+    for key in (*orders, moved_in, moved_out, first):
+        event = next(event for event in stage.cloud.pending if event.key == key)
+        stage.cloud.buckets.replicate(event, AWAY)
+        stage.index(key, AWAY)
+    assert stage.found("SECRET", AWAY) == []
+
+
+# ---- what a region shows of its own writes ----------------------------------------------------------------------
+
+
+def test_own_versions_are_listed_beyond_one_that_has_not_arrived_while_the_global_index_lags() -> None:
+    stage = Stage(lagging=True)
+    memory = stage.create("/a", "one", region=AWAY)
+    stage.update(memory.id, "two")
+    third = stage.update(memory.id, "three", region=AWAY)
+    assert stage.history(memory.id, AWAY) == [third.version_id, memory.version_id]
+    stage.cloud.deliver()
+    assert len(stage.history(memory.id, AWAY)) == 3
+
+
+# ---- what overtakes what --------------------------------------------------------------------------------------------
+
+
+def test_an_erasure_that_overtakes_the_next_version_leaves_the_memory_readable(stage: Stage) -> None:
+    memory = stage.create("/a", "SECRET")
+    stage.cloud.deliver()
+    moved = stage.update(memory.id, "clean", path="/b")
+    stage.redact(memory.version_id)
+    (order,) = [event.key for event in stage.cloud.pending if "/redaction/" in event.key]
+    (blank,) = [event.key for event in stage.cloud.pending if event.key == stage.key_of(memory.version_id)]
+    for key in (blank, order):
+        stage.copy(key)
+        stage.index(key, AWAY)
+        assert stage.read(memory.id, AWAY).content == "clean"
+        assert stage.listed(AWAY) == {"/b": memory.id}
+    assert stage.read(memory.id, AWAY).version_id == moved.version_id
+    stage.cloud.deliver()
+    assert stage.cloud.rows(HOME, "memories") == stage.cloud.rows(AWAY, "memories")
+
+
+def test_an_order_that_arrives_alone_leaves_the_memory_readable_too(stage: Stage) -> None:
+    memory = stage.create("/a", "SECRET")
+    stage.cloud.deliver()
+    stage.update(memory.id, "clean")
+    stage.redact(memory.version_id)
+    (order,) = [event.key for event in stage.cloud.pending if "/redaction/" in event.key]
+    stage.copy(order)
+    stage.index(order, AWAY)
+    assert stage.read(memory.id, AWAY).content == "clean"
+    assert stage.found("SECRET", AWAY) == []
+
+
+def test_a_late_original_of_a_redacted_deletion_is_erased_with_its_path(stage: Stage) -> None:
+    memory = stage.create("/secret")
+    stage.delete(memory.id)
+    (_, tombstone) = stage.keys()
+    original = stage.under_way(tombstone)
+    stage.redact(stage.history(memory.id)[0])
+    stage.cloud.deliver()
+    stage.arrive(original)
+    stage.cloud.deliver()
+    versions = stage.cloud.buckets.versions(AWAY, tombstone)
+    assert ["path" in version.object.metadata for version in versions] == [False]
+
+
+def test_a_memory_that_its_home_has_not_indexed_is_not_said_to_be_gone(stage: Stage) -> None:
+    creator = stage.actor(lambda: stage.create("/a")).until(PUT, after=True)
+    (key,) = stage.keys()
+    stage.copy(key)
+    stage.index(key, AWAY)
+    (memory_id,) = stage.listed(AWAY).values()
+    stage.actor(lambda: stage.update(memory_id, "y", region=AWAY)).fails(Unavailable)
+    creator.finish()
+    stage.update(memory_id, "y", region=AWAY)
