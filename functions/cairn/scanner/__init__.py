@@ -2,7 +2,7 @@
 
 A memory is read by later sessions as trusted text, so a planted sentence works for ever. `Scanner.scan` looks for
 hostile paths, characters that hide or reorder text, secrets, phrases that turn a reader's instructions around, and
-commands that carry secrets away. It is one layer and no more: `docs/security-scanner.md` says what it cannot see.
+commands that carry secrets away. It is one layer and no more: `docs/security.md` says what it cannot see.
 """
 
 from typing import TYPE_CHECKING
