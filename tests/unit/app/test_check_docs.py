@@ -84,7 +84,7 @@ def test_a_file_or_a_module_that_is_not_there(write: Write) -> None:
 
 
 def test_whose_machine_it_was_written_on(write: Write) -> None:
-    write(scripts__a_py='HERE = "/ro' + 'ot/.cache"\nTHERE = "/artwork/root/x"\n')
+    write(scripts__a_py='HERE = "/ro' + 'ot/.cache"\nTHERE = "/artwork/ro' + 'ot/x"\n')
     write(docs__a_md="See /tmp/notes.\n`/tmp/example`\n```\n/tmp/example\n```\n")
     assert found(check_docs.machine_paths) == [
         "scripts/a.py:1: names a path of some machine",
