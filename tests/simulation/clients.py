@@ -128,6 +128,8 @@ class Client:
             )
         elif step.kind == "read":
             self.read(store_id, memory_id)
+        elif step.kind == "history" and step.careful:
+            self.all_versions(store_id)
         elif step.kind == "history":
             self.versions(store_id, memory_id)
         elif step.kind == "redact":
@@ -252,6 +254,22 @@ class Client:
             lambda cairn: cairn.list_versions(self.call(), store_id, filter, limit=100, after=None, full=False).items,
         )
         return answer if isinstance(answer, tuple) else ()
+
+    def all_versions(self, store_id: str) -> None:
+        """The store's history, page by page."""
+        after: str | None = None
+        history = len(self.listings)
+        self.listings.append(history)
+        for _ in range(PAGES_MAX):
+            asked = {"listing": history, "after": after}
+            page = self.invoke(self, store_id, "history", asked, partial(self._history_page, store_id, after))
+            if not isinstance(page, Page) or page.next_after is None:
+                return
+            after = page.next_after
+
+    def _history_page(self, store_id: str, after: str | None, cairn: Cairn) -> Page[Version]:
+        limit = self.page + 2
+        return cairn.list_versions(self.call(), store_id, VersionFilter(), limit=limit, after=after, full=False)
 
     def _learn(self, store_id: str, answer: object) -> None:
         if isinstance(answer, Seen):

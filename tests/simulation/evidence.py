@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from cairn.adapters.memory import MemoryDatabase
 from cairn.app.answers import Memory, Version, VersionFilter
 from cairn.app.region import View
-from cairn.core.errors import CairnError
+from cairn.core.errors import CairnError, PathConflict
+from cairn.core.slots import LogKey, parse_key
 from tests.simulation.history import History, Seen
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Evidence:
         homes: the home of each store.
         wiped: regions whose tables vanished on the way, and when.
         defects: errors that no caller is meant to see.
+        journaled: by region: the positions that its journal names.
+        blocked: paths that could not be written at rest, and what was said instead.
     """
 
     history: History
@@ -57,6 +60,8 @@ class Evidence:
     homes: dict[str, str]
     wiped: dict[str, int]
     defects: list[str]
+    journaled: dict[str, set[str]] = field(default_factory=dict)
+    blocked: list[str] = field(default_factory=list)
 
 
 def gather(world: World) -> Evidence:
@@ -69,7 +74,7 @@ def gather(world: World) -> Evidence:
         final[store_id] = {}
         for region in world.options.regions:
             final[store_id][region] = _final(world, store_id, region, memories.get(store_id, set()), defects)
-    return Evidence(
+    evidence = Evidence(
         history=world.history,
         final=final,
         rows={name: {table: rows_of(site.database, table, site.serving) for table in TABLES} for name, site in sites},
@@ -79,7 +84,32 @@ def gather(world: World) -> Evidence:
         homes={store_id: world.home(store_id) for store_id in world.stores},
         wiped=dict(world.wiped),
         defects=defects,
+        journaled={name: _journaled(site.database) for name, site in sites},
     )
+    evidence.blocked = _blocked(world)
+    return evidence
+
+
+def _journaled(database: MemoryDatabase) -> set[str]:
+    """Path hash and slot, as versions name their position, of every object that the journal names."""
+    names = (parse_key(row["object_key"]) for key, row in database.everything() if key.table == "journal")
+    return {f"{name.path_hash}/{name.slot}" for name in names if isinstance(name, LogKey)}
+
+
+def _blocked(world: World) -> list[str]:
+    """Tries to create a memory at every path, long after the last claim."""
+    world.scheduler.now_us += 60_000_000
+    found = []
+    for store_id in world.stores:
+        site = world.sites[world.home(store_id)]
+        for path in world.options.paths:
+            try:
+                site.open().cairn.create_memory(world.call(), store_id, path=path, content="at rest", full=False)
+            except PathConflict:
+                continue
+            except CairnError as error:
+                found.append(f"{path} of {store_id}: {error!r}")
+    return found
 
 
 def rows_of(database: MemoryDatabase, table: str, generation: int) -> dict[tuple[str, str], dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cairn.app.answers import Version
+from cairn.app.answers import Page, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Operation:
         number: its place in the order of invocation.
         client, region, store_id: who, where, on what.
         home: whether the region is the store's home.
-        kind: create, update, delete, read, list, versions, redact.
+        kind: create, update, delete, read, page, versions, history, redact.
         asked: the call's arguments.
         invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
         answer: what was answered: None is an outcome that nobody knows.
@@ -109,6 +109,8 @@ def _answer(answer: Any) -> str:
         return "unknown"
     if isinstance(answer, Version):
         return _version(answer)
+    if isinstance(answer, Page):
+        return _answer(answer.items) + (" …" if answer.next_after else "")
     if isinstance(answer, tuple):
         return "[" + ", ".join(_answer(one) for one in answer) + "]"
     return str(answer)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cairn.adapters.memory import MemoryDatabase, MemoryIndex
+from cairn.adapters.memory import MemoryBuckets, MemoryDatabase, MemoryErasableObjects, MemoryIndex
 from cairn.core.rows import Attributes, RowKey
-from cairn.ports.errors import OutcomeUnknown, Unavailable
+from cairn.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
 from cairn.ports.index import Found, Query, RowMap
+from cairn.ports.objects import StoredObject
 from tests.simulation.tasks import Scheduler
 
 if TYPE_CHECKING:
@@ -104,6 +105,24 @@ class TornIndex(MemoryIndex):
             return first
         self._tear()
         return [*first, *super().query(replace(query, after=first[-1].sort_key, limit=query.limit - middle))]
+
+
+class TornErasableObjects(MemoryErasableObjects):
+    """Erasing is a put, and then deletions: copies arrive, and erasers die, in between."""
+
+    def __init__(self, buckets: MemoryBuckets, region: str, tear: Callable[[], None]) -> None:
+        super().__init__(buckets, region)
+        self._here = (buckets, region)
+        self._tear = tear
+
+    def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
+        buckets, region = self._here
+        if not buckets.versions(region, key):
+            raise ObjectNotFound(key)
+        buckets.put(region, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+        blank = buckets.versions(region, key)[-1].version_id
+        self._tear()
+        return buckets.delete_older(region, key, blank)
 
 
 class TaskPeers:

@@ -18,7 +18,6 @@ from cairn.adapters.layered import (
 from cairn.adapters.memory import (
     MemoryBuckets,
     MemoryDatabase,
-    MemoryErasableObjects,
     MemoryIndex,
     MemoryObjects,
     RecordingMetrics,
@@ -30,7 +29,7 @@ from cairn.app.scanning import LettingAllThrough
 from cairn.core.rows import ControlRow
 from cairn.ports.index import Change
 from cairn.ports.peers import Peers
-from tests.simulation.ports import AnyOrder, SkewedClock, TornIndex
+from tests.simulation.ports import AnyOrder, SkewedClock, TornErasableObjects, TornIndex
 
 T = TypeVar("T")
 
@@ -116,7 +115,7 @@ class Site:
             peers=InterceptedPeers(self._peers, name, around),
             parallel=AnyOrder(self._chance),
         )
-        erasable = InterceptedErasableObjects(MemoryErasableObjects(self._buckets, name), name, around)
+        erasable = InterceptedErasableObjects(TornErasableObjects(self._buckets, name, self._tear), name, around)
         return Sandbox(region, erasable)
 
     def wipe(self) -> None:

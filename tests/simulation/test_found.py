@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cairn.adapters.layered import Fault, Strike
-from cairn.core.errors import OutcomeUnknown, Unavailable
+from cairn.app.answers import VersionFilter
+from cairn.core import decide
+from cairn.core.errors import OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
+from cairn.core.slots import LogKey, parse_key
 from tests.simulation.stage import AWAY, HOME, Stage
 
 PUT = "objects.put_if_absent"
@@ -188,3 +193,44 @@ def test_a_memory_that_its_home_has_not_indexed_is_not_said_to_be_gone(stage: St
     stage.actor(lambda: stage.update(memory_id, "y", region=AWAY)).fails(Unavailable)
     creator.finish()
     stage.update(memory_id, "y", region=AWAY)
+
+
+def test_what_was_redacted_is_not_shown_by_a_global_index_that_lags() -> None:
+    stage = Stage(lagging=True)
+    memory = stage.create("/a", "SECRET")
+    stage.update(memory.id, "clean")
+    stage.cloud.sites[HOME].database.settle()
+    stage.redact(memory.version_id)
+    page = stage.cairn().list_versions(
+        stage.call(), stage.store, VersionFilter(memory_id=memory.id), limit=10, after=None, full=True
+    )
+    assert [(version.path, version.content) for version in page.items] == [("/a", "clean"), (None, None)]
+
+
+# ---- voids above a live head ----------------------------------------------------------------------------------------
+
+
+def test_two_renames_of_one_memory_to_one_path_leave_it_there_and_writable(stage: Stage) -> None:
+    memory = stage.create("/a")
+    stage.cloud.sites[HOME].region.salts.clear()
+    second = stage.actor(lambda: stage.update(memory.id, path="/b")).until("index.read", after=True)
+    stage.update(memory.id, path="/b")
+    assert second.finish().path == "/b"
+    assert stage.update(memory.id, "y").path == "/b"
+    assert len(stage.keys()) == 4
+
+
+def test_a_void_above_a_live_head_does_not_block_its_path(stage: Stage) -> None:
+    memory = stage.create("/a")
+    head = parse_key(stage.key_of(memory.version_id))
+    assert isinstance(head, LogKey)
+    void = decide.void(replace(head, slot=head.slot.following), stage.new_version_id(), 0)
+    stage.cloud.sites[HOME].region.objects.put_if_absent(str(void.key), b"{}", void.to_metadata())
+    stage.actor(lambda: stage.create("/a")).fails(PathConflict)
+    stage.actor(lambda: stage.update(memory.id, "y", expected="0" * 64)).fails(PreconditionFailed)
+    assert stage.update(memory.id, "x").version_id == memory.version_id
+    stage.update(memory.id, "y")
+    stage.update(memory.id, path="/b")
+    stage.delete(memory.id)
+    stage.create("/a")
+    stage.create("/b")

@@ -231,6 +231,8 @@ class World:
     def _tear(self) -> None:
         if not self.calm and self.chance.random() < self.options.torn:
             self.scheduler.give_way()
+            if self.chance.random() < self.options.rates.crash_after:
+                raise Crash
 
     def _act_late(self, call: PortCall, act: Callable[[], T]) -> T:
         """The request is still under way when its caller has given it up."""

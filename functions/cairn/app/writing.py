@@ -55,6 +55,7 @@ class _Attempt:
     flags: tuple[str, ...] = ()
     number: int = 0
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
+    tails: dict[str, Slot] = field(default_factory=dict)
 
 
 class Writer:
@@ -206,12 +207,15 @@ class Writer:
 
     def _free_slot(self, attempt: _Attempt, hash: str, log: LogRow | None) -> Slot | None:
         """The position after the tail that the index knows; None when the log had more, which is folded now."""
-        tail = fold.tail_of(log)
-        slot = self._logs.next_slot(attempt.store, hash, None if tail is None else Slot.parse(tail))
+        slot = self._after_tail(attempt, hash, log)
         if slot.epoch != current_epoch(attempt.store):
             self._catch_up(attempt, hash, slot, paths_too=True)
             return None
         return slot
+
+    def _after_tail(self, attempt: _Attempt, hash: str, log: LogRow | None) -> Slot:
+        tail = fold.tail_of(log)
+        return self._logs.next_slot(attempt.store, hash, None if tail is None else Slot.parse(tail))
 
     def _claim(self, attempt: _Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> bool:
         """Claims, then looks. False: a neighbour stands in the way (the outcome says which), or the log moved on."""
@@ -266,7 +270,10 @@ class Writer:
             return False
         log, path_row = self._occupancy(attempt, hash, commit.path)
         occupant = fold.occupant_of(log)
-        if occupant is not None and occupant != head.memory_id:
+        if occupant == head.memory_id:
+            self._catch_up(attempt, hash, self._after_tail(attempt, hash, log), paths_too=True)
+            return False
+        if occupant is not None:
             return self._blocked(attempt, occupant, commit.path, hash) and self._still(attempt, head)
         slot = self._free_slot(attempt, hash, log)
         if slot is None:
@@ -342,7 +349,7 @@ class Writer:
 
     def _next(self, attempt: _Attempt, head: MemoryRow) -> Slot | None:
         """The slot after the head; None when the log had more than the index knew, which is folded now."""
-        slot = self._logs.next_slot(attempt.store, head.path_hash, Slot.parse(head.slot))
+        slot = self._after(attempt, head)
         if slot.epoch != current_epoch(attempt.store):
             self._catch_up(attempt, head.path_hash, slot)
             return None
@@ -350,14 +357,20 @@ class Writer:
 
     def _caught_up(self, attempt: _Attempt, head: MemoryRow) -> bool:
         """Whether the log had more than `head`, which is folded now. One HEAD where it had not."""
-        slot = self._logs.next_slot(attempt.store, head.path_hash, Slot.parse(head.slot))
-        return self._catch_up(attempt, head.path_hash, slot) > 0
+        return self._catch_up(attempt, head.path_hash, self._after(attempt, head)) > 0
+
+    def _after(self, attempt: _Attempt, head: MemoryRow) -> Slot:
+        """The slot after the head, and after what this call has met above it: a void leaves the head where it was."""
+        known = Slot.parse(head.slot)
+        tail = max(known, attempt.tails.get(head.path_hash, known))
+        return self._logs.next_slot(attempt.store, head.path_hash, tail)
 
     def _catch_up(self, attempt: _Attempt, hash: str, slot: Slot, paths_too: bool = False) -> int:
         """Folds everything from `slot` to the log's tail; how much it was. `paths_too` as `Folder.fold` has it."""
         met = 0
         while (entry := self._logs.entry(LogKey(attempt.store.store_id, hash, slot))) is not None:
             self._observe(attempt, entry, paths_too)
+            attempt.tails[hash] = slot
             slot = self._logs.next_slot(attempt.store, hash, slot)
             met += 1
         if slot.epoch != current_epoch(attempt.store):

@@ -56,7 +56,12 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     readers.a_replica_is_never_ahead,
     readers.who_is_refused_can_read_why,
     readers.own_writes_are_in_the_history,
+    readers.a_history_of_the_store_is_whole,
+    readers.what_was_redacted_stays_so,
+    readers.time_does_not_run_backwards,
     readers.a_listing_shows_each_path_once,
+    promises.every_path_can_be_written,
+    promises.what_is_acknowledged_is_journaled,
     texts.redacted_text_is_nowhere,
     texts.text_of_no_version_is_nowhere,
 )

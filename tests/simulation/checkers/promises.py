@@ -140,6 +140,21 @@ def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
                     yield f"{region} has memories at {paths}"
 
 
+def every_path_can_be_written(evidence: Evidence) -> Iterator[str]:
+    """At rest no path is blocked for ever: each takes a memory, or names the one that is in the way."""
+    yield from evidence.blocked
+
+
+def what_is_acknowledged_is_journaled(evidence: Evidence) -> Iterator[str]:
+    """The home's journal names every acknowledged version, so that a checkpoint will."""
+    for operation in evidence.history.operations:
+        if operation.kind in ("create", "update") and operation.acknowledged:
+            home = evidence.homes[operation.store_id]
+            row = evidence.rows[home]["versions"].get((operation.store_id, operation.answer.version_id))
+            if row is not None and row["position"] not in evidence.journaled[home]:
+                yield f"{home} has no journal row of: {operation}"
+
+
 def no_error_but_the_apis(evidence: Evidence) -> Iterator[str]:
     """Every call ends with an answer or an error of the API, every event is understood."""
     yield from evidence.defects

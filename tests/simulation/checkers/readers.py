@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from cairn.app.answers import Version
+from cairn.app.answers import Page, Version
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Listed, Operation, Seen
@@ -144,11 +144,50 @@ def own_writes_are_in_the_history(evidence: Evidence) -> Iterator[str]:
                     yield f"{region} does not list what it acknowledged by {write} in {listing}"
 
 
+def a_history_of_the_store_is_whole(evidence: Evidence) -> Iterator[str]:
+    """All its pages: newest first, no version twice, and with what was acknowledged in the region before."""
+    for _, region, made in _by_region(evidence):
+        for pages in _whole(made, "history"):
+            versions = [version for page in pages for version in page.answer.items]
+            order = [(version.created_at, version.id) for version in versions]
+            if order != sorted(set(order), reverse=True):
+                yield f"{region} lists versions out of order, or twice: {[str(page) for page in pages]}"
+            for write in made:
+                if write.kind in ("create", "update") and write.acknowledged:
+                    missing = write.answer.version_id not in {version.id for version in versions}
+                    if missing and (write.returned or 0) < pages[0].invoked:
+                        yield f"{region} lacks {write} in {[str(page) for page in pages]}"
+
+
+def what_was_redacted_stays_so(evidence: Evidence) -> Iterator[str]:
+    """After its acknowledgement no answer of that region shows the version's text."""
+    for _, region, made in _by_region(evidence):
+        for redaction in made:
+            if redaction.kind != "redact" or not redaction.acknowledged:
+                continue
+            for later in made:
+                if later.kind == "versions" and isinstance(later.answer, tuple):
+                    for version in later.answer:
+                        shown = version.path is not None or version.content_sha256 is not None
+                        if version.id == redaction.answer and later.invoked > (redaction.returned or 0) and shown:
+                            yield f"{region} shows what {redaction} had erased: {later}"
+
+
+def time_does_not_run_backwards(evidence: Evidence) -> Iterator[str]:
+    """A memory's versions are each younger than the one before, whatever the clocks did."""
+    for regions in evidence.final.values():
+        for region, final in regions.items():
+            for memory_id, versions in final.versions.items():
+                times = [version.created_at for version in versions]
+                if times != sorted(set(times), reverse=True):
+                    yield f"{region}: the versions of {memory_id} were made at {times}"
+
+
 def a_listing_shows_each_path_once(evidence: Evidence) -> Iterator[str]:
     """A memory that stands at one path all the while is on exactly one page of a whole listing, at that path."""
     for store_id, region, made in _by_region(evidence):
         counted = generations(evidence, store_id)
-        for pages in _listings(made):
+        for pages in _whole(made, "page"):
             begin, end = pages[0].invoked, pages[-1].returned or 0
             items = [item for page in pages for item in page.answer.items]
             for seen in _standing(evidence, store_id, made, counted, begin, end):
@@ -158,14 +197,14 @@ def a_listing_shows_each_path_once(evidence: Evidence) -> Iterator[str]:
                     yield f"{region} lists {seen} {times} times, and elsewhere {elsewhere}: {pages}"
 
 
-def _listings(made: list[Operation]) -> Iterator[list[Operation]]:
-    """Whole listings: every page of them."""
+def _whole(made: list[Operation], kind: str) -> Iterator[list[Operation]]:
+    """Listings, or histories, of which every page was answered."""
     groups: dict[tuple[str, int], list[Operation]] = defaultdict(list)
     for one in made:
-        if one.kind == "page":
+        if one.kind == kind:
             groups[one.client, one.asked["listing"]].append(one)
     for pages in groups.values():
-        if all(isinstance(page.answer, Listed) for page in pages) and pages[-1].answer.next_after is None:
+        if all(isinstance(page.answer, Listed | Page) for page in pages) and pages[-1].answer.next_after is None:
             yield pages
 
 

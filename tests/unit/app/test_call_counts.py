@@ -253,11 +253,16 @@ READS = [
         ["read control+keys+stores+versions", "get log"],
         [],
     ),
-    Path("the versions of a memory", lambda s: s.scene.versions(memory_id=s.a.id), [OPEN, "query versions"], []),
+    Path(
+        "the versions of a memory",
+        lambda s: s.scene.versions(memory_id=s.a.id),
+        [OPEN, "query versions", "read versions"],
+        [],
+    ),
     Path(
         "the versions of a store: the newest from the table, the rest from the index",
         lambda s: s.scene.versions(),
-        [OPEN_STORE, "query versions", "query versions"],
+        [OPEN_STORE, "query versions", "query versions", "read versions"],
         [],
     ),
 ]

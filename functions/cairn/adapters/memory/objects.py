@@ -139,13 +139,14 @@ class MemoryBuckets:
         self._tell(PutEvent(region, blank.key, version_id, replica=False))
         return older
 
-    def delete_older(self, region: str, key: str) -> int:
-        """Drops every version of a key but the newest; how many there were."""
+    def delete_older(self, region: str, key: str, version_id: str | None = None) -> int:
+        """Drops every version of a key that is older than this one (default: the newest); how many there were."""
         with self._lock:
             versions = self._bucket(region).versions.get(key, [])
-            older = max(0, len(versions) - 1)
-            del versions[:older]
-            return older
+            ids = [one.version_id for one in versions]
+            older = len(ids) - 1 if version_id is None else ids.index(version_id) if version_id in ids else 0
+            del versions[: max(0, older)]
+            return max(0, older)
 
     def _bucket(self, region: str) -> _Bucket:
         try:
