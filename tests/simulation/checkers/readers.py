@@ -115,7 +115,13 @@ def who_is_refused_can_read_why(evidence: Evidence) -> Iterator[str]:
 
 def _still_stale(region: str, refused: Operation, later: Operation, made: list[Operation]) -> Iterator[str]:
     seen: Seen = later.answer
-    if refused.answer.name == "NotFound":
+    shown_before = any(
+        earlier.memory_id == seen.memory_id
+        for one in made
+        if (one.returned or 1 << 60) < refused.invoked
+        for earlier in _shown(one)
+    )
+    if refused.answer.name == "NotFound" and shown_before:
         yield f"{region} shows what was not found before: {later}"
     if refused.answer.name == "PreconditionFailed" and refused.asked["expected"] == seen.sha256:
         before = [
