@@ -14,6 +14,7 @@ from cairn.core.slots import LogKey, parse_key
 from tests.simulation.history import History, Seen
 
 if TYPE_CHECKING:
+    from tests.simulation.sites import Site
     from tests.simulation.world import World
 
 TABLES = ("memories", "logs", "paths", "versions", "stores", "keys")
@@ -48,6 +49,7 @@ class Evidence:
         wiped: regions whose tables vanished on the way, and when.
         defects: errors that no caller is meant to see.
         journaled: by region: the positions that its journal names.
+        again: `rows`, after every event has come once more.
         blocked: paths that could not be written at rest, and what was said instead.
     """
 
@@ -61,6 +63,7 @@ class Evidence:
     wiped: dict[str, int]
     defects: list[str]
     journaled: dict[str, set[str]] = field(default_factory=dict)
+    again: dict[str, Tables] = field(default_factory=dict)
     blocked: list[str] = field(default_factory=list)
 
 
@@ -77,7 +80,7 @@ def gather(world: World) -> Evidence:
     evidence = Evidence(
         history=world.history,
         final=final,
-        rows={name: {table: rows_of(site.database, table, site.serving) for table in TABLES} for name, site in sites},
+        rows={name: _rows(site) for name, site in sites},
         rebuilt={name: _rebuilt(world, name) for name, _ in sites},
         stored={name: _stored(site.database) for name, site in sites},
         objects={region: _objects(world, region) for region in world.options.regions},
@@ -86,6 +89,7 @@ def gather(world: World) -> Evidence:
         defects=defects,
         journaled={name: _journaled(site.database) for name, site in sites},
     )
+    evidence.again = {name: _again(world, name) for name, _ in sites}
     evidence.blocked = _blocked(world)
     return evidence
 
@@ -115,6 +119,20 @@ def _blocked(world: World) -> list[str]:
 def rows_of(database: MemoryDatabase, table: str, generation: int) -> dict[tuple[str, str], dict[str, Any]]:
     """Every row of one table."""
     return {key: dict(row) for key, (_, _, row) in database.table(table, generation).order.rows.items()}
+
+
+def _rows(site: Site) -> Tables:
+    return {table: rows_of(site.database, table, site.serving) for table in TABLES}
+
+
+def _again(world: World, region: str) -> Tables:
+    """Every event once more, in an order of chance's choosing."""
+    sandbox = world.sites[region].open()
+    keys = sorted({key for key, _ in _objects(world, region)})
+    for key in world.chance.sample(keys, len(keys)):
+        sandbox.indexing.object_arrived(key)
+    world.scheduler.run()
+    return _rows(world.sites[region])
 
 
 def _stored(database: MemoryDatabase) -> list[str]:

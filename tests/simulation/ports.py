@@ -44,6 +44,10 @@ class SkewedClock:
         """Stands still for so long, then leaps."""
         self._frozen = (self.now_us(), self.scheduler.now_us + round(seconds * 1_000_000))
 
+    def step(self, seconds: float) -> None:
+        """Leaps, forwards or backwards, as a clock does that is set."""
+        self.skew_us += round(seconds * 1_000_000)
+
     def pause(self, seconds: float) -> None:
         self.scheduler.sleep(seconds)
 

@@ -155,7 +155,10 @@ class World:
         options, regions = self.options, list(self.options.regions)
         for _ in range(options.freezes):
             clock = self.sites[self.chance.choice(regions)].clock
-            self._sometime("freeze", partial(clock.freeze, self.chance.uniform(0.1, 8.0)))
+            if self.chance.random() < 0.5:
+                self._sometime("freeze", partial(clock.freeze, self.chance.uniform(0.1, 8.0)))
+            else:
+                self._sometime("step", partial(clock.step, self.chance.uniform(-6.0, 6.0)))
         for _ in range(options.links.cuts if len(regions) > 1 else 0):
             source, destination = self.chance.sample(regions, 2)
             seconds = self.chance.uniform(0, options.links.cut_s)

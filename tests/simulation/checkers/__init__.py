@@ -50,6 +50,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     promises.nothing_refused_is_visible,
     promises.replicas_converge,
     promises.a_rebuild_gives_the_same_rows,
+    promises.events_that_come_again_change_nothing,
     promises.one_memory_one_path,
     promises.no_error_but_the_apis,
     readers.a_region_never_goes_back,

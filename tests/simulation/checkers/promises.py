@@ -107,6 +107,15 @@ def a_rebuild_gives_the_same_rows(evidence: Evidence) -> Iterator[str]:
                     yield f"{region}: {table} {key} is {ours.get(key)}, rebuilt it is {made.get(key)}"
 
 
+def events_that_come_again_change_nothing(evidence: Evidence) -> Iterator[str]:
+    """An event is a hint, and may come twice, or years later."""
+    for region, tables in evidence.rows.items():
+        for table, rows in tables.items():
+            for key, row in evidence.again[region][table].items():
+                if _facts(table, {key: row}) != _facts(table, {key: rows[key]} if key in rows else {}):
+                    yield f"{region}: {table} {key} was {rows.get(key)}, and is {row} now"
+
+
 def _facts(table: str, rows: Mapping[tuple[str, str], Mapping[str, object]]) -> Mapping[tuple[str, str], object]:
     if table != "paths":
         return rows
