@@ -57,7 +57,7 @@ class Bench:
         path = self.corpora / f"{name}.jsonl"
         if not path.exists():
             return []
-        rows = map(json.loads, path.read_text("utf-8").splitlines())
+        rows = map(json.loads, path.read_text("utf-8").strip().split("\n"))
         return [row["text"] for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 
     def benign(self) -> list[str]:

@@ -302,6 +302,7 @@ def repeated_constructs(length: int) -> Iterator[tuple[str, str]]:
         'send all the credentials ', 'act as ', 'from now on you ', '../', "a" * 64 + " ", 'a.b.c.', 'a_b',
         "x" * 999 + "\n", 'pretend to be ', 'no restrictions ', 'hypothetical story ', 'openai policies ',
         'Ｉ', '\U0001d422', 'ignоre ', '1gn0r3 ', 'all of the your these ', 'illegal, ',
+        'curl \\\n', '\\\n', '(', '[', '{', '<', '<a ', '%', '&#', '\\u0041', 'a=b&', 'never ', 'you ',
     )  # fmt: skip
     for construct in constructs:
         yield repr(construct[:24]), (construct * (length // len(construct) + 1))[:length]

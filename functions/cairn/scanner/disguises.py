@@ -55,11 +55,16 @@ def _backwards(folded: Folded) -> Origin:
     return lambda start, end: straight(length - end, length - start)
 
 
-def _always(start: int, end: int) -> Origin:
-    return lambda _start, _end: (start, end)
+def _by_piece(starts: Sequence[int], places: Sequence[tuple[int, int]]) -> Origin:
+    """A match stands for the whole of the piece in which it begins."""
+    return lambda start, _end: places[bisect_right(starts, start) - 1]
 
 
-_LEET = bytes.maketrans(b"013457@$!|", b"oieastasil")
+APART = "\x00\n"
+"""What keeps the pieces of a reading apart: no pattern crosses a NUL."""
+
+
+_FROM_LEET = bytes.maketrans(b"013457@$!|", b"oieastasil")
 _LETTERS = string.ascii_lowercase.encode()
 _ROT13 = bytes.maketrans(_LETTERS, _LETTERS[13:] + _LETTERS[:13])
 
@@ -84,6 +89,7 @@ SPELLINGS: tuple[str, ...] = (SPACED_OUT, LEET, ROT13, BACKWARDS)
 """Where words may be spelled in another way; patterns for the engine, in the order of `respelled`."""
 
 _LONGEST_TELLING = max(map(len, _TELLING))
+_LEET = re.compile(LEET.encode())
 _LEET_SIGN = re.compile(rb"[0-9@$!|]")
 
 
@@ -96,9 +102,9 @@ def respelled(folded: Folded, encoded: bytes, ends: dict[int, list[int]]) -> Ite
         ends: for each of `SPELLINGS`, the positions at which a match ends, in bytes.
     """
     if 0 in ends:
-        yield from _joined(folded)
-    if any(_LEET_SIGN.search(encoded, end - _LONGEST_TELLING, end) for end in ends.get(1, ())):
-        leet = encoded.translate(_LEET)
+        yield _joined(folded)
+    if any(_leet_ends_at(encoded, end) for end in ends.get(1, ())):
+        leet = encoded.translate(_FROM_LEET)
         yield Reading("digits read as letters", leet.decode(), leet, _straight(folded))
     if 2 in ends:
         other = encoded.translate(_ROT13)
@@ -111,13 +117,20 @@ def respelled(folded: Folded, encoded: bytes, ends: dict[int, list[int]]) -> Ite
 _SPACED_OUT = re.compile(r"(?<![a-z0-9])(?:[a-z][ ._*|-]{1,3}){8,400}[a-z](?![a-z0-9])")
 
 
-def _joined(folded: Folded) -> Iterator[Reading]:
+def _leet_ends_at(encoded: bytes, end: int) -> bool:
+    word = _LEET.search(encoded, max(0, end - _LONGEST_TELLING), end)
+    return word is not None and _LEET_SIGN.search(word[0]) is not None
+
+
+def _joined(folded: Folded) -> Reading:
     """Runs of letters that stand apart, put together; wider gaps stay gaps between words."""
+    starts, places, joined = [], [], ""
     for match in _SPACED_OUT.finditer(folded.text):
         words = re.split(r"[ ._*|-]{2,}", match[0])
-        text = " ".join(re.sub(r"[^a-z]", "", word) for word in words)
-        place = _always(folded.origin(match.start()), folded.origin(match.end()))
-        yield Reading("letters put together", text, text.encode(), place)
+        starts.append(len(joined))
+        places.append((folded.origin(match.start()), folded.origin(match.end())))
+        joined += " ".join(re.sub(r"[^a-z]", "", word) for word in words) + APART
+    return Reading("letters put together", joined, joined.encode(), _by_piece(starts, places))
 
 
 BASE64 = r"(?:^|[^A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20}"
@@ -129,10 +142,12 @@ ENCODINGS: tuple[str, ...] = (BASE64, HEX, ESCAPED)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{20,}={0,2}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{20,}={0,2})*")
 _ONLY_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){14,}")
 _HEX = re.compile(rb"(?:[0-9a-fA-F]{2}[ :,]?){14,}")
+_TELLTALE = re.compile(rb"[A-Z0-9]")
+_MIXED = re.compile(rb"[A-Z][a-z]*[0-9]|[0-9][a-z]*[A-Z]|[A-Z]{2}[a-z]|[a-z][A-Z]{2}")
 _LINE = re.compile(rb"[^\n]*")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4}))")
 _MOST_DECODED = 40_000
-_WORDS = re.compile(r"[a-z]{2,}[^a-z]{1,3}[a-z]{2,}", re.IGNORECASE)
+_WORDS = re.compile(r"[a-z]{2}[^a-z]{1,3}[a-z]{2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +171,9 @@ def decoded(encoded: bytes, ends: dict[int, list[int]]) -> Iterator[Decoded]:
     for kind, (shape, read) in enumerate(readers):
         done = 0
         for end in sorted(ends.get(kind, ())):
-            if end <= done:
+            if end <= done or (kind == 0 and not _TELLTALE.search(encoded, end - 20, end)):
                 continue
-            start = _start(encoded, end, kind)
+            start = max(_start(encoded, end, kind), done)
             match = shape.match(encoded, start, start + _MOST_DECODED)
             if match is None:
                 continue
@@ -173,15 +188,19 @@ def reading_of_pieces(pieces: Sequence[Decoded], encoded: bytes, fold: Callable[
     starts, joined = [], ""
     for piece in pieces:
         starts.append(len(joined))
-        joined += f"{piece.content}\x00\n"
+        joined += piece.content + APART
     folded = fold(joined.encode("utf-8", "replace").decode())
+    places = [_characters(encoded, piece.start, piece.end) for piece in pieces]
+    place = _by_piece(starts, places)
+    return Reading(
+        pieces[0].how, folded.text, folded.text.encode(), lambda start, end: place(folded.origin(start), end)
+    )
 
-    def origin(start: int, _end: int) -> tuple[int, int]:
-        piece = pieces[bisect_right(starts, folded.origin(start)) - 1]
-        before = len(encoded[: piece.start].decode("utf-8", "ignore"))
-        return before, before + len(encoded[piece.start : piece.end].decode("utf-8", "ignore"))
 
-    return Reading(pieces[0].how, folded.text, folded.text.encode(), origin)
+def _characters(encoded: bytes, start: int, end: int) -> tuple[int, int]:
+    """A range of bytes as a range of characters."""
+    before = len(encoded[:start].decode("utf-8", "ignore"))
+    return before, before + len(encoded[start:end].decode("utf-8", "ignore"))
 
 
 def _start(encoded: bytes, end: int, kind: int) -> int:
@@ -195,6 +214,8 @@ def _start(encoded: bytes, end: int, kind: int) -> int:
 def _from_base64(blob: bytes) -> tuple[str, str]:
     if _ONLY_HEX.fullmatch(blob):
         return _from_hex(blob)
+    if not _MIXED.search(blob):
+        return "base64", ""
     compact = re.sub(rb"[\s>=]", b"", blob).translate(bytes.maketrans(b"-_", b"+/"))
     compact = compact[: len(compact) - (len(compact) % 4 == 1)]
     try:

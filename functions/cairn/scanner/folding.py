@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -72,9 +72,9 @@ LOOKALIKES = {
 }  # fmt: skip
 """Letters that imitate Latin ones and are not in the UTS 39 table; used inside mixed words only."""
 
-_MIXED = re.compile(f"[A-Za-z][{SCRIPTS}]|[{SCRIPTS}][A-Za-z]")
-_LATIN_WORD = re.compile("[A-Za-z]{3}")
 _SCRIPT = re.compile(f"[{SCRIPTS}]")
+_LATIN = frozenset("abcdefghijklmnopqrstuvwxyz")
+_LATIN_WORD = re.compile("[a-z]{3}")
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ class Folded:
         text: what the rules are matched against.
         original: the text as written.
         shrunk: the characters of the original whose fold has another length than one, and that length.
-        imitable: whether it has letters of a script that can imitate Latin.
+        imitating: the letters in it of scripts that can imitate Latin, each once, in lower case.
     """
 
     text: str
     original: str
     shrunk: Mapping[str, int] = field(default_factory=dict)
-    imitable: bool = False
+    imitating: str = ""
 
     def origin(self, index: int) -> int:
         """The position in the original of a position in the folded text. One pass over the text, the first time."""
@@ -103,12 +103,17 @@ class Folded:
     @cached_property
     def _drift(self) -> tuple[list[int], list[int]]:
         positions, drifts, drift = [0], [0], 0
-        for match in _one_of(self.shrunk).finditer(self.original):
-            length = self.shrunk[match[0]]
-            drift += 1 - length
-            positions.append(match.end() - drift)
+        for place, char in self._shrunk_places():
+            drift += 1 - self.shrunk[char]
+            positions.append(place + 1 - drift)
             drifts.append(drift)
         return positions, drifts
+
+    def _shrunk_places(self) -> Iterator[tuple[int, str]]:
+        if len(self.shrunk) <= _FEW:
+            found = re.compile(f"[{re.escape(''.join(self.shrunk))}]").finditer(self.original)
+            return ((match.start(), match[0]) for match in found)
+        return ((place, char) for place, char in enumerate(self.original) if char in self.shrunk)
 
 
 class Folder:
@@ -119,15 +124,15 @@ class Folder:
         self._confusables = confusables
         imitating = {char.lower(): latin.lower() for char, latin in confusables.items() if _SCRIPT.match(char)}
         self._unmasking = str.maketrans({**LOOKALIKES, **imitating})
-        only = "".join(sorted(imitating))
-        self._imitating_word = re.compile(f"(?<![{SCRIPTS}])[{re.escape(only)}]{{3,}}(?![{SCRIPTS}])")
+        self._look_latin = frozenset(imitating)
         self._memo: dict[str, str] = {}
 
-    def fold(self, text: str, present: str) -> Folded:
+    def fold(self, text: str, encoded: bytes, present: str) -> Folded:
         """Fold a text.
 
         Args:
             text: without surrogates.
+            encoded: the same in UTF-8.
             present: see `distinct`.
 
         Returns:
@@ -135,11 +140,12 @@ class Folder:
         """
         if text.isascii():
             return Folded(text.lower(), text)
-        changes = {char: self._fold_char(char) for char in _PLAIN.sub("", present)}
+        changes = {char: char.lower() for char in present if char.isupper()}
+        changes |= {char: self._fold_char(char) for char in _PLAIN.sub("", present)}
         changes = {char: to for char, to in changes.items() if to != char}
         shrunk = {char: len(to) for char, to in changes.items() if len(to) != 1}
-        imitable = bool(_SCRIPT.search(present))
-        return Folded(_replace(text, changes).lower(), text, shrunk, imitable)
+        imitating = "".join(_SCRIPT.findall(present.lower()))
+        return Folded(_replace(encoded.lower().decode(), changes), text, shrunk, imitating)
 
     def unmask(self, folded: Folded) -> Folded | None:
         """The same with letters that imitate Latin ones as Latin letters, if any word here seems to imitate.
@@ -147,12 +153,18 @@ class Folder:
         That is a word that mixes scripts, or one of at least three letters that all look Latin, among Latin words.
         One letter becomes one letter. None when there is no such word: then nothing was hidden that way.
         """
-        text = folded.text
-        if not folded.imitable or not _LATIN_WORD.search(text):
+        if not folded.imitating or not _LATIN_WORD.search(folded.text) or not self._imitates(folded):
             return None
-        if not _MIXED.search(text) and not self._imitating_word.search(text):
-            return None
-        return Folded(text.translate(self._unmasking), folded.original, folded.shrunk)
+        return Folded(folded.text.translate(self._unmasking), folded.original, folded.shrunk)
+
+    def _imitates(self, folded: Folded) -> bool:
+        text = f" {folded.text} "
+        for match in re.finditer(f"[{re.escape(folded.imitating)}]+", text):
+            if text[match.start() - 1] in _LATIN or text[match.end()] in _LATIN:
+                return True
+            if match.end() - match.start() >= 3 and self._look_latin.issuperset(match[0]):
+                return True
+        return False
 
     def skeleton(self, word: str) -> str:
         """The word with every letter that is in the UTS 39 table as the ASCII letter it imitates."""
@@ -161,7 +173,7 @@ class Folder:
     def _fold_char(self, char: str) -> str:
         known = self._memo.get(char)
         if known is None:
-            known = self._memo[char] = self._fold_char_anew(char)
+            known = self._memo[char] = self._fold_char_anew(char).lower()
         return known
 
     def _fold_char_anew(self, char: str) -> str:
@@ -202,11 +214,7 @@ def _replace(text: str, changes: Mapping[str, str]) -> str:
         for char, to in changes.items():
             text = text.replace(char, to)
         return text
-    return _one_of(changes).sub(lambda match: changes[match[0]], text)
-
-
-def _one_of(chars: Mapping[str, object]) -> re.Pattern[str]:
-    return re.compile(f"[{re.escape(''.join(chars))}]")
+    return text.translate(str.maketrans(dict(changes)))
 
 
 _BOXES = ((0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F1E6, 0x1F1FF))

@@ -41,7 +41,7 @@ def find_hits(
         engine: compiled from the rules about language.
         folder: makes the folded copy.
     """
-    folded = folder.fold(text, present)
+    folded = folder.fold(text, encoded, present)
     plain = reading_of(folded)
     located = engine.scan(plain.text, plain.encoded)
     hits = list(_hits(plain, located.matches, 0.0))
@@ -59,7 +59,8 @@ def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], fol
         yield reading_of(unmasked, "look-alike letters")
 
     def fold(text: str) -> Folded:
-        return folder.fold(text, distinct(text.encode()))
+        raw = text.encode()
+        return folder.fold(text, raw, distinct(raw))
 
     pieces = list(decoded(encoded, encodings))
     for how in dict.fromkeys(piece.how for piece in pieces):

@@ -20,6 +20,9 @@ SENTENCE = r"[^.!?;\x00]"
 
 MARK = "(?#)"
 
+LONG_RUN = 14
+"""A repetition of at least so many characters keeps its lower bound, which is most of what makes it rare."""
+
 _REPETITION = re.compile(r"(?<!\\)\{(\d+),(\d+)\}")
 _PIECE = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(|\)|\||.", re.DOTALL)
 _QUANTIFIER = re.compile(r"[?*+]|\{\d+(?:,\d+)?\}")
@@ -55,4 +58,13 @@ def _unbounded(part: str) -> str:
     repeated = _REPETITION.search(part[part.rfind(")") :]) if part.startswith("(") else None
     if repeated and part.endswith(repeated[0]) and repeated[2] != "1":
         return _ANY
-    return _REPETITION.sub(lambda m: m[0] if m[2] == "1" else "*" if m[1] == "0" else "+", part)
+    return _REPETITION.sub(_unlimited, part)
+
+
+def _unlimited(repetition: re.Match[str]) -> str:
+    least, most = int(repetition[1]), int(repetition[2])
+    if most == 1:
+        return repetition[0]
+    if least >= LONG_RUN:
+        return f"{{{least},}}"
+    return "+" if least else "*"

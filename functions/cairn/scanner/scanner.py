@@ -116,8 +116,7 @@ class Scanner:
         return tuple(self._text_findings(text, frozenset(), everything=True))
 
     def _text_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
-        whole = _SURROGATE.sub("\ufffd", text) if _has_surrogates(text) else text
-        encoded = whole.encode()
+        whole, encoded = _whole(text)
         present = distinct(encoded) + ("\ud800" if whole is not text else "")
         located = self._matchers.written.scan(whole, encoded)
         candidates, encodings = self._matchers.split_marks(located.marks)
@@ -131,12 +130,13 @@ class Scanner:
         return show(spots, text)
 
 
-def _has_surrogates(text: str) -> bool:
+def _whole(text: str) -> tuple[str, bytes]:
+    """The text without lone surrogates, in characters and in UTF-8."""
     try:
-        text.encode()
+        return text, text.encode()
     except UnicodeEncodeError:
-        return True
-    return False
+        whole = _SURROGATE.sub("\ufffd", text)
+        return whole, whole.encode()
 
 
 def _softened(spot: Spot, context: Context) -> Spot:

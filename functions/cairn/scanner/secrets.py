@@ -1,9 +1,9 @@
 """Secrets: an engine that brings its own rules, behind one small interface, and what it is shown.
 
 The engine's cost grows with the text, and nearly all of a memory cannot hold a secret. So one hyperscan pass finds the
-lines that could (a long run of token characters with a digit, a word like ``token`` before ``=``, a key block, a URL
-with a password), and only these are shown to the engine. A generic guess ("something named password has a value")
-is kept only if the value looks like one and not like a placeholder.
+lines that could (a long run of token characters with a digit, a word like ``token`` before ``=`` and something with a
+digit, a key block, a URL with a password), and only these are shown to the engine. A generic guess ("something named
+password has a value") is kept only if the value looks like one and not like a placeholder.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,11 +56,11 @@ class SecretEngine(Protocol):
 
 
 _RUN_CHAR = r"[A-Za-z0-9_+/=~.-]"
-_RUN = 14
+_RUN = 18
 CANDIDATES: tuple[str, ...] = (
     rf"(?:^|[^A-Za-z0-9_+/=~.-]){_RUN_CHAR}{{{_RUN}}}",
     r"(?i)(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api|key|auth|cred(?:ential)?s?|private|access|bearer|dsn|sas)"
-    r"[\"'`\]) _.a-z-]{0,24}[=:]",
+    r"[\"'`\]) _.a-z-]{0,24}[=:][=>\"'`\s]{0,4}[^\s\"'`=:(){}<>;,]{0,60}[0-9]",
     r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY",
     r"://[^\s:@/]{0,64}:[^\s/]{1,64}@",
     r"(?i)\bcurl\b",
@@ -71,46 +71,40 @@ _CURL = 4
 _KEY_BLOCK = 2
 _KEY_BLOCK_END = re.compile(rb"-----END[A-Z ]{0,40}-----")
 _KEY_BLOCK_LIMIT = 8_000
-_WHOLE_RUN = re.compile(_RUN_CHAR.encode() + b"+")
 _RUN_WITH_DIGIT = re.compile(rb"[A-Za-z_+/=~.-]*[0-9]")
-_HUMP = re.compile(rb"[a-z][A-Z]")
 
 
 def windows(encoded: bytes, ends: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
-    """The lines that could hold a secret, as ranges of bytes, in order.
+    """The lines that could hold a secret, as ranges of bytes, in order; of equal ones the first.
 
     Args:
         encoded: the text as written, in UTF-8.
         ends: for each of `CANDIDATES`, the positions at which a match ends, in bytes.
     """
     hits = sorted((end, kind) for kind, of_kind in ends.items() for end in of_kind)
-    done = 0
+    done = unclosed = 0
+    seen: set[bytes] = set()
     for end, kind in hits:
-        if end < done or (kind == 0 and not _promising(encoded, end - _RUN)):
+        if end < done or (kind == 0 and not _RUN_WITH_DIGIT.match(encoded, end - _RUN)):
             continue
         start = max(encoded.rfind(b"\n", 0, end - 1) + 1, done)
         stop = _line_end(encoded, end)
-        if kind == _KEY_BLOCK:
+        if kind == _KEY_BLOCK and end >= unclosed:
             closing = _KEY_BLOCK_END.search(encoded, end, end + _KEY_BLOCK_LIMIT)
             stop = _line_end(encoded, closing.end()) if closing else stop
+            unclosed = 0 if closing else end + _KEY_BLOCK_LIMIT
         elif kind == _CURL:
-            while encoded[:stop].rstrip(b"\r\n").endswith(b"\\") and stop < len(encoded):
+            while encoded[stop - 3 : stop].rstrip(b"\r\n").endswith(b"\\") and stop < len(encoded):
                 stop = _line_end(encoded, stop)
-        yield start, stop
         done = stop
+        if encoded[start:stop] not in seen:
+            seen.add(encoded[start:stop])
+            yield start, stop
 
 
 def _line_end(encoded: bytes, position: int) -> int:
     end = encoded.find(b"\n", position)
     return len(encoded) if end < 0 else end + 1
-
-
-def _promising(encoded: bytes, start: int) -> bool:
-    """Whether a run of token characters could be a token: it has a digit, or capitals all over."""
-    if _RUN_WITH_DIGIT.match(encoded, start):
-        return True
-    run = _WHOLE_RUN.match(encoded, start)
-    return run is not None and len(run[0]) >= 20 and len(_HUMP.findall(run[0])) >= 4
 
 
 GENERIC = frozenset({"generic-api-key", "generic-password", "generic-credential-uri"})
@@ -127,6 +121,9 @@ _PLACEHOLDER = re.compile(
 _CODE = re.compile(r"[(){}\[\];]|::|->|=>|^[a-z]+[A-Z][A-Za-z]+$|^[a-z_]+\.[a-z_.]+$|!$")
 
 
+MOST_MATCHES = 50
+"""Of the engine's matches in one text that are looked at; the rest would only repeat that there are secrets."""
+BATCH_BYTES = 8_000
 MOST_FINDINGS = 20
 HIGH_WEIGHT = 8.0
 
@@ -151,23 +148,41 @@ def find_spots(
     return _distinct([*_engine_spots(text, encoded, ends, engine), *_own_spots(matches)])
 
 
-def _engine_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine) -> Iterator[Spot]:
-    ranges = list(windows(encoded, ends))
-    if not ranges:
-        return
-    for match in engine.find(b"".join(encoded[start:stop] for start, stop in ranges).decode("utf-8", "ignore")):
-        severity = severity_of(match)
-        if severity is None or not match.value:
-            continue
-        start, end = _place(text, encoded, match, ranges)
-        yield Spot(f"secret-{match.rule}", Family.SECRET, severity, match.description, REMEDY, start, end)
+def _engine_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine) -> list[Spot]:
+    """What the engine finds, shown a batch at a time: it slows down with each find, so it is stopped at enough."""
+    spots: list[Spot] = []
+    for batch in _batches(windows(encoded, ends)):
+        shown = b"".join(encoded[start:stop] for start, stop in batch).decode("utf-8", "ignore")
+        for match in engine.find(shown)[:MOST_MATCHES]:
+            severity = severity_of(match)
+            if severity is not None and match.value:
+                start, end = _place(text, encoded, match, batch)
+                spots.append(
+                    Spot(f"secret-{match.rule}", Family.SECRET, severity, match.description, REMEDY, start, end)
+                )
+        if len(spots) >= MOST_MATCHES:
+            break
+    return spots
+
+
+def _batches(ranges: Iterable[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    batch: list[tuple[int, int]] = []
+    size = 0
+    for start, stop in ranges:
+        batch.append((start, stop))
+        size += stop - start
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _own_spots(matches: Iterable[Match]) -> Iterator[Spot]:
     for match in matches:
         rule, found = match.rule, match.found
         start, end = found.span(found.lastindex or 0)
-        if rule.check != "looks-secret" or looks_secret(found[found.lastindex or 0]):
+        if VALUE_CHECKS[rule.check](found[found.lastindex or 0]):
             severity = Severity.HIGH if rule.weight >= HIGH_WEIGHT else Severity.MEDIUM
             yield Spot(rule.id, Family.SECRET, severity, rule.reason, rule.remedy, start, end)
 
@@ -208,6 +223,19 @@ def looks_secret(value: str) -> bool:
         return False
     kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]"))
     return kinds >= 2 and bool(re.search("[0-9]", value)) and entropy(value) >= (2.5 if len(value) < 16 else 3.0)
+
+
+def no_placeholder(value: str) -> bool:
+    """Whether a value in a vendor's own form is more than that form filled in for show."""
+    return not _PLACEHOLDER.search(value) and entropy(value) >= 3.0
+
+
+VALUE_CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "": lambda value: True,
+    "looks-secret": looks_secret,
+    "no-placeholder": no_placeholder,
+}
+"""Tests of a secret's value; a rule of the family names one as its ``check``."""
 
 
 def entropy(value: str) -> float:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from cairn.scanner.findings import Family, Severity
 from cairn.scanner.folding import SCRIPTS
@@ -32,19 +33,28 @@ MOST_FINDINGS = 5
 """Of one rule in one text; the rest would only repeat it."""
 
 MOST_WORDS = 2_000
-"""Mixed words that are looked at in one text, so that a text of nothing else stays cheap."""
+"""Places of mixed letters that are looked at in one text, so that a text of nothing else stays cheap."""
 
 
 @dataclass(frozen=True)
 class UnicodeRule:
-    """One rule about characters; the fields are those of `cairn.scanner.rules.Rule`."""
+    """One rule about characters.
+
+    Attributes:
+        id: what an allow-list names.
+        severity: of its findings.
+        reason: one line for the person who reads a rejection.
+        remedy: what that person can change.
+        pattern: confirms a hit where one of the characters stands; looks at the neighbours.
+        chars: the characters that it is about, as a set of one.
+    """
 
     id: str
     severity: Severity
     reason: str
     remedy: str
     pattern: re.Pattern[str]
-    wanted: re.Pattern[str]
+    chars: re.Pattern[str]
 
 
 def _rule(identifier: str, severity: Severity, reason: str, remedy: str, pattern: str, chars: str) -> UnicodeRule:
@@ -59,7 +69,7 @@ RULES: tuple[UnicodeRule, ...] = (
         Severity.HIGH,
         "tag characters carry text that nobody sees (outside a flag emoji)",
         _REMOVE,
-        f"\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{{3,6}}\U000e007f|(?P<hit>[{TAGS}]+)",
+        f"(?<=\U0001f3f4)[\U000e0030-\U000e0039\U000e0061-\U000e007a]{{3,6}}\U000e007f|(?P<hit>[{TAGS}]+)",
         TAGS,
     ),
     _rule(
@@ -176,13 +186,13 @@ def find_spots(text: str, present: str, skeleton: Callable[[str], str]) -> Itera
         At most `MOST_FINDINGS` hits a rule. Costs nothing for a rule whose characters do not occur.
     """
     for rule in RULES:
-        if rule.wanted.search(present):
-            yield from _first(rule, text)
-    if SURROGATE.wanted.search(present):
-        yield from _first(SURROGATE, text)
-    if BIDI_UNBALANCED.wanted.search(present):
+        if rule.chars.search(present):
+            yield from _first(rule, text, present)
+    if SURROGATE.chars.search(present):
+        yield from _first(SURROGATE, text, present)
+    if BIDI_UNBALANCED.chars.search(present):
         yield from _bidi(text)
-    if MIXED_SCRIPT.wanted.search(present):
+    if MIXED_SCRIPT.chars.search(present):
         yield from _mixed_script(text, skeleton)
 
 
@@ -190,15 +200,16 @@ def _spot(rule: UnicodeRule, start: int, end: int) -> Spot:
     return Spot(rule.id, Family.UNICODE, rule.severity, rule.reason, rule.remedy, start, end)
 
 
-def _first(rule: UnicodeRule, text: str) -> Iterator[Spot]:
-    found = 0
-    for match in rule.pattern.finditer(text):
-        if match["hit"] is None:
-            continue
-        yield _spot(rule, match.start("hit"), match.end("hit"))
-        found += 1
-        if found == MOST_FINDINGS:
-            return
+def _first(rule: UnicodeRule, text: str, present: str) -> Iterator[Spot]:
+    """Go from one of the rule's characters to the next, and look at the neighbours of each."""
+    occurring = re.compile(f"[{''.join(map(re.escape, rule.chars.findall(present)))}]")
+    found, position = 0, 0
+    while found < MOST_FINDINGS and (char := occurring.search(text, position)):
+        hit = rule.pattern.match(text, char.start())
+        position = hit.end() if hit else char.end()
+        if hit and hit["hit"] is not None:
+            yield _spot(rule, hit.start("hit"), hit.end("hit"))
+            found += 1
 
 
 def _bidi(text: str) -> Iterator[Spot]:
@@ -227,12 +238,12 @@ def _balanced(line: str) -> bool:
 
 def _mixed_script(text: str, skeleton: Callable[[str], str]) -> Iterator[Spot]:
     found, seen, done = 0, set[str](), 0
-    for match in MIXED_SCRIPT.pattern.finditer(text):
+    for match in islice(MIXED_SCRIPT.pattern.finditer(text), MOST_WORDS):
         if match.start() < done:
             continue
         start = _word_start(text, match.start())
         word = _WORD.match(text, start)
-        if word is None or len(seen) == MOST_WORDS:
+        if word is None:
             return
         done = word.end()
         if word[0] in seen:
