@@ -14,11 +14,13 @@ from scripts.local_cloud.patches import (
     Patch,
     PatchMissing,
     adopted_buckets,
+    alarms_on_expressions,
     bare_functions,
     condition_keys,
     layers_once,
     log_wait,
     no_replication,
+    queue_batches,
     workers_by_region,
 )
 
@@ -30,6 +32,8 @@ PATCHES: tuple[Patch, ...] = (
     layers_once.PATCH,
     workers_by_region.PATCH,
     adopted_buckets.PATCH,
+    queue_batches.PATCH,
+    alarms_on_expressions.PATCH,
 )
 
 

@@ -126,6 +126,24 @@ def test_a_permission_for_some_partitions_of_a_table_is_none_for_the_others(enfo
         noting.put_item(TableName="control", Item={"pk": {"S": "control"}})
 
 
+def test_a_batch_of_messages_asks_for_the_permission_of_one(enforcing: Clients) -> None:
+    """As on AWS: there is no action named after a batch."""
+    url = enforcing.client("sqs", "us-east-1").create_queue(QueueName="batches")["QueueUrl"]
+    entries = [{"Id": "0", "MessageBody": "a"}, {"Id": "1", "MessageBody": "b"}]
+    sender = as_role(enforcing, "a-sender", ["sqs:SendMessage"], service="sqs")
+    assert len(sender.send_message_batch(QueueUrl=url, Entries=entries)["Successful"]) == 2
+    reader = as_role(enforcing, "a-reader", ["sqs:ReceiveMessage", "sqs:DeleteMessage"], service="sqs")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        reader.send_message_batch(QueueUrl=url, Entries=entries)
+    received = reader.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    handles = [{"Id": str(number), "ReceiptHandle": one["ReceiptHandle"]} for number, one in enumerate(received)]
+    assert len(reader.delete_message_batch(QueueUrl=url, Entries=handles)["Successful"]) == len(received) > 0
+    with pytest.raises(ClientError, match="AccessDenied"):
+        as_role(enforcing, "a-fiction", ["sqs:SendMessageBatch"], service="sqs").send_message_batch(
+            QueueUrl=url, Entries=entries
+        )
+
+
 def test_the_condition_keys_of_a_put_are_those_of_its_headers() -> None:
     assert put_object_keys({}, {"if-none-match": "*"}) == {
         "s3:ObjectCreationOperation": "true",
@@ -284,3 +302,27 @@ def test_a_stack_takes_over_a_bucket_that_it_imports_and_no_other(clients: Clien
     assert create("refused", adopting=False) != "CREATE_COMPLETE"
     assert create("adopting", adopting=True) == "CREATE_COMPLETE"
     assert clients.s3("us-east-1").list_objects_v2(Bucket="kept")["KeyCount"] == 1
+
+
+def test_a_stack_has_alarms_on_expressions_too(clients: Clients) -> None:
+    stat = {"Metric": {"Namespace": "AWS/SQS", "MetricName": "NumberOfMessagesSent"}, "Period": 60, "Stat": "Sum"}
+    alarm = {
+        "AlarmName": "on-an-expression",
+        "AlarmDescription": "what it means",
+        "ComparisonOperator": "GreaterThanThreshold",
+        "EvaluationPeriods": 1,
+        "Threshold": 0,
+        "Metrics": [
+            {"Id": "sent", "MetricStat": stat, "ReturnData": False},
+            {"Id": "doubled", "Expression": "sent * 2", "ReturnData": True},
+        ],
+    }
+    template = {"Resources": {"Alarm": {"Type": "AWS::CloudWatch::Alarm", "Properties": alarm}}}
+    cloudformation = clients.cloudformation("us-east-1")
+    cloudformation.create_stack(StackName="expressions", TemplateBody=json.dumps(template))
+    cloudformation.get_waiter("stack_create_complete").wait(
+        StackName="expressions", WaiterConfig={"Delay": 1, "MaxAttempts": 30}
+    )
+    alarms = clients.client("cloudwatch", "us-east-1").describe_alarms(AlarmNames=["on-an-expression"])
+    (made,) = alarms["MetricAlarms"]
+    assert (made["AlarmDescription"], made["StateValue"]) == ("what it means", "INSUFFICIENT_DATA")
