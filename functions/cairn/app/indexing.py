@@ -23,7 +23,17 @@ LOCAL_PREFIX = "local/"
 
 
 class Malformed(Exception):
-    """An object that no version of Cairn made: for the dead-letter queue, with the reason, never retried."""
+    """An object that no version of Cairn made: for the dead-letter queue, with the reason, never retried.
+
+    Attributes:
+        key: the object's. It holds no path and no content.
+        reason: what of it cannot be read.
+    """
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"{key}: {reason}")
+        self.key = key
+        self.reason = reason
 
 
 class Indexing:
@@ -67,7 +77,7 @@ class Indexing:
             elif isinstance(name, RedactionKey):
                 return self._fold_redaction(view, Redaction.from_json(body))
         except ValueError as error:
-            raise Malformed(str(error)) from error
+            raise Malformed(key, str(error)) from error
         return []
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -89,6 +99,8 @@ class Indexing:
         if entry.blank and settled:
             self._overtaken(view, entry.key, entry.memory_id, entry.version_id)
         self._folder.fold(view, settled, journal=journal)
+        if journal and not entry.blank:
+            self._measure(entry)
         reactions: list[Callable[[], object]] = []
         if entry.blank:
             reactions.append(lambda: self._erase(key))
@@ -97,6 +109,11 @@ class Indexing:
         else:
             reactions.append(lambda: self._follow(view, entry))
         return reactions
+
+    def _measure(self, entry: Entry) -> None:
+        """How long after it was written at its home an entry was known here; a blank is of no age of its own."""
+        lag_us = self._region.clock.now_us() - entry.created_at
+        self._region.metrics.milliseconds("replication_lag_ms", max(lag_us, 0) / 1000, home=entry.slot.epoch.home)
 
     def _follow(self, view: View, moved_in: Entry) -> None:
         """A rename met half-way: at home the writer finishes it, elsewhere the home's bucket says what became of it.

@@ -55,8 +55,11 @@ class Slots:
             except port_errors.ObjectExists:
                 pass
             found = self._found(entry)
+            if found is not None and found.same_write(entry):
+                return Put.MINE
             if found is not None:
-                return Put.MINE if found.same_write(entry) else Put.TAKEN
+                self._region.metrics.count("slots_lost")
+                return Put.TAKEN
             self._region.back_off(attempt)
         if in_doubt:
             raise OutcomeUnknown("the write may have been committed; read before trying again")

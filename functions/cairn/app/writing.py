@@ -31,6 +31,9 @@ from cairn.core.rows import Attributes, LogRow, MemoryRow, PathRow, RowKey, Stor
 from cairn.core.slots import LogKey, LogRef, Slot
 from cairn.ports import errors as port_errors
 
+ACCEPTED = "accepted"
+"""The outcome under which a write is counted that was not refused; a refusal's is the name of its error."""
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -82,6 +85,15 @@ class Writer:
             InvalidRequest: the scanner refuses the text, or the store takes none. Busy, Unavailable: nothing was done.
             OutcomeUnknown: it may have been.
         """
+        try:
+            outcome = self._carry_out(view, store, command)
+        except CairnError as error:
+            self._region.metrics.count("writes", outcome=type(error).__name__)
+            raise
+        self._region.metrics.count("writes", outcome=type(outcome.error).__name__ if outcome.error else ACCEPTED)
+        return outcome
+
+    def _carry_out(self, view: View, store: StoreRow, command: Command) -> Outcome:
         attempt = _Attempt(view, store, Outcome(), admit(self._scanner, command))
         for attempt.number in range(WRITE_ATTEMPTS):
             _require_writable(attempt.store, command)

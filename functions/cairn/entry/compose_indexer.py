@@ -1,8 +1,8 @@
 """The indexer: folds what a queue says has arrived, a batch at a time, each message for itself.
 
-A message is one of two: an S3 event (a hint: the object is looked at, not the event), or a batch of a rebuild's keys.
-A message that fails comes back and, after five times, goes to the dead-letter queue. What can never be read is sent
-there at once, with the reason, and stops nothing else.
+A message is one of three: an S3 event (a hint: the object is looked at, not the event), a batch of a rebuild's keys, or
+a dead letter of the indexer's own that an operator sent back. A message that fails comes back and, after five times,
+goes to the dead-letter queue. What can never be read is sent there at once, with the reason, and stops nothing else.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class Folding:
         Raises:
             CairnError, PortError: not all of it; the whole message may be repeated.
         """
+        body = _unwrapped(body)
         try:
             payload = json.loads(body)
             if "rebuild" in payload:
@@ -95,14 +96,14 @@ class Folding:
 
     def _rebuild(self, batch: Mapping[str, Any]) -> None:
         for malformed in self._batches.fold(batch):
-            self._bury({"reason": str(malformed)})
+            self._bury({"key": malformed.key, "reason": malformed.reason})
         self._metrics.count("objects_folded", len(batch["keys"]), source="rebuild")
 
     def _fold(self, key: str) -> None:
         try:
             self._indexing.object_arrived(key)
         except Malformed as malformed:
-            self._bury({"key": key, "reason": str(malformed)})
+            self._bury({"key": key, "reason": malformed.reason})
             return
         self._metrics.count("objects_folded", source="event")
 
@@ -111,9 +112,28 @@ class Folding:
         self._metrics.count("objects_malformed")
 
 
+def _unwrapped(body: str) -> str:
+    """The message that a dead letter of our own is about, which failed before; any other message as it is.
+
+    So a letter that fails again is the letter that it was, however often it is sent back.
+    """
+    try:
+        letter = json.loads(body)
+    except ValueError:
+        return body
+    inner = letter.get("message") if isinstance(letter, dict) and "reason" in letter else None
+    return inner if isinstance(inner, str) else body
+
+
 def _keys(event: Mapping[str, Any]) -> Iterator[str]:
-    """The keys an S3 event names, decoded. The event that S3 sends when notifications are set up names none."""
+    """The keys that an S3 event names, decoded, or that a dead letter names.
+
+    The event that S3 sends when notifications are set up names none.
+    """
     if event.get("Event") == "s3:TestEvent":
+        return
+    if "reason" in event and isinstance(event.get("key"), str):
+        yield event["key"]
         return
     for record in event["Records"]:
         yield unquote_plus(record["s3"]["object"]["key"], errors="strict")

@@ -44,7 +44,7 @@ class Running:
         The client that every function needs is made here: a start has a whole processor, the first call a share of one.
         """
         logger = start_logging(settings)
-        metrics = EmfMetrics(settings.service, settings.deployment.stage)
+        metrics = EmfMetrics(settings.service, settings.deployment.stage, settings.deployment.region)
         clients = Clients(settings.endpoint_url)
         clients.s3(settings.deployment.region)
         region = region_on_aws(clients, settings.deployment, metrics, settings.memories_per_store)

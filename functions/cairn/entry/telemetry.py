@@ -16,6 +16,9 @@ from cairn.entry.settings import Settings
 
 NAMESPACE = "Cairn"
 
+COMMON_DIMENSIONS = ("service", "stage", "region")
+"""The function that counted, its deployment, and where. Alarms and dashboards name all three."""
+
 _Dimensions = tuple[tuple[str, str], ...]
 
 
@@ -33,11 +36,16 @@ def start_logging(settings: Settings) -> Logger:
 class EmfMetrics:
     """`ports.metrics.Metrics` as CloudWatch's embedded metric format: one log line for each set of dimensions.
 
-    Values are kept until `flush`, which a function calls at the end of each invocation. Safe for threads.
+    Every metric carries `COMMON_DIMENSIONS`, so that it can be told apart wherever it is sent on to; what is measured
+    between two regions carries the other one as ``home``. Durations go out value by value, so that CloudWatch can
+    answer with percentiles. Values are kept until `flush`, which a function calls at the end of each invocation. Safe
+    for threads.
+
+    Powertools' own provider writes the lines. Its decorator is not used: it keeps one set of dimensions a process.
     """
 
-    def __init__(self, service: str, stage: str) -> None:
-        self._common = {"service": service, "stage": stage}
+    def __init__(self, service: str, stage: str, region: str) -> None:
+        self._common = dict(zip(COMMON_DIMENSIONS, (service, stage, region), strict=True))
         self._series: dict[_Dimensions, AmazonCloudWatchEMFProvider] = {}
         self._lock = threading.Lock()
 

@@ -37,7 +37,7 @@ class HttpApi:
         cairn: the use cases.
         clock: for request ids, cursors and durations.
         randomness: for request ids.
-        metrics: gets ``requests`` and ``request_duration``, by operation and status.
+        metrics: gets ``requests`` and ``request_duration_ms``, by operation and status.
     """
 
     def __init__(self, cairn: UseCases, clock: Clock, randomness: Randomness, metrics: Metrics) -> None:
@@ -87,7 +87,7 @@ class HttpApi:
         status = str(failure.status if failure else 200)
         duration_ms = (self._clock.now_us() - started_us) / 1000
         self._metrics.count("requests", operation=handling.operation, status=status)
-        self._metrics.milliseconds("request_duration", duration_ms, operation=handling.operation, status=status)
+        self._metrics.milliseconds("request_duration_ms", duration_ms, operation=handling.operation, status=status)
         line = {
             "request_id": handling.request_id,
             "operation": handling.operation,

@@ -116,7 +116,26 @@ def test_a_batch_of_a_rebuild_is_folded_into_the_generation_it_names(world: Worl
     assert world.answer(body) == {"batchItemFailures": []}
     rows = world.cloud.sites[REGION].database.table("memories", 2).order.rows
     assert len(rows) == 1
-    assert len(world.letters()) == 1
+    assert [letter["key"] for letter in world.letters()] == ["us-east-1/log/nonsense"]
+
+
+@pytest.mark.parametrize("body", [s3_event("us-east-1/log/nonsense"), "no JSON"])
+def test_a_letter_that_is_sent_back_and_still_cannot_be_read_is_the_same_letter(world: World, body: str) -> None:
+    world.answer(body)
+    first = world.letters()
+    world.answer(json.dumps(first[0]))
+    assert world.letters() == first
+
+
+def test_a_letter_that_is_sent_back_is_folded_if_it_can_be_read_by_now(world: World) -> None:
+    database = world.cloud.sites[REGION].database
+    database.drop(1)
+    database.make(1)
+    letters = [json.dumps({"key": key, "reason": "was not understood"}) for key in world.keys[:-1]]
+    letters.append(json.dumps({"message": s3_event(world.keys[-1]), "reason": "was not understood"}))
+    assert world.answer(*letters) == {"batchItemFailures": []}
+    assert [row["path"] for row in world.cloud.rows(REGION, "memories").values()] == ["/a"]
+    assert world.letters() == []
 
 
 class FailingFor(Indexing):

@@ -14,16 +14,16 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
 
 
 def test_metrics_of_one_set_of_dimensions_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    metrics = EmfMetrics("reader", "dev")
+    metrics = EmfMetrics("reader", "dev", "us-east-1")
     metrics.count("requests", operation="list_stores", status="200")
-    metrics.milliseconds("request_duration", 12.5, operation="list_stores", status="200")
+    metrics.milliseconds("request_duration_ms", 12.5, operation="list_stores", status="200")
     metrics.count("requests", operation="list_stores", status="200")
     metrics.count("requests", operation="list_stores", status="404")
     assert printed(capsys) == []
     metrics.flush()
     found, missing = printed(capsys)
     assert found["requests"] == [1.0, 1.0]
-    assert found["request_duration"] == [12.5]
+    assert found["request_duration_ms"] == [12.5]
     assert (found["service"], found["stage"], found["operation"], found["status"]) == (
         "reader",
         "dev",
@@ -33,15 +33,15 @@ def test_metrics_of_one_set_of_dimensions_are_one_line(capsys: pytest.CaptureFix
     assert (missing["requests"], missing["status"]) == ([1.0], "404")
     (directive,) = found["_aws"]["CloudWatchMetrics"]  # type: ignore[index]
     assert directive["Namespace"] == "Cairn"
-    assert sorted(directive["Dimensions"][0]) == ["operation", "service", "stage", "status"]
+    assert sorted(directive["Dimensions"][0]) == ["operation", "region", "service", "stage", "status"]
     assert {metric["Name"]: metric["Unit"] for metric in directive["Metrics"]} == {
         "requests": "Count",
-        "request_duration": "Milliseconds",
+        "request_duration_ms": "Milliseconds",
     }
 
 
 def test_what_was_flushed_is_not_flushed_again(capsys: pytest.CaptureFixture[str]) -> None:
-    metrics = EmfMetrics("reader", "dev")
+    metrics = EmfMetrics("reader", "dev", "us-east-1")
     metrics.count("a", 3)
     metrics.flush()
     assert [line["a"] for line in printed(capsys)] == [[3.0]]
