@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cairn.core import ids
+from cairn.core import ids, watermark
 from cairn.core.errors import Unavailable
 from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
-from cairn.core.rows import Attributes, ControlRow, RowKey
+from cairn.core.rows import Attributes, CompletenessRow, ControlRow, RowKey
 from cairn.ports import errors as port_errors
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
@@ -25,6 +25,10 @@ class View:
 
     `complete` says that this generation is known to hold everything the bucket does: only then is an unknown id
     answered with 404, otherwise with 503. `asked` tells a row that is not there from one that was not asked for.
+
+    `watermarks` says, for each home, up to when these tables hold everything that was acknowledged there (microseconds
+    since 1970, by that home's clock), and `regions` which homes there are; `period` is the journal's open one, as far
+    as this batch knows.
     """
 
     index: Index
@@ -32,6 +36,18 @@ class View:
     complete: bool
     building: int | None
     asked: frozenset[RowKey] = frozenset()
+    watermarks: Mapping[str, int] = field(default_factory=dict)
+    regions: tuple[str, ...] = ()
+    period: int | None = None
+
+    @property
+    def complete_until(self) -> int | None:
+        """Up to when everything acknowledged in any region is in these tables; None when nothing is known."""
+        return self.complete_until_of(self.regions)
+
+    def complete_until_of(self, homes: Iterable[str]) -> int | None:
+        """The same for what was acknowledged in these regions alone, such as the homes that one store has had."""
+        return watermark.least(self.watermarks, homes)
 
     @property
     def indexes(self) -> tuple[Index, ...]:
@@ -60,28 +76,53 @@ class Region:
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
     salts: dict[str, str] = field(default_factory=dict)
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    completeness: dict[int, CompletenessRow] = field(default_factory=dict)
 
     def view(self, keys: Sequence[RowKey] = ()) -> View:
-        """One consistent batch: the control row and `keys`. A second one only just after a switch of generations.
+        """One consistent batch: which tables serve, how complete they are, and `keys`. One read.
+
+        A second one only just after a switch of generations.
 
         Raises:
             Unavailable: the tables are throttled or gone.
         """
         for _ in range(3):
+            began_us = self.clock.now_us()
             rows = self._batch(keys)
             attributes = rows.get(ControlRow.KEY)
             if attributes is None:
                 return View(self.index, rows, complete=False, building=None, asked=frozenset(keys))
             control = ControlRow.from_attributes(attributes)
             if control.serving == self.index.generation:
-                return View(self.index, rows, control.complete, control.building, asked=frozenset(keys))
+                return self._view(rows, control, frozenset(keys), began_us)
             self.index = self.index.at(control.serving)
         raise Unavailable("the index is being switched; try again")
 
+    def _view(
+        self, rows: Mapping[RowKey, Attributes], control: ControlRow, asked: frozenset[RowKey], began_us: int
+    ) -> View:
+        """What this region acknowledged itself it folded before, so that of its own writes it has all up to now."""
+        attributes = rows.get(CompletenessRow.key(control.serving))
+        row = None if attributes is None else CompletenessRow.from_attributes(attributes)
+        watermarks = watermark.claimable(row, self.completeness.get(control.serving))
+        self.completeness = {} if row is None else {control.serving: row}
+        if row is not None:
+            watermarks[self.name] = began_us
+        return View(
+            index=self.index,
+            rows=rows,
+            complete=control.complete,
+            building=control.building,
+            asked=asked,
+            watermarks=watermarks if control.complete else {},
+            regions=self.regions,
+            period=None if row is None else row.period,
+        )
+
     def _batch(self, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
-        """The control row and `keys`; the control row alone where another generation serves and this one is gone."""
+        """The rows of the region and `keys`; the control row alone where another generation serves and this is gone."""
         try:
-            return self.read(self.index, (ControlRow.KEY, *keys))
+            return self.read(self.index, (ControlRow.KEY, CompletenessRow.key(self.index.generation), *keys))
         except Unavailable:
             control = self.read(self.index, [ControlRow.KEY])
             attributes = control.get(ControlRow.KEY)

@@ -191,6 +191,30 @@ class ControlRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompletenessRow(Row):
+    """Up to when one generation of tables is complete; written by the reconciler alone, read with every batch.
+
+    Attributes:
+        mark: what stands in each of the generation's tables for as long as nobody has emptied it.
+        until: by home, the watermark: microseconds since 1970, as text.
+        before: `until` as it was before the row was last written, which is what a batch may claim that read this row
+            after the others.
+        folded: by home, the last checkpoint that is folded here whole, as text; what is next, if it has begun, in part.
+        period: the period that was open when the row was written; a hint, which the journal confirms.
+    """
+
+    mark: str
+    until: Mapping[str, str]
+    before: Mapping[str, str]
+    folded: Mapping[str, str]
+    period: int | None = None
+
+    @staticmethod
+    def key(generation: int) -> RowKey:
+        return RowKey("control", "control", f"completeness#{generation:06d}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JournalRow(Row):
     """One object that this home acknowledged in one period; the checkpoint of that period is made of these."""
 

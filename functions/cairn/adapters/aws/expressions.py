@@ -35,7 +35,7 @@ ROWS_OF: dict[str, tuple[type[rows.Row], ...]] = {
     "stores": (rows.StoreRow,),
     "keys": (rows.ApiKeyRow,),
     "journal": (rows.JournalRow,),
-    "control": (rows.ControlRow,),
+    "control": (rows.ControlRow, rows.CompletenessRow),
 }
 """Which rows stand in which table."""
 
