@@ -16,6 +16,7 @@ import boto3
 from botocore.config import Config
 
 if TYPE_CHECKING:
+    from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
@@ -80,6 +81,11 @@ class Clients:
     def functions(self, region: str) -> LambdaClient:
         """Functions of a region; an invocation goes out once."""
         client: LambdaClient = self._client("lambda", region, 1)
+        return client
+
+    def bedrock_runtime(self, region: str) -> BedrockRuntimeClient:
+        """Guardrails of a region; a question changes nothing and is repeated."""
+        client: BedrockRuntimeClient = self._client("bedrock-runtime", region, 3)
         return client
 
     def sts(self, region: str) -> STSClient:
