@@ -42,9 +42,9 @@ def test_no_row_means_that_there_must_be_none() -> None:
 
 
 def test_what_was_read_must_be_equal_and_what_was_absent_must_be_absent() -> None:
-    assert condition("control", {"serving": 1, "complete": True}, None) == (
-        "complete = True AND serving = 1 AND attribute_not_exists(building)"
-        " AND attribute_not_exists(retired) AND attribute_not_exists(run)"
+    assert condition("logs", {"store_id": 1, "arrived": True}, None) == (
+        "arrived = True AND store_id = 1 AND attribute_not_exists(occupant)"
+        " AND attribute_not_exists(path_hash) AND attribute_not_exists(vacated) AND attribute_not_exists(voided)"
     )
 
 
