@@ -1,0 +1,144 @@
+"""Where a store is not a folder: others write at the same time, the scanner reads, memories have an age and a size."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from cairn.clients.sdk.memory_tool import AsyncCairnMemoryTool, CairnMemoryTool
+from tests.memory_tool.conftest import Fresh, say
+
+DAY_S = 24 * 3600
+
+
+def test_a_replacement_without_new_text_deletes_the_old(fresh: Fresh) -> None:
+    fresh.say(command="create", path="/memories/a", file_text="one two")
+    assert not fresh.say(command="str_replace", path="/memories/a", old_str=" two").is_error
+    assert fresh.paths() == {"/a": "one"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"command": "read", "path": "/memories"},
+        {"path": "/memories"},
+        {"command": "create", "path": "/memories/a"},
+        {"command": "create", "path": 7, "file_text": ""},
+        {"command": "create", "path": "/memories/a", "file_text": "\ud800"},
+        {"command": "insert", "path": "/memories/a", "insert_line": "1", "insert_text": ""},
+        {"command": "insert", "path": "/memories/a", "insert_line": True, "insert_text": ""},
+        {"command": "view", "path": "/memoriesfoo/x"},
+    ],
+)
+def test_a_command_that_cannot_be_meant_is_an_error_that_says_why(fresh: Fresh, command: dict[str, Any]) -> None:
+    said = say(fresh.tool, command)
+    assert said.is_error
+    assert len(said.text) > 20
+    assert fresh.paths() == {}
+
+
+def test_what_is_not_a_command_at_all_is_an_error(fresh: Fresh) -> None:
+    with pytest.raises(Exception, match="A command is an object"):
+        fresh.tool.call("view")
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"), [("/memories/" + "x/" * 21 + "x", "20 segments"), ("/memories/a\u200bb", "format characters")]
+)
+def test_a_path_that_the_store_does_not_take_is_refused_with_the_rule(fresh: Fresh, path: str, rule: str) -> None:
+    said = fresh.say(command="create", path=path, file_text="")
+    assert said.is_error
+    assert rule in said.text
+
+
+def test_a_text_that_is_too_large_is_refused_and_changes_nothing(fresh: Fresh) -> None:
+    fresh.say(command="create", path="/memories/a", file_text="x\n")
+    said = fresh.say(command="insert", path="/memories/a", insert_line=1, insert_text="y" * 102_400)
+    assert said.is_error
+    assert "102400 bytes" in said.text
+    assert fresh.paths() == {"/a": "x\n"}
+
+
+def test_a_file_is_not_created_under_a_file(fresh: Fresh) -> None:
+    fresh.say(command="create", path="/memories/a", file_text="")
+    said = fresh.say(command="create", path="/memories/a/b", file_text="")
+    assert said.text == "Cannot create /memories/a/b: /memories/a is a file, not a directory."
+
+
+def test_a_path_is_not_moved_into_itself(fresh: Fresh) -> None:
+    fresh.say(command="create", path="/memories/a/b", file_text="")
+    assert "into itself" in fresh.say(command="rename", old_path="/memories/a", new_path="/memories/a/c").text
+    assert "into itself" in fresh.say(command="rename", old_path="/memories/a/b", new_path="/memories/a/b/c").text
+    assert fresh.paths() == {"/a/b": ""}
+
+
+@pytest.mark.parametrize(("days", "age"), [(0.9, None), (1.1, "yesterday"), (47.5, "47 days ago")])
+def test_a_memory_of_more_than_a_day_says_its_age(fresh: Fresh, days: float, age: str | None) -> None:
+    fresh.backend.clock.advance(-days * DAY_S)
+    fresh.say(command="create", path="/memories/a", file_text="we use port 80")
+    said = fresh.say(command="view", path="/memories/a").text
+    assert ("verify it" in said) == (age is not None)
+    assert age is None or f"last changed {age}" in said
+
+
+def test_a_rename_of_a_folder_that_stopped_half_way_is_finished_by_the_same_command(fresh: Fresh) -> None:
+    for name in "abc":
+        fresh.say(command="create", path=f"/memories/old/{name}", file_text=name)
+    fresh.say(command="rename", old_path="/memories/old/a", new_path="/memories/new/a")
+    assert not fresh.say(command="rename", old_path="/memories/old", new_path="/memories/new").is_error
+    assert fresh.paths() == {"/new/a": "a", "/new/b": "b", "/new/c": "c"}
+
+
+def test_a_folder_that_holds_something_of_its_own_is_no_half_moved_one(fresh: Fresh) -> None:
+    fresh.say(command="create", path="/memories/old/a", file_text="a")
+    fresh.say(command="create", path="/memories/new/b", file_text="b")
+    said = fresh.say(command="rename", old_path="/memories/old", new_path="/memories/new")
+    assert said.text == "The destination /memories/new already exists"
+    assert fresh.paths() == {"/new/b": "b", "/old/a": "a"}
+
+
+def test_a_folder_is_found_among_hundreds_of_others(fresh: Fresh) -> None:
+    memories = fresh.backend.client().beta.memory_stores.memories
+    for number in range(230):
+        memories.create(fresh.store_id, path=f"/n{number:03}", content="")
+    fresh.say(command="create", path="/memories/n229-more/x", file_text="found")
+    assert "found" in fresh.say(command="view", path="/memories/n229-more/x").text
+    assert len(fresh.say(command="view", path="/memories").text.splitlines()) == 2 + 230 + 2
+
+
+def test_everything_can_be_cleared(fresh: Fresh) -> None:
+    for path in ("/memories/a", "/memories/b/c"):
+        fresh.say(command="create", path=path, file_text="")
+    assert fresh.tool.clear_all_memory() == "All memory cleared"
+    assert fresh.paths() == {}
+
+
+def test_twenty_agents_edit_one_memory_and_every_edit_that_succeeded_is_there(fresh: Fresh) -> None:
+    lines = "".join(f"agent {number}: waits\n" for number in range(20))
+    fresh.say(command="create", path="/memories/board", file_text=lines)
+    tools = [CairnMemoryTool(fresh.backend.client(), fresh.store_id) for _ in range(20)]
+
+    def edit(number: int) -> list[bool]:
+        replace = {"old_str": f"agent {number}: waits", "new_str": f"agent {number}: done"}
+        commands: list[dict[str, Any]] = [
+            {"command": "str_replace", "path": "/memories/board", **replace},
+            {"command": "insert", "path": "/memories/board", "insert_line": 20, "insert_text": f"log of {number}"},
+        ]
+        return [say(tools[number], command).is_error for command in commands]
+
+    with ThreadPoolExecutor(20) as pool:
+        failed = list(pool.map(edit, range(20)))
+    board = (fresh.paths()["/board"] or "").splitlines()
+    assert failed == [[False, False]] * 20
+    assert sorted(board) == sorted([f"agent {n}: done" for n in range(20)] + [f"log of {n}" for n in range(20)])
+
+
+def test_the_asynchronous_tool_says_the_same(fresh: Fresh) -> None:
+    tool = AsyncCairnMemoryTool(fresh.backend.client(), fresh.store_id)
+    command = {"command": "create", "path": "/memories/a", "file_text": "x"}
+    assert asyncio.run(tool.call(command)) == "File created successfully at: /memories/a"
+    assert fresh.paths() == {"/a": "x"}
+    assert asyncio.run(tool.clear_all_memory()) == "All memory cleared"
