@@ -63,10 +63,13 @@ class Context:
     def _line_starts_with(self, mark: str) -> Iterator[int]:
         position = self.text.find(mark)
         while position >= 0:
-            line_start = self.text.rfind("\n", 0, position) + 1
-            if not self.text[line_start:position].strip(" \t>"):
+            if position == 0 or self.text[position - 1] == "\n" or self._indented(position):
                 yield position
             position = self.text.find(mark, position + len(mark))
+
+    def _indented(self, position: int) -> bool:
+        """Whether nothing but blanks and quote marks stand before a position on its line."""
+        return not self.text[self.text.rfind("\n", 0, position) + 1 : position].strip(" \t>")
 
     def fenced(self, position: int) -> bool:
         """Whether a position stands inside a closed block of code, in a text that is not all one such block."""

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import hyperscan
 
+from cairn.scanner.loosening import SENTENCE_ENDS
 from cairn.scanner.rules import Pattern, Rule
 
 MOST_ENDS = 256
@@ -162,21 +163,28 @@ def _in_characters(encoded: bytes, ends: dict[int, list[int]]) -> dict[int, list
 def _confirm(pattern: Pattern, text: str, ends: list[int]) -> Iterator[Match]:
     """Match the expression itself in the windows before the reported ends; overlapping windows are one."""
     done = 0
-    after = pattern.rule.reach or _AFTER
-    for start, stop in _windows(ends, pattern.width, after, len(text)):
+    for start, stop in _merged(_window(pattern, text, end) for end in sorted(ends)):
         for match in pattern.compiled.finditer(text, max(start, done), stop):
             yield Match(pattern.rule, match)
             done = match.end()
 
 
-def _windows(ends: list[int], width: int, after: int, length: int) -> Iterator[tuple[int, int]]:
+def _window(pattern: Pattern, text: str, end: int) -> tuple[int, int]:
+    """Where a match may stand whose located part ends here. Before an anchor it stays within the anchor's sentence."""
+    start = max(0, end - pattern.width)
+    if pattern.rule.anchor:
+        start = max(start, *(text.rfind(mark, start, end) + 1 for mark in SENTENCE_ENDS))
+    return start, min(len(text), end + (pattern.rule.reach or _AFTER))
+
+
+def _merged(windows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Windows in order of their ends, those that overlap as one."""
     start = stop = -1
-    for end in sorted(ends):
-        left, right = max(0, end - width), min(length, end + after)
+    for left, right in windows:
         if stop < 0:
             start, stop = left, right
         elif left <= stop:
-            stop = max(stop, right)
+            start, stop = min(start, left), max(stop, right)
         else:
             yield start, stop
             start, stop = left, right

@@ -214,7 +214,7 @@ def _replace(text: str, changes: Mapping[str, str]) -> str:
         for char, to in changes.items():
             text = text.replace(char, to)
         return text
-    return text.translate(str.maketrans(dict(changes)))
+    return text.translate({ord(char): to for char, to in changes.items()})
 
 
 _BOXES = ((0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F1E6, 0x1F1FF))

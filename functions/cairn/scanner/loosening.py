@@ -15,6 +15,7 @@ from collections.abc import Iterator
 GAP = r"[\s*_\"'`~>#|\\/-]{1,8}"
 """What stands between two words: blanks, line breaks with their comment or quote marks, emphasis."""
 
+SENTENCE_ENDS = ".!?;\x00"
 SENTENCE = r"[^.!?;\x00]"
 """A character of the same sentence."""
 

@@ -43,7 +43,8 @@ class Rule:
         weight: points it adds to the family's score; see `cairn.scanner.weighing`.
         patterns: expanded regular expressions; any one of them is a hit.
         loose: the same in the form that the engine looks for; see `cairn.scanner.loosening`.
-        anchor: if not empty, what the engine looks for instead: a rare word around which the patterns are tried.
+        anchor: if not empty, what the engine looks for instead: a rare word around which the patterns are tried. What
+            stands before it in a match belongs to its sentence.
         reach: how many characters after the anchor's end a match may still take.
         check: the name of a further test of the match, in `cairn.scanner.checks`, or empty.
         positives: texts that it must find.

@@ -94,12 +94,25 @@ def windows(encoded: bytes, ends: dict[int, list[int]]) -> Iterator[tuple[int, i
             stop = _line_end(encoded, closing.end()) if closing else stop
             unclosed = 0 if closing else end + _KEY_BLOCK_LIMIT
         elif kind == _CURL:
-            while encoded[stop - 3 : stop].rstrip(b"\r\n").endswith(b"\\") and stop < len(encoded):
-                stop = _line_end(encoded, stop)
+            stop = _command_end(encoded, start, stop)
         done = stop
         if encoded[start:stop] not in seen:
             seen.add(encoded[start:stop])
             yield start, stop
+
+
+def _command_end(encoded: bytes, start: int, stop: int) -> int:
+    """Where a command ends whose first line is given, if its lines are continued by a backslash.
+
+    It ends before a line that it already holds: that starts it anew, and whoever repeats it is read once.
+    """
+    lines = {encoded[start:stop]}
+    while encoded[stop - 3 : stop].rstrip(b"\r\n").endswith(b"\\"):
+        start, stop = stop, _line_end(encoded, stop)
+        if encoded[start:stop] in lines:
+            return start
+        lines.add(encoded[start:stop])
+    return stop
 
 
 def _line_end(encoded: bytes, position: int) -> int:

@@ -1,0 +1,53 @@
+"""What the secret engine is shown, and what becomes of what it finds. The claims are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from cairn.scanner.database import Matchers, compile_matchers
+from cairn.scanner.secrets import SecretMatch, find_spots
+
+
+class CountingEngine:
+    """Finds nothing, and counts what it is shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def find(self, text: str) -> Sequence[SecretMatch]:
+        self.shown.append(text)
+        return ()
+
+
+@pytest.fixture(scope="module")
+def matchers() -> Matchers:
+    return compile_matchers()
+
+
+def shown(matchers: Matchers, text: str) -> str:
+    """Everything that the engine is shown of a text."""
+    engine = CountingEngine()
+    encoded = text.encode()
+    located = matchers.written.scan(text, encoded)
+    find_spots(text, encoded, matchers.split_marks(located.marks)[0], located.matches, engine)
+    return "".join(engine.shown)
+
+
+@pytest.mark.parametrize("line", ["curl \\\n", "curl -u \\\n", "curl -u a:b1 \\\n", "curl -u a \\\n  -H b \\\n"])
+def test_a_command_that_repeats_its_own_lines_is_shown_once(matchers: Matchers, line: str) -> None:
+    assert len(shown(matchers, line * 5_000)) <= 2 * len(line)
+
+
+def test_a_continued_command_is_shown_whole(matchers: Matchers) -> None:
+    command = "curl https://api.example.com/v1 \\\n  -X POST \\\n  -H 'Authorization: Bearer abc' \\\n  -d '{}'\n"
+    assert shown(matchers, f"Run this:\n\n{command}\nThen wait.\n") == command
+
+
+def test_a_command_at_the_very_end_may_be_left_open(matchers: Matchers) -> None:
+    assert shown(matchers, "curl -u me \\") == "curl -u me \\"
+
+
+def test_prose_is_not_shown(matchers: Matchers) -> None:
+    assert shown(matchers, "Prefer short answers. The build takes 12 minutes on a laptop.\n" * 50) == ""
