@@ -1,22 +1,32 @@
 """One world for every kind of adapter; each contract test runs in all of them.
 
-``memory``; ``layered``: memory with somebody standing at every call, and indexes that lag; ``moto`` and ``emulator``:
-the adapters for AWS, on two different imitations of it.
+``memory``; ``layered``: memory with somebody standing at every call, and indexes that lag; ``local``: files and SQLite;
+``moto`` and ``emulator``: the adapters for AWS, on two different imitations of it.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from cairn.adapters.layered import CallCounts
 from tests.contract.emulator_world import EmulatorWorld, emulator_world
 from tests.contract.moto_world import locked_moto
-from tests.contract.worlds import IndexWorld, ObjectsWorld, aws_index, aws_objects, memory_index, memory_objects
+from tests.contract.worlds import (
+    IndexWorld,
+    ObjectsWorld,
+    aws_index,
+    aws_objects,
+    local_index,
+    local_objects,
+    memory_index,
+    memory_objects,
+)
 
-WORLDS = ["memory", "layered", "moto", "emulator"]
+WORLDS = ["memory", "layered", "local", "moto", "emulator"]
 
 
 @pytest.fixture(scope="session")
@@ -27,12 +37,14 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorWorld
 
 
 @pytest.fixture(params=WORLDS)
-def world(request: pytest.FixtureRequest) -> Iterator[ObjectsWorld]:
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectsWorld]:
     """Buckets."""
     if request.param == "memory":
         yield memory_objects()
     elif request.param == "layered":
         yield memory_objects(CallCounts())
+    elif request.param == "local":
+        yield local_objects(tmp_path)
     elif request.param == "moto":
         with locked_moto() as clients:
             yield aws_objects(clients, checks_bodies=False)
@@ -41,12 +53,14 @@ def world(request: pytest.FixtureRequest) -> Iterator[ObjectsWorld]:
 
 
 @pytest.fixture(params=WORLDS)
-def rows(request: pytest.FixtureRequest) -> Iterator[IndexWorld]:
+def rows(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexWorld]:
     """Tables."""
     if request.param == "memory":
         yield memory_index()
     elif request.param == "layered":
         yield memory_index(CallCounts(), lagging=True)
+    elif request.param == "local":
+        yield local_index(tmp_path)
     elif request.param == "moto":
         with locked_moto() as clients:
             yield aws_index(clients, tells_types_apart=False)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.queue import SqsQueue
 from cairn.adapters.layered import CallCounts, InterceptedQueue
+from cairn.adapters.local import Database, LocalQueue
 from cairn.adapters.memory import ManualClock, MemoryQueue, SeededRandomness
 from cairn.ports.queue import Queue
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto
@@ -37,14 +39,18 @@ def aws_queue(clients: Clients) -> QueueWorld:
     return QueueWorld(SqsQueue(clients, DEPLOYMENT, name, ManualClock(), SeededRandomness()), waiting)
 
 
-@pytest.fixture(params=["memory", "layered", "moto", "emulator"])
-def world(request: pytest.FixtureRequest) -> Iterator[QueueWorld]:
+@pytest.fixture(params=["memory", "layered", "local", "moto", "emulator"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[QueueWorld]:
     if request.param == "moto":
         with locked_moto() as clients:
             yield aws_queue(clients)
         return
     if request.param == "emulator":
         yield aws_queue(request.getfixturevalue("emulator").emptied())
+        return
+    if request.param == "local":
+        local = LocalQueue(Database(tmp_path / "queue.sqlite", durable=False), ManualClock())
+        yield QueueWorld(local, lambda: [message.body for message in local.take(1_000)])
         return
     memory = MemoryQueue()
     queue: Queue = memory if request.param == "memory" else InterceptedQueue(memory, HOME, CallCounts())

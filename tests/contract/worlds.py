@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.erasing import S3ErasableObjects
@@ -18,6 +19,14 @@ from cairn.adapters.layered import (
     InterceptedTables,
     Interceptor,
 )
+from cairn.adapters.local import (
+    Database,
+    LocalBucket,
+    LocalErasableObjects,
+    LocalIndex,
+    LocalObjects,
+    LocalTables,
+)
 from cairn.adapters.memory import (
     ManualClock,
     MemoryBuckets,
@@ -28,6 +37,7 @@ from cairn.adapters.memory import (
     MemoryTables,
     SeededRandomness,
 )
+from cairn.ports.errors import ObjectNotFound
 from cairn.ports.index import Index, Tables
 from cairn.ports.objects import ErasableObjects, Objects, StoredObject
 from tests.contract.moto_world import ABSENT, DEPLOYMENT, FAR, HOME, make_bucket, make_tables
@@ -42,6 +52,7 @@ class ObjectsWorld:
         versions: bodies of every version of a key in a region, oldest first.
         overwrite: puts without a condition, as nothing of Cairn's but the eraser does.
         checks_bodies: whether what stands behind compares bodies with their checksum; moto does not.
+        keeps_versions: whether what is overwritten stays as an older version, as in S3's versioned buckets.
     """
 
     objects: Callable[[str], Objects]
@@ -49,6 +60,7 @@ class ObjectsWorld:
     versions: Callable[[str, str], list[bytes]]
     overwrite: Callable[[str, str, bytes], None]
     checks_bodies: bool
+    keeps_versions: bool = True
 
     @property
     def here(self) -> Objects:
@@ -99,6 +111,26 @@ def aws_objects(clients: Clients, *, checks_bodies: bool) -> ObjectsWorld:
     )
 
 
+def local_objects(folder: Path) -> ObjectsWorld:
+    """Buckets as folders, where what is overwritten is gone."""
+    buckets = {region: LocalBucket(folder / region) for region in (HOME, FAR)}
+
+    def versions(region: str, key: str) -> list[bytes]:
+        try:
+            return [buckets[region].read(key, whole=True).body]
+        except ObjectNotFound:
+            return []
+
+    return ObjectsWorld(
+        lambda region: LocalObjects(buckets, region),
+        lambda region: LocalErasableObjects(buckets[region]),
+        versions,
+        lambda region, key, body: buckets[region].replace(StoredObject(key, body, {}, len(body))),
+        checks_bodies=True,
+        keeps_versions=False,
+    )
+
+
 def seen_from(region: str) -> Deployment:
     """The deployment as another region sees it."""
     return Deployment(DEPLOYMENT.stage, DEPLOYMENT.account, DEPLOYMENT.regions, region)
@@ -130,6 +162,14 @@ def memory_index(interceptor: Interceptor | None = None, *, lagging: bool = Fals
     return IndexWorld(InterceptedIndex(index, *around), InterceptedTables(tables, *around), database.settle)
 
 
+def local_index(folder: Path) -> IndexWorld:
+    """Tables in SQLite."""
+    database = Database(folder / "index.sqlite")
+    tables = LocalTables(database)
+    tables.make(1)
+    return IndexWorld(LocalIndex(database), tables)
+
+
 def aws_index(clients: Clients, *, tells_types_apart: bool) -> IndexWorld:
     """Tables on what the clients talk to, which is empty."""
     make_tables(clients)
@@ -146,6 +186,8 @@ __all__ = [
     "ObjectsWorld",
     "aws_index",
     "aws_objects",
+    "local_index",
+    "local_objects",
     "memory_index",
     "memory_objects",
 ]

@@ -1,0 +1,23 @@
+"""One machine's Cairn: objects as files that are written once, tables and queue in SQLite.
+
+The same promises as on AWS, by the means of one machine: `link` is the conditional put, a transaction of SQLite the
+conditional commit, and both hold between processes and over a kill at any moment. What is missing is what one machine
+cannot have: replicas. Linux and macOS; a local file system with hard links, because neither `link` nor SQLite's
+shared memory is to be trusted over a network.
+"""
+
+from cairn.adapters.local.database import Database
+from cairn.adapters.local.index import LocalIndex, LocalTables
+from cairn.adapters.local.objects import LocalBucket, LocalErasableObjects, LocalObjects
+from cairn.adapters.local.queue import LocalQueue, Message
+
+__all__ = [
+    "Database",
+    "LocalBucket",
+    "LocalErasableObjects",
+    "LocalIndex",
+    "LocalObjects",
+    "LocalQueue",
+    "LocalTables",
+    "Message",
+]

@@ -1,0 +1,71 @@
+"""Files that are there whole or not at all, also after the machine stopped in between."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+
+
+def sync(descriptor: int) -> None:
+    """Returns once the disk has it. On macOS fsync alone stops at the disk's cache.
+
+    Source: https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/fsync.2.html
+    """
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is None:
+        os.fsync(descriptor)
+    else:
+        fcntl.fcntl(descriptor, full)
+
+
+def sync_folder(folder: Path) -> None:
+    """Returns once the disk has the names in a folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder with all above it that is missing; the disk has it then. Repeatable, also at the same time."""
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for made in reversed(missing):
+        made.mkdir(PRIVATE_FOLDER, exist_ok=True)
+        sync_folder(made.parent)
+
+
+def write_new(folder: Path, content: bytes) -> Path:
+    """A file of a new name in `folder` that has this content, on disk when this returns; nothing on an error."""
+    path = folder / secrets.token_hex(16)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            sync(descriptor)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone in this block among all threads and processes that name the same file; a dead one's lock is free."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
