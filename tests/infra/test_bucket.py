@@ -12,8 +12,8 @@ from tests.infra.synthesized import ACCOUNT, HERE, THERE, App
 BUCKET = f"arn:aws:s3:::cairn-test-{ACCOUNT}-{HERE}"
 WRITER = role(f"cairn-test-writer-{HERE}")
 ERASER = role(f"cairn-test-eraser-{HERE}")
-WRITTEN_ONCE = ["log", "store", "key", "cut"]
-NEVER_DELETED = [*WRITTEN_ONCE, "checkpoint", "verdict", "redaction"]
+WRITTEN_ONCE = ["log", "store", "key", "cut", "verdict"]
+NEVER_DELETED = [*WRITTEN_ONCE, "checkpoint", "redaction"]
 
 
 def policy_of(app: App) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, record
 REGIONS = [HERE, THERE, FAR]
 GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
 
+PUT_BY_WRITER = ["log", "store", "key", "redaction", "verdict"]
+
 
 def table(name: str) -> str:
     return f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-test-{name}"
@@ -64,7 +66,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     "writer": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
-    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in ("log", "store", "key", "redaction")])
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in PUT_BY_WRITER])
     | each(["lambda:InvokeFunction"], [function("writer", THERE), function("writer", FAR), function("eraser", HERE)]),
     "indexer": READ_INDEX
     | WRITE_INDEX

@@ -31,6 +31,7 @@ from cairn.core.records import (
     Redaction,
     StoreRecord,
     StoreState,
+    VerdictRecord,
     parse_epoch,
 )
 from cairn.core.rows import MemoryRow, VersionRow
@@ -43,6 +44,7 @@ from cairn.core.slots import (
     RedactionKey,
     Slot,
     StoreKey,
+    VerdictKey,
     parse_key,
 )
 from cairn.core.times import after, parse_rfc3339, rfc3339
@@ -57,6 +59,7 @@ object_keys: st.SearchStrategy[ObjectKey] = st.one_of(
     st.builds(StoreKey, values.store_ids, values.slots),
     st.builds(CutKey, values.store_ids, values.epochs, st.integers(0, 999)),
     st.builds(RedactionKey, regions, values.store_ids, values.version_ids),
+    st.builds(VerdictKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
     st.builds(ApiKeyKey, regions, workspaces, key_ids, st.integers(1, 9_999_999_999)),
 )
 
@@ -246,8 +249,13 @@ def test_a_stores_record_is_read_back(record: StoreRecord) -> None:
     st.builds(ApiKeyRecord, workspaces, key_ids, texts, texts, values.hashes, values.instants_us, st.none()),
     st.builds(Redaction, values.store_ids, values.version_ids, values.refs.map(str), values.instants_us, texts),
     st.dictionaries(values.hashes, values.slots.map(str), max_size=3),
+    values.verdicts(),
 )
-def test_the_other_records_are_read_back(key: ApiKeyRecord, order: Redaction, tails: dict[str, str]) -> None:
+def test_the_other_records_are_read_back(
+    key: ApiKeyRecord, order: Redaction, tails: dict[str, str], verdict: VerdictRecord
+) -> None:
+    assert VerdictRecord.from_json(verdict.to_json()) == verdict
+    assert parse_key(str(verdict.key)) == verdict.key
     assert ApiKeyRecord.from_json(key.to_json()) == key
     assert Redaction.from_json(order.to_json()) == order
     assert str(order.ref) == order.position
@@ -255,10 +263,10 @@ def test_the_other_records_are_read_back(key: ApiKeyRecord, order: Redaction, ta
     assert all(0 <= Cut.shard_of(path_hash) < Cut.SHARDS for path_hash in tails)
 
 
-@pytest.mark.parametrize("kind", [StoreRecord, ApiKeyRecord, Redaction])
+@pytest.mark.parametrize("kind", [StoreRecord, ApiKeyRecord, Redaction, VerdictRecord])
 @pytest.mark.parametrize("body", [b"[]", b"{", b"{}", b'{"schema": "2"}', b'{"schema": "1", "colour": "red"}'])
 def test_a_record_that_no_writer_of_this_schema_made_is_refused(
-    kind: type[StoreRecord] | type[ApiKeyRecord] | type[Redaction], body: bytes
+    kind: type[StoreRecord] | type[ApiKeyRecord] | type[Redaction] | type[VerdictRecord], body: bytes
 ) -> None:
     with pytest.raises(ValueError):
         kind.from_json(body)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cairn.core import decide
 from cairn.core.ids import ulid
 from cairn.core.limits import CONTENT_MAX_BYTES
-from cairn.core.records import Actor, Entry, Operation, kept_flags
+from cairn.core.records import Actor, Entry, Operation, VerdictOutcome, VerdictRecord, kept_flags
 from cairn.core.rows import MemoryRow
 from cairn.core.slots import Epoch, LogKey, LogRef, Slot
 
@@ -85,3 +85,27 @@ def entries(draw: st.DrawFn) -> Entry:
 
 refs = st.builds(LogRef, hashes, slots)
 LARGEST_CONTENT = "x" * CONTENT_MAX_BYTES
+
+
+rules = st.from_regex(r"[a-z]{1,9}-[a-z0-9-]{1,20}", fullmatch=True)
+findings = st.lists(
+    st.fixed_dictionaries({"rule": rules, "family": st.just("injection"), "line": st.integers(0, 999)}), max_size=3
+).map(tuple)
+
+
+@st.composite
+def verdicts(draw: st.DrawFn) -> VerdictRecord:
+    """A verdict on any version of any store."""
+    return VerdictRecord(
+        store_id=draw(store_ids),
+        version_id=draw(version_ids),
+        position=str(draw(refs)),
+        content_hmac=draw(hashes),
+        outcome=draw(st.sampled_from(VerdictOutcome)),
+        decided_at=draw(instants_us),
+        decided_by=draw(st.sampled_from(["scanner"]) | actors.map(str)),
+        reason=draw(st.text(st.characters(codec="utf-8"), max_size=40)),
+        findings=draw(findings),
+        region=draw(st.sampled_from(REGIONS)),
+        sequence=draw(st.integers(1, 9_999_999_999)),
+    )

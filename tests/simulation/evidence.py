@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.simulation.sites import Site
     from tests.simulation.world import World
 
-TABLES = ("memories", "logs", "paths", "versions", "stores", "keys")
+TABLES = ("memories", "logs", "paths", "versions", "verdicts", "stores", "keys")
 """Those that are equal in every region at rest."""
 
 

@@ -12,10 +12,11 @@ from cairn.app.logs import Logs
 from cairn.app.records import Placed, Records
 from cairn.app.redacting import erase
 from cairn.app.region import Region, View
+from cairn.app.verdicts import Verdicts
 from cairn.core.errors import NotFound, Unavailable
-from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, StoreRecord
+from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, StoreRecord, VerdictRecord
 from cairn.core.rows import MemoryRow, VersionRow
-from cairn.core.slots import ApiKeyKey, CutKey, LogKey, RedactionKey, StoreKey, parse_key
+from cairn.core.slots import ApiKeyKey, CutKey, LogKey, RedactionKey, StoreKey, VerdictKey, parse_key
 from cairn.ports import errors as port_errors
 
 LOCAL_PREFIX = "local/"
@@ -45,6 +46,7 @@ class Indexing:
         self._folder = Folder(region)
         self._records = Records(region)
         self._keys = Keys(region)
+        self._verdicts = Verdicts(region)
 
     def object_arrived(self, key: str) -> None:
         """Folds one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
@@ -74,6 +76,8 @@ class Indexing:
                 self._records.fold(view, Placed(name.slot, StoreRecord.from_json(body)))
             elif isinstance(name, ApiKeyKey):
                 self._keys.fold(view, ApiKeyRecord.from_json(body))
+            elif isinstance(name, VerdictKey):
+                self._fold_verdict(view, name, VerdictRecord.from_json(body), journal)
             elif isinstance(name, RedactionKey):
                 return self._fold_redaction(view, Redaction.from_json(body))
         except ValueError as error:
@@ -157,6 +161,11 @@ class Indexing:
             self._overtaken(view, log_key, memory_id, order.version_id)
         self._folder.fold_redaction(view, order)
         return [lambda: self._erase(log_key)]
+
+    def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
+        if verdict.key != key:
+            raise ValueError(f"{key}: the verdict says that it stands elsewhere")
+        self._verdicts.fold(view, verdict, journal)
 
     def _overtaken(self, view: View, key: LogKey, memory_id: str, version_id: str) -> None:
         """An erasure that came before what followed the version: the home has it, and a live memory stays readable.

@@ -1,4 +1,4 @@
-"""What stands in the objects: entries of logs, records of stores and keys, orders of redaction, cuts.
+"""What stands in the objects: entries of logs, records of stores and keys, orders of redaction, verdicts, cuts.
 
 A log object's body is the memory's content, byte for byte; everything else about the version is its user metadata, so
 that each object can be understood alone and any table can be rebuilt from a listing. Metadata is US-ASCII and at most
@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from cairn.core.limits import FLAGS_MAX_BYTES
-from cairn.core.slots import Epoch, LogKey, LogRef, Slot
+from cairn.core.slots import Epoch, LogKey, LogRef, Slot, VerdictKey
 
 SCHEMA = "1"
 
@@ -295,6 +295,68 @@ class Redaction:
             return cls(**_load(body))
         except TypeError as error:
             raise ValueError(f"an order of redaction cannot be read ({error})") from error
+
+
+class VerdictOutcome(StrEnum):
+    """What a verdict says of a text. Only the last two change whether it is shown."""
+
+    ALLOW = "allow"
+    FLAG = "flag"
+    WITHHOLD = "withhold"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRecord:
+    """One verdict on the text of one version; the JSON body of its object. It outlives the text, and so holds none.
+
+    Attributes:
+        position: where the version stands, as text of a `LogRef`.
+        content_hmac: `core.verdicts.content_hmac` of the text's hash: what the verdict holds for, under any version.
+        findings: as the API tells them, each with its ``rule``, without the excerpt.
+        decided_by: ``scanner``, or who released it: ``api_key:…``.
+        reason: one line; for a release, in the words of whoever released it.
+        region, sequence: its key's; whoever makes a record leaves them to `app.verdicts.Verdicts.put`.
+    """
+
+    store_id: str
+    version_id: str
+    position: str
+    content_hmac: str
+    outcome: VerdictOutcome
+    decided_at: int
+    decided_by: str
+    reason: str = ""
+    findings: tuple[Mapping[str, object], ...] = ()
+    region: str = ""
+    sequence: int = 0
+
+    @property
+    def key(self) -> VerdictKey:
+        return VerdictKey(self.region, self.store_id, self.version_id, self.sequence)
+
+    @property
+    def by_person(self) -> bool:
+        """Whether somebody decided it, rather than the scanner."""
+        return ":" in self.decided_by
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Every rule that was hit, each once, in the order of the findings."""
+        return tuple(dict.fromkeys(str(finding["rule"]) for finding in self.findings))
+
+    def to_json(self) -> bytes:
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_json(cls, body: bytes) -> VerdictRecord:
+        """Raises ValueError for a body that no writer of this schema made."""
+        fields = _load(body)
+        try:
+            findings = tuple({"rule": finding["rule"], **finding} for finding in fields["findings"])
+            return cls(**{**fields, "findings": findings, "outcome": VerdictOutcome(fields["outcome"])})
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"a verdict cannot be read ({error})") from error
 
 
 @dataclass(frozen=True, slots=True)

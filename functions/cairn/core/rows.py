@@ -130,6 +130,25 @@ class VersionRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictRow(Row):
+    """What the verdicts on one text say, under whatever version it stands. It holds neither the text nor its hash.
+
+    `withheld` and `released` have, for each version judged, its highest verdict of that kind; `flags` every rule that
+    any verdict flagged. What follows from them, `cairn.core.verdicts` says.
+    """
+
+    store_id: str
+    content_hmac: str
+    withheld: Mapping[str, str] | None = None
+    released: Mapping[str, str] | None = None
+    flags: list[str] | None = None
+
+    @staticmethod
+    def key(store_id: str, content_hmac: str) -> RowKey:
+        return RowKey("verdicts", store_id, content_hmac)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRow(Row):
     """A store's record as the index knows it; stands twice, by id and in its workspace's order of creation."""
 

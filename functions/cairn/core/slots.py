@@ -124,6 +124,19 @@ class RedactionKey:
 
 
 @dataclass(frozen=True, slots=True)
+class VerdictKey:
+    """The key of one verdict on one version, decided in `region`. Sequences start at 1 for each version."""
+
+    region: str
+    store_id: str
+    version_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.region}/verdict/{self.store_id}/{self.version_id}/{self.sequence:010d}"
+
+
+@dataclass(frozen=True, slots=True)
 class ApiKeyKey:
     """The key of one version of an API key's record, written by `region`."""
 
@@ -136,13 +149,14 @@ class ApiKeyKey:
         return f"{self.region}/key/{self.workspace_id}/{self.key_id}/{self.sequence:010d}"
 
 
-ObjectKey = LogKey | StoreKey | CutKey | RedactionKey | ApiKeyKey
+ObjectKey = LogKey | StoreKey | CutKey | RedactionKey | VerdictKey | ApiKeyKey
 
 _SLOT = re.compile(r"(\d{4})-(\d+)\.([a-z0-9-]+)\.(\d{10})")
 _LOG = re.compile(r"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{64})/(\d{4})-(\d+)\.(\d{10})")
 _STORE = re.compile(r"([a-z0-9-]+)/store/([^/]+)/(\d{4})-(\d+)\.(\d{10})")
 _CUT = re.compile(r"([a-z0-9-]+)/cut/([^/]+)/(\d{4})-(\d+)/(\d{3})")
 _REDACTION = re.compile(r"([a-z0-9-]+)/redaction/([^/]+)/([^/]+)")
+_VERDICT = re.compile(r"([a-z0-9-]+)/verdict/([^/]+)/([^/]+)/(\d{10})")
 _KEY = re.compile(r"([a-z0-9-]+)/key/([^/]+)/([^/]+)/(\d{10})")
 
 
@@ -156,6 +170,8 @@ def parse_key(key: str) -> ObjectKey:
         return CutKey(match[2], Epoch(int(match[3]), match[1], int(match[4])), int(match[5]))
     if match := _REDACTION.fullmatch(key):
         return RedactionKey(match[1], match[2], match[3])
+    if match := _VERDICT.fullmatch(key):
+        return VerdictKey(match[1], match[2], match[3], int(match[4]))
     if match := _KEY.fullmatch(key):
         return ApiKeyKey(match[1], match[2], match[3], int(match[4]))
     raise ValueError(f"not a key of Cairn: {key!r}")

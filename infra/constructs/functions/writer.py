@@ -14,7 +14,7 @@ from infra.deployment import Deployment
 
 SHAPE = Shape(name="writer", memory_mb=1024, timeout=Duration.seconds(29), scans=True)
 
-PUTS = ("key", "log", "redaction", "store")
+PUTS = ("key", "log", "redaction", "store", "verdict")
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:

@@ -49,11 +49,11 @@ def test_what_was_read_must_be_equal_and_what_was_absent_must_be_absent() -> Non
 
 
 def test_a_row_of_no_attributes_must_be_there_all_the_same() -> None:
-    assert condition("verdicts", {}, {}) == "attribute_exists(pk)"
+    assert condition("of_a_newer_release", {}, {}) == "attribute_exists(pk)"
 
 
 def test_what_the_change_adds_must_be_absent_even_if_no_row_is_known_to_have_it() -> None:
-    assert condition("verdicts", {"a": 1}, {"a": 1, "b": 2}) == "a = 1 AND attribute_not_exists(b)"
+    assert condition("of_a_newer_release", {"a": 1}, {"a": 1, "b": 2}) == "a = 1 AND attribute_not_exists(b)"
 
 
 def test_an_update_touches_only_what_differs() -> None:

@@ -11,8 +11,9 @@ from cairn.adapters.layered import Faulty, Interceptor, ScriptedFaults, Strike
 from cairn.adapters.memory import ManualClock
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
 from cairn.app.cairn import Cairn
-from cairn.core.records import Entry
-from cairn.core.rows import RowKey
+from cairn.app.verdicts import SCANNER, Verdicts
+from cairn.core.records import Entry, VerdictOutcome, VerdictRecord
+from cairn.core.rows import RowKey, StoreRow, VersionRow
 from cairn.core.slots import LogKey, parse_key
 from cairn.ports.index import Change
 from cairn.ports.parallel import Parallel
@@ -20,7 +21,7 @@ from tests.support.cloud import Cloud, straight
 
 T = TypeVar("T")
 HOME, AWAY = "us-east-1", "eu-west-1"
-INDEXED = ("memories", "logs", "paths", "versions", "stores", "keys")
+INDEXED = ("memories", "logs", "paths", "versions", "verdicts", "stores", "keys")
 """Every table that a rebuild brings back."""
 
 
@@ -161,6 +162,34 @@ class Scene:
 
     def redact(self, version_id: str, *, at: str = HOME) -> Version:
         return self.at(at).redact_version(self.call(), self.store, version_id)
+
+    # ---- verdicts -----------------------------------------------------------------------------------------------
+
+    def verdict(
+        self,
+        memory: Memory,
+        outcome: VerdictOutcome = VerdictOutcome.WITHHOLD,
+        rules: tuple[str, ...] = ("deep-rule",),
+        by: str = SCANNER,
+    ) -> VerdictRecord:
+        """A verdict on the text of a memory's version, as the scanner or a person decides it."""
+        version = VersionRow.from_attributes(self.cloud.rows(HOME, "versions")[self.store, memory.version_id])
+        store = StoreRow.from_attributes(self.cloud.rows(HOME, "stores")[self.store, "record"])
+        return VerdictRecord(
+            store_id=self.store,
+            version_id=memory.version_id,
+            position=version.position or "",
+            content_hmac=Verdicts.hmac(store, memory.content_sha256),
+            outcome=outcome,
+            decided_at=self.clock.now_us(),
+            decided_by=by,
+            reason="it turns its reader around",
+            findings=tuple({"rule": rule, "reason": "a reason", "excerpt": "what stands there"} for rule in rules),
+        )
+
+    def judge(self, memory: Memory, *decision: Any, **more: Any) -> VerdictRecord:
+        """Puts such a verdict at home."""
+        return Verdicts(self.cloud.sites[HOME].region).put(self.verdict(memory, *decision, **more))
 
     # ---- behind the scene ---------------------------------------------------------------------------------------
 

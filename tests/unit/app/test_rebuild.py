@@ -14,6 +14,7 @@ from cairn.app.indexing import Malformed
 from cairn.app.rebuilding import BatchFolder, Progress, Rebuild
 from cairn.core.errors import Busy, Unavailable
 from cairn.core.limits import CLAIM_LIFETIME_US
+from cairn.core.records import VerdictOutcome
 from cairn.core.rows import ControlRow
 from cairn.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
@@ -77,7 +78,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def scene() -> Scene:
-    """A store with some of everything: updates, renames, deletions, void entries, redactions, other stores, keys."""
+    """A store with some of everything: updates, renames, deletions, void entries, redactions, verdicts, keys."""
     scene = Scene()
     clock = Pauses()
     for site in scene.cloud.sites.values():
@@ -95,6 +96,9 @@ def scene() -> Scene:
     scene.create("/claimed", "there", at=AWAY)
     scene.redact(memories[3].version_id)
     scene.redact(memories[2].version_id, at=AWAY)
+    for outcome in (VerdictOutcome.WITHHOLD, VerdictOutcome.FLAG, VerdictOutcome.RELEASE):
+        scene.judge(memories[4], outcome)
+    scene.judge(memories[5])
     archived = scene.create_store("archived", at=AWAY)
     scene.at(AWAY).archive_store(scene.call(), archived.id)
     scene.at(HOME).delete_store(scene.call(), scene.create_store("deleted").id)

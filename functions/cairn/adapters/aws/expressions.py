@@ -32,6 +32,7 @@ ROWS_OF: dict[str, tuple[type[rows.Row], ...]] = {
     "logs": (rows.LogRow,),
     "paths": (rows.PathRow,),
     "versions": (rows.VersionRow,),
+    "verdicts": (rows.VerdictRow,),
     "stores": (rows.StoreRow,),
     "keys": (rows.ApiKeyRow,),
     "journal": (rows.JournalRow,),
