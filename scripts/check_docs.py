@@ -7,12 +7,14 @@ Each check names a file, a line and what is wrong there. A document may show wha
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from scripts import cost
 
@@ -26,7 +28,7 @@ _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^(`{3,}|~{3,})")
 _SPAN = re.compile(r"`([^`\n]+)`")
 _MAKE = re.compile(r"(?:^|[\s;&(])make ((?:[A-Z]+=\S+ )*)([a-z][a-z0-9-]*)")
-_CAIRN = re.compile(r"(?:^|[\s/])cairn ([a-z]+)(?: ([a-z]+))?")
+_CAIRN = re.compile(r"(?:^|[\s/(])cairn (?=[a-z-])")
 _MODULE_RUN = re.compile(r"python -m (scripts[.\w]*)")
 _FILE = re.compile(rf"(?<![\w./-])((?:{'|'.join(map(re.escape, TOP_LEVEL))})/[\w./-]*\w\.\w+)(?![\w/*{{])")
 _DOTTED = re.compile(r"(?<![\w.`/-])(cairn(?:\.\w+)+)")
@@ -131,29 +133,68 @@ def unknown_targets() -> Iterator[Problem]:
 
 
 def unknown_commands() -> Iterator[Problem]:
-    """Every ``cairn X Y`` is a command of the command line, and every module that is run is there."""
+    """Every ``cairn X Y --z`` is what the command line takes, and every module that is run is there."""
     for line in documents():
         for code in map(_without_comment, line.code):
-            for group, command in _CAIRN.findall(code):
-                if group not in _commands() or (command and _commands()[group] and command not in _commands()[group]):
-                    yield line.problem(f"names cairn {group} {command}".rstrip() + ", which is not a command")
+            for words in _cairn_words(code):
+                problem = _wrong_words(words, whole=line.fenced)
+                if problem is not None:
+                    yield line.problem(problem)
             for module in _MODULE_RUN.findall(code):
                 if not _module_exists(module):
                     yield line.problem(f"runs {module}, which is not there")
 
 
+def _cairn_words(code: str) -> Iterator[list[str]]:
+    """What follows each ``cairn`` in a piece of shell, up to the end of that command."""
+    for found in _CAIRN.finditer(code):
+        text = re.split(r"[;|&)]|\s#|\$\(", code[found.end() :], maxsplit=1)[0]
+        try:
+            yield shlex.split(text)
+        except ValueError:
+            yield text.split()
+
+
+def _wrong_words(words: list[str], whole: bool) -> str | None:
+    """What of a command line the commands would not take.
+
+    Args:
+        words: what follows ``cairn``.
+        whole: a line to be copied, which must be complete; else only the words that are there are looked at.
+    """
+    from typer import Context
+    from typer._click.exceptions import UsageError  # Typer carries Click with it, and names this nowhere else
+    from typer.core import TyperGroup
+
+    command, rest = _command_line(), list(words)
+    names: list[str] = []
+    while isinstance(command, TyperGroup) and rest and not rest[0].startswith("-"):
+        names.append(rest.pop(0))
+        found = command.get_command(Context(command), names[-1])
+        if found is None:
+            return f"names cairn {' '.join(names)}, which is not a command"
+        command = found
+    if "--help" in rest or command.context_settings.get("ignore_unknown_options"):
+        return None
+    if whole and not isinstance(command, TyperGroup):
+        try:
+            command.make_context(names[-1], rest)
+        except UsageError as error:
+            return f"says cairn {' '.join(words)}: {error.format_message()}"
+        return None
+    known = {option for parameter in command.get_params(Context(command)) for option in parameter.opts}
+    unknown = [word for word in rest if re.match(r"--\w", word) and word.partition("=")[0] not in known]
+    return f"gives cairn {' '.join(names)} {unknown[0]}, which it does not have" if unknown else None
+
+
 @cache
-def _commands() -> dict[str, frozenset[str]]:
-    """The command line's groups, each with its commands."""
+def _command_line() -> Any:
+    """The command line, as Typer has it."""
     import typer
 
     from cairn.clients.cli.main import app
 
-    command = typer.main.get_command(app)
-    context = typer.Context(command)
-    names = command.list_commands(context)  # type: ignore[attr-defined]
-    groups = {name: command.get_command(context, name) for name in names}  # type: ignore[attr-defined]
-    return {name: frozenset(getattr(group, "commands", ())) for name, group in groups.items()}
+    return typer.main.get_command(app)
 
 
 def _module_exists(module: str) -> bool:

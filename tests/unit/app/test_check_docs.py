@@ -70,6 +70,26 @@ def test_a_command_or_a_module_that_is_not_there(write: Write) -> None:
     ]
 
 
+def test_a_command_that_does_not_take_what_it_is_given(write: Write) -> None:
+    write(
+        README_md="`cairn index status --jason`, `cairn index rebuild`, `cairn index status --json | jq`\n"
+        "```\n"
+        ".venv/bin/cairn index rebuild --region eu-west-1   # a comment\n"
+        "cairn index rebuild\n"
+        "cairn regions add && cairn keys list --aws\n"
+        "cairn index status --aws eu-west-1\n"
+        "echo $(cairn keys --help)\n"
+        "cairn dev up --whatever\n"
+        "```\n"
+    )
+    assert found(check_docs.unknown_commands) == [
+        "README.md:1: gives cairn index status --jason, which it does not have",
+        "README.md:4: says cairn index rebuild: Missing option '--region'.",
+        "README.md:5: says cairn regions add: Missing argument 'region'.",
+        "README.md:6: says cairn index status --aws eu-west-1: Got unexpected extra argument(s) (eu-west-1)",
+    ]
+
+
 def test_a_file_or_a_module_that_is_not_there(write: Write) -> None:
     write(functions__cairn__core__fold_py="def join(): ...\n")
     write(

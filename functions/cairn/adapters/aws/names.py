@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from cairn.core.tables import BY_NAME
 
+QUEUES = ("index", "rebuild")
+"""Short names of a region's queues; each has a dead-letter queue."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deployment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.errors import AwsError, code_of
@@ -12,8 +13,16 @@ from cairn.ports.clock import Clock
 from cairn.ports.errors import Unavailable
 from cairn.ports.ids import Randomness
 
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
 SEND_ROUNDS = 4
 FIRST_PAUSE_S = 0.05
+
+
+def queue_url(client: SQSClient, deployment: Deployment, name: str) -> str:
+    """Where a queue of the client's region is. No request is spent on asking for it."""
+    return f"{client.meta.endpoint_url.rstrip('/')}/{deployment.account}/{name}"
 
 
 class SqsQueue:
@@ -28,7 +37,7 @@ class SqsQueue:
         self, clients: Clients, deployment: Deployment, name: str, clock: Clock, randomness: Randomness
     ) -> None:
         self._client = clients.sqs(deployment.region)
-        self._url = f"{self._client.meta.endpoint_url.rstrip('/')}/{deployment.account}/{name}"
+        self._url = queue_url(self._client, deployment, name)
         self._clock = clock
         self._randomness = randomness
 

@@ -13,6 +13,7 @@ from cairn.adapters.layered.faulty import (
 from cairn.adapters.layered.instrumented import CallCounts
 from cairn.adapters.layered.intercepted import (
     Call,
+    InterceptedDeadLetters,
     InterceptedErasableObjects,
     InterceptedIndex,
     InterceptedObjects,
@@ -30,6 +31,7 @@ __all__ = [
     "FaultRates",
     "FaultSource",
     "Faulty",
+    "InterceptedDeadLetters",
     "InterceptedErasableObjects",
     "InterceptedIndex",
     "InterceptedObjects",

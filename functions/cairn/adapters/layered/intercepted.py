@@ -7,11 +7,12 @@ interceptors, and a simulation's scheduler is another. Interceptors nest by wrap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from cairn.core.rows import RowKey
+from cairn.ports.dead_letters import DeadLetters, Depths
 from cairn.ports.index import Change, Found, Index, Query, RowMap, Tables
 from cairn.ports.objects import ErasableObjects, KeyPage, Objects, StoredObject
 from cairn.ports.peers import Peers
@@ -153,6 +154,29 @@ class InterceptedQueue:
     def send(self, messages: Sequence[str]) -> None:
         call = Call("queue.send", self._region, self._region, tuple(messages))
         return self._around(call, lambda: self._inner.send(messages))
+
+
+class InterceptedDeadLetters:
+    """`ports.dead_letters.DeadLetters` around `inner`. Every step of a move is a call of its own."""
+
+    def __init__(self, inner: DeadLetters, region: str, interceptor: Interceptor) -> None:
+        self._inner = inner
+        self._region = region
+        self._around = interceptor
+
+    def depths(self) -> Depths:
+        return self._around(self._call("depths"), self._inner.depths)
+
+    def look(self, limit: int) -> Sequence[str]:
+        return self._around(self._call("look"), lambda: self._inner.look(limit))
+
+    def send_back(self) -> Iterator[int]:
+        moving = self._inner.send_back()
+        while (moved := self._around(self._call("send_back"), lambda: next(moving, None))) is not None:
+            yield moved
+
+    def _call(self, method: str) -> Call:
+        return Call(f"dead_letters.{method}", self._region, self._region, ())
 
 
 class InterceptedPeers:

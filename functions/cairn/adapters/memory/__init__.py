@@ -1,6 +1,7 @@
 """Every port in memory: shipped, contract-tested, safe for threads. For tests, simulations and trying things out."""
 
 from cairn.adapters.memory.clock import ManualClock
+from cairn.adapters.memory.dead_letters import MemoryDeadLetters
 from cairn.adapters.memory.guardrail import MemoryGuardrail
 from cairn.adapters.memory.index import MemoryDatabase, MemoryIndex, MemoryTables
 from cairn.adapters.memory.metrics import RecordingMetrics
@@ -14,6 +15,7 @@ __all__ = [
     "ManualClock",
     "MemoryBuckets",
     "MemoryDatabase",
+    "MemoryDeadLetters",
     "MemoryErasableObjects",
     "MemoryGuardrail",
     "MemoryIndex",

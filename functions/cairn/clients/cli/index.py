@@ -1,35 +1,49 @@
-"""``cairn index``: a region's tables, rebuilt from its own bucket."""
+"""``cairn index``: how a region's tables are, what was set aside on the way to them, and to make them anew."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cairn.adapters.aws.compose import region_on_aws
+from cairn.adapters.aws.dead_letters import SqsDeadLetters
+from cairn.adapters.aws.names import QUEUES
 from cairn.adapters.aws.queue import SqsQueue
 from cairn.adapters.aws.tables import DynamoTables
 from cairn.adapters.memory import RecordingMetrics
+from cairn.adapters.system.clock import SystemClock
+from cairn.adapters.system.randomness import SystemRandomness
+from cairn.app import operating
+from cairn.app.operating import IndexStatus
 from cairn.app.rebuilding import Progress as Step
 from cairn.app.rebuilding import Rebuild
-from cairn.clients.cli.output import console
-from cairn.clients.cli.target import Aws, find_target
+from cairn.clients.cli.output import Json, console, show_rows
+from cairn.clients.cli.target import Aws, Target, find_target
+from cairn.core.errors import CairnError, InvalidRequest
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="A region's index: rebuild it from its bucket.",
+    help="A region's index: how it is, what was set aside, rebuild it.",
 )
 
 LONGEST_LIFE_S = 30.0
 """How long a call may go on that has seen the old state of the tables: the writer's own time-out."""
 
+LETTERS_SHOWN = 20
+
+OneRegion = Annotated[str | None, typer.Option("--region", help="Only this region; by default each of them.")]
+
 
 @app.callback()
 def index() -> None:
-    """A region's index: rebuild it from its bucket."""
+    """A region's index: how it is, what was set aside, rebuild it."""
 
 
 @app.command()
@@ -69,3 +83,124 @@ def rebuild(
     console.print(
         f'Set "index_generation": {{"{region}": {generation}}} in cdk.json, context "cairn", before you deploy.'
     )
+
+
+@app.command()
+def status(region: OneRegion = None, aws: Aws = False, as_json: Json = False) -> None:
+    """How each region's index is: what serves, up to when it is complete, what waits and what was set aside.
+
+    Exit code 2 when a region is not complete, has dead letters, or does not answer.
+
+    Example: cairn index status
+    """
+    target = find_target(aws)
+    rows: list[dict[str, Any]] = []
+    for name in _regions(target, region):
+        try:
+            cairn = region_on_aws(target.clients, target.deployment(name), RecordingMetrics())
+            queues = {queue: _dead_letters(target, name, queue) for queue in QUEUES}
+            found = operating.index_status(cairn, queues)
+        except CairnError as error:
+            rows.append({"region": name, "well": False, "problem": error.message})
+            continue
+        rows.append(asdict(found) | {"well": found.well} if as_json else _shown(found))
+    if as_json:
+        print(json.dumps(rows))
+    else:
+        columns = ("region", "serves", "complete", "behind", *(f"{queue}" for queue in QUEUES), "set aside", "problem")
+        show_rows(rows, columns, as_json=False)
+    if not all(row["well"] for row in rows):
+        raise typer.Exit(2)
+
+
+@app.command()
+def redrive(
+    region: OneRegion = None,
+    queue: Annotated[
+        str | None, typer.Option("--queue", help=f"Only this queue: {', '.join(QUEUES)}; by default each of them.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what was set aside, and leave it.")] = False,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Show what was set aside, each with its reason, and send it back to be tried again.
+
+    Mend the reason first: what fails again is set aside again. A letter may be tried twice, which changes nothing, and
+    none is lost if this stops; run it again.
+
+    Example: cairn index redrive --region eu-west-1 --dry-run
+    """
+    target = find_target(aws)
+    if queue is not None and queue not in QUEUES:
+        raise InvalidRequest("--queue", f"{queue} is not one of {', '.join(QUEUES)}")
+    rows = [
+        _redrive(target, name, one, dry_run, quiet=as_json)
+        for name in _regions(target, region)
+        for one in (QUEUES if queue is None else (queue,))
+    ]
+    if as_json:
+        print(json.dumps(rows))
+
+
+def _regions(target: Target, region: str | None) -> tuple[str, ...]:
+    return target.regions if region is None else (target.deployment(region).region,)
+
+
+def _dead_letters(target: Target, region: str, queue: str) -> SqsDeadLetters:
+    return SqsDeadLetters(target.clients, target.deployment(region), queue, SystemClock(), SystemRandomness())
+
+
+def _shown(found: IndexStatus) -> dict[str, Any]:
+    """A status as a line of the table."""
+    behind = [f"{home}: {_duration(lag_ms)}" for home, lag_ms in found.lag_ms.items()]
+    return {
+        "region": found.region,
+        "serves": f"g{found.serving}" + (f" (building g{found.building})" if found.building else ""),
+        "complete": "yes" if found.complete else "no",
+        "behind": ", ".join(behind) or "not known",
+        **{name: depths.waiting + depths.in_flight for name, depths in found.queues.items()},
+        "set aside": ", ".join(f"{d.set_aside} {name}" for name, d in found.queues.items() if d.set_aside) or "none",
+        "well": found.well,
+    }
+
+
+def _duration(milliseconds: int) -> str:
+    seconds = milliseconds // 1000
+    if seconds < 120:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"
+
+
+def _redrive(target: Target, region: str, queue: str, dry_run: bool, quiet: bool) -> dict[str, Any]:
+    """Shows one queue's dead letters and, unless `dry_run`, sends them back."""
+    dead_letters = _dead_letters(target, region, queue)
+    set_aside = operating.depths(dead_letters).set_aside
+    letters = operating.look(dead_letters, LETTERS_SHOWN) if set_aside else []
+    if not quiet:
+        console.print(f"{region} {queue}: {set_aside or 'no'} dead letters", style="bold", highlight=False)
+        if letters:
+            show_rows([asdict(letter) for letter in letters], ("subject", "reason"), as_json=False)
+        if set_aside > LETTERS_SHOWN:
+            console.print(f"... these are {LETTERS_SHOWN} of them", highlight=False)
+    moved = 0
+    if set_aside and not dry_run:
+        moved = _follow(operating.send_back(dead_letters), set_aside, f"{region} {queue}", quiet)
+    return {
+        "region": region,
+        "queue": queue,
+        "set_aside": set_aside,
+        "letters": [asdict(letter) for letter in letters],
+        "sent_back": moved,
+    }
+
+
+def _follow(moving: Iterable[int], total: int, what: str, quiet: bool) -> int:
+    moved = 0
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, disable=quiet) as progress:
+        task = progress.add_task(f"{what}: sending back", total=total)
+        for moved in moving:
+            progress.update(task, completed=moved)
+    if not quiet:
+        console.print(f"{what}: {moved} sent back; look at `cairn index status` in a minute.", highlight=False)
+    return moved

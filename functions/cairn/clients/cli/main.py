@@ -20,7 +20,7 @@ from cairn.core.errors import CairnError
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
-    "index": ("cairn.clients.cli.index", "A region's index: rebuild it from its bucket."),
+    "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
     "regions": ("cairn.clients.cli.regions", "The deployment's regions: add one."),
 }
 """Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""

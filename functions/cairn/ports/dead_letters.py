@@ -1,0 +1,46 @@
+"""What a queue has set aside, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Depths:
+    """How much stands where; approximate, as queues count.
+
+    Attributes:
+        waiting: messages that nobody works on yet.
+        in_flight: messages that somebody works on.
+        set_aside: dead letters.
+    """
+
+    waiting: int
+    in_flight: int
+    set_aside: int
+
+
+class DeadLetters(Protocol):
+    """A queue's dead-letter queue."""
+
+    def depths(self) -> Depths:
+        """How much stands in the queue and beside it. Raises Unavailable."""
+
+    def look(self, limit: int) -> Sequence[str]:
+        """Up to `limit` of the dead letters, as they were sent; they stay where they are. Raises Unavailable.
+
+        There may be more than a look finds. It takes each of them out for a moment, so that two looks at once see
+        different ones.
+        """
+
+    def send_back(self) -> Iterator[int]:
+        """Moves to the queue what was set aside when it began; yields how many it has moved so far.
+
+        Each letter is sent before it is removed, so that one may arrive twice and none is lost, whenever this stops.
+        A letter that fails again comes back meanwhile: no more are moved than there were at the beginning.
+
+        Raises:
+            Unavailable: some may have been moved; do it again.
+        """

@@ -1,0 +1,147 @@
+"""``cairn index status`` and ``redrive``, over boto3 and moto: what an operator is shown, and what is then done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cairn.adapters.aws.clients import Clients
+from cairn.adapters.aws.names import QUEUES
+from cairn.clients.cli import main
+from cairn.core.rows import ControlRow
+from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_tables
+
+KEY = "us-east-1/log/memstore_useast1_x/9f2c/0001-0.0000000042"
+EVENT = json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": {"object": {"key": KEY}}}]})
+UNREADABLE = json.dumps({"key": "us-east-1/log/nonsense", "reason": "not a key of ours"})
+STRANGE = json.dumps({"message": "the whole secret text", "reason": "neither an S3 event nor a batch of a rebuild"})
+
+
+class Region:
+    """A region whose tables serve, and its queues."""
+
+    def __init__(self, clients: Clients) -> None:
+        self.sqs = clients.sqs(HOME)
+        self.urls = {
+            name: self.sqs.create_queue(QueueName=name)["QueueUrl"]
+            for queue in QUEUES
+            for name in (DEPLOYMENT.queue(queue), DEPLOYMENT.dead_letter_queue(queue))
+        }
+        make_tables(clients)
+        self._clients = clients
+        self.serve(complete=True)
+
+    def serve(self, *, complete: bool) -> None:
+        key: Any = {"pk": {"S": ControlRow.KEY.pk}, "sk": {"S": ControlRow.KEY.sk}}
+        row: Any = {"serving": {"N": "1"}, "complete": {"BOOL": complete}}
+        self._clients.dynamodb(HOME).put_item(TableName=DEPLOYMENT.table("control"), Item={**key, **row})
+
+    def set_aside(self, queue: str, *bodies: str) -> None:
+        for body in bodies:
+            self.sqs.send_message(QueueUrl=self.urls[DEPLOYMENT.dead_letter_queue(queue)], MessageBody=body)
+
+    def waiting(self, queue: str) -> list[str]:
+        url = self.urls[DEPLOYMENT.queue(queue)]
+        found = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
+        return sorted(message["Body"] for message in found)
+
+
+@pytest.fixture
+def region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
+    monkeypatch.chdir(tmp_path)
+    record = {"stage": DEPLOYMENT.stage, "regions": [HOME], "account": DEPLOYMENT.account}
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"cairn": record}}))
+    monkeypatch.setenv("COLUMNS", "200")
+    with locked_moto() as clients:
+        yield Region(clients)
+
+
+def cairn(*words: str) -> int:
+    """The exit code of a command."""
+    try:
+        main.run(words)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    raise AssertionError("a command line always exits")
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, Any]]]:
+    code = cairn(*words, "--json")
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_region_that_is_well_says_so(region: Region, capsys: pytest.CaptureFixture[str]) -> None:
+    code, (row,) = answer(capsys, "index", "status")
+    assert code == 0
+    assert (row["region"], row["serving"], row["complete"], row["building"]) == (HOME, 1, True, None)
+    assert row["queues"] == {queue: {"waiting": 0, "in_flight": 0, "set_aside": 0} for queue in QUEUES}
+    assert cairn("index", "status") == 0
+    assert HOME in capsys.readouterr().out
+
+
+def test_a_region_that_is_not_complete_or_has_dead_letters_fails_the_command(
+    region: Region, capsys: pytest.CaptureFixture[str]
+) -> None:
+    region.set_aside("index", EVENT)
+    code, (row,) = answer(capsys, "index", "status")
+    assert (code, row["queues"]["index"]["set_aside"]) == (2, 1)
+    assert cairn("index", "status") == 2
+    assert "1 index" in capsys.readouterr().out
+
+
+def test_a_region_that_is_being_rebuilt_is_not_well(region: Region, capsys: pytest.CaptureFixture[str]) -> None:
+    region.serve(complete=False)
+    code, (row,) = answer(capsys, "index", "status")
+    assert (code, row["complete"]) == (2, False)
+
+
+def test_a_region_that_does_not_answer_is_a_line_of_the_answer(
+    region: Region, capsys: pytest.CaptureFixture[str]
+) -> None:
+    region.sqs.delete_queue(QueueUrl=region.urls[DEPLOYMENT.queue("index")])
+    code, (row,) = answer(capsys, "index", "status")
+    assert code == 2
+    assert row["region"] == HOME and "queue" in row["problem"]
+
+
+def test_a_dry_run_shows_keys_and_reasons_never_content_and_moves_nothing(
+    region: Region, capsys: pytest.CaptureFixture[str]
+) -> None:
+    region.set_aside("index", EVENT, UNREADABLE, STRANGE)
+    assert cairn("index", "redrive", "--dry-run") == 0
+    shown = capsys.readouterr().out
+    assert KEY in shown and "us-east-1/log/nonsense" in shown and "not a key of ours" in shown
+    assert "secret" not in shown
+    code, rows = answer(capsys, "index", "redrive", "--dry-run", "--queue", "index")
+    assert code == 0
+    assert [(row["queue"], row["set_aside"], row["sent_back"]) for row in rows] == [("index", 3, 0)]
+    assert region.waiting("index") == []
+
+
+def test_what_was_set_aside_goes_back_to_its_own_queue(region: Region, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = json.dumps({"rebuild": {"generation": 2, "run": "run_1", "batch": 7, "keys": [KEY]}})
+    region.set_aside("index", EVENT, UNREADABLE)
+    region.set_aside("rebuild", batch)
+    code, rows = answer(capsys, "index", "redrive", "--region", HOME)
+    assert code == 0
+    assert {row["queue"]: row["sent_back"] for row in rows if row["set_aside"]} == {"index": 2, "rebuild": 1}
+    assert [row["letters"][0]["subject"] for row in rows if row["queue"] == "rebuild"] == ["batch 7 of run_1"]
+    assert region.waiting("index") == sorted([EVENT, UNREADABLE])
+    assert region.waiting("rebuild") == [batch]
+    code, rows = answer(capsys, "index", "redrive")
+    assert {row["set_aside"] for row in rows} == {0}
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [(["--queue", "nonsense"], "--queue"), (["--region", "eu-north-1"], "--region")],
+)
+def test_a_queue_or_region_that_is_not_there_is_named(
+    region: Region, capsys: pytest.CaptureFixture[str], words: list[str], named: str
+) -> None:
+    assert cairn("index", "redrive", *words) == 1
+    assert named in capsys.readouterr().err
