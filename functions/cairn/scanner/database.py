@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from cairn.scanner.disguises import ENCODINGS, SPELLINGS
 from cairn.scanner.engine import Engine, PatternSet, compile_database
 from cairn.scanner.findings import Family
 from cairn.scanner.folding import read_confusables
-from cairn.scanner.rules import RULES_DIRECTORY, Rule, fingerprint, patterns_of, read_rules
+from cairn.scanner.rules import DEEP, RULES_DIRECTORY, Rule, fingerprint, patterns_of, read_rules
 from cairn.scanner.secrets import CANDIDATES
 
 MAGIC = b"cairn-scanner-1\n"
@@ -38,12 +38,21 @@ class UnusableDatabaseError(ValueError):
 
 @dataclass(frozen=True)
 class Matchers:
-    """What a scan matches with: one engine for the folded copy, one for the text as written."""
+    """What a scan matches with.
+
+    Attributes:
+        folded: the rules about language, for the folded copy.
+        written: the rules about secrets and all marks, for the text as written.
+        rules: those of both.
+        confusables: see `cairn.scanner.folding.read_confusables`.
+        load_deep: makes the engine of the deeper rules, for the folded copy too. The write path never asks for it.
+    """
 
     folded: Engine
     written: Engine
     rules: tuple[Rule, ...]
     confusables: dict[str, str]
+    load_deep: Callable[[], Engine]
 
     def split_marks(self, marks: dict[int, list[int]]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
         """The marks of the text as written as those of `CANDIDATES` and those of `ENCODINGS`, each counted from 0."""
@@ -64,12 +73,26 @@ def pattern_sets(rules: Sequence[Rule]) -> tuple[PatternSet, PatternSet]:
     )
 
 
+def deep_set(rules: Sequence[Rule]) -> PatternSet:
+    """The set to compile of the deeper rules."""
+    return PatternSet(patterns_of(rules))
+
+
 def compile_matchers(directory: Path = RULES_DIRECTORY) -> Matchers:
     """Parse the rules and compile them. About a second of CPU."""
     rules = read_rules(directory)
     folded, written = pattern_sets(rules)
+
+    def load_deep() -> Engine:
+        deep = deep_set(read_rules(directory / DEEP))
+        return Engine(deep, compile_database(deep))
+
     return Matchers(
-        Engine(folded, compile_database(folded)), Engine(written, compile_database(written)), rules, read_confusables()
+        Engine(folded, compile_database(folded)),
+        Engine(written, compile_database(written)),
+        rules,
+        read_confusables(),
+        load_deep,
     )
 
 
@@ -80,11 +103,12 @@ def build_database(target: Path, directory: Path = RULES_DIRECTORY) -> None:
         RuleError: a rule file is wrong.
         OSError: the file cannot be written.
     """
-    rules = read_rules(directory)
-    databases = [hyperscan.dumpb(compile_database(patterns)) for patterns in pattern_sets(rules)]
+    rules, deep = read_rules(directory), read_rules(directory / DEEP)
+    databases = [hyperscan.dumpb(compile_database(patterns)) for patterns in (*pattern_sets(rules), deep_set(deep))]
     header = {
         "fingerprint": _fingerprint(directory),
         "rules": [asdict(rule) for rule in rules],
+        "deep_rules": [asdict(rule) for rule in deep],
         "confusables": read_confusables(),
         "lengths": [len(database) for database in databases],
     }
@@ -113,12 +137,23 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
         raise UnusableDatabaseError(f"{source.name} is damaged") from error
     if header["fingerprint"] != _fingerprint(directory):
         raise UnusableDatabaseError(f"{source.name} was built from other rules")
-    rules = tuple(_rule(entry) for entry in header["rules"])
-    offset, engines = start + length, []
-    for patterns, size in zip(pattern_sets(rules), header["lengths"], strict=True):
-        engines.append(Engine(patterns, _load(content[offset : offset + size], source)))
+    rules = tuple(map(_rule, header["rules"]))
+    offset, databases = start + length, []
+    for size in header["lengths"]:
+        databases.append(content[offset : offset + size])
         offset += size
-    return Matchers(engines[0], engines[1], rules, header["confusables"])
+    folded, written = pattern_sets(rules)
+
+    def load_deep() -> Engine:
+        return Engine(deep_set(tuple(map(_rule, header["deep_rules"]))), _load(databases[2], source))
+
+    return Matchers(
+        Engine(folded, _load(databases[0], source)),
+        Engine(written, _load(databases[1], source)),
+        rules,
+        header["confusables"],
+        load_deep,
+    )
 
 
 def _load(serialized: bytes, source: Path) -> Any:

@@ -13,15 +13,12 @@ import codecs
 import html
 import re
 import string
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from cairn.scanner.folding import Folded
-
-Origin = Callable[[int, int], tuple[int, int]]
-"""From a range of a reading to the range of the original that it came from."""
+from cairn.scanner.offsets import Origin, by_piece, composed, in_characters
 
 
 @dataclass(frozen=True)
@@ -43,21 +40,17 @@ class Reading:
 
 def reading_of(folded: Folded, how: str = "") -> Reading:
     """A folded text as a reading of itself."""
-    return Reading(how, folded.text, folded.text.encode(), _straight(folded))
+    return Reading(how, folded.text, folded.text.encode(), straight(folded))
 
 
-def _straight(folded: Folded) -> Origin:
+def straight(folded: Folded) -> Origin:
+    """The way back from a folded text."""
     return lambda start, end: (folded.origin(start), max(folded.origin(end - 1), folded.origin(start)) + 1)
 
 
 def _backwards(folded: Folded) -> Origin:
-    straight, length = _straight(folded), len(folded.text)
-    return lambda start, end: straight(length - end, length - start)
-
-
-def _by_piece(starts: Sequence[int], places: Sequence[tuple[int, int]]) -> Origin:
-    """A match stands for the whole of the piece in which it begins."""
-    return lambda start, _end: places[bisect_right(starts, start) - 1]
+    back, length = straight(folded), len(folded.text)
+    return lambda start, end: back(length - end, length - start)
 
 
 APART = "\x00\n"
@@ -105,10 +98,10 @@ def respelled(folded: Folded, encoded: bytes, ends: dict[int, list[int]]) -> Ite
         yield _joined(folded)
     if any(_leet_ends_at(encoded, end) for end in ends.get(1, ())):
         leet = encoded.translate(_FROM_LEET)
-        yield Reading("digits read as letters", leet.decode(), leet, _straight(folded))
+        yield Reading("digits read as letters", leet.decode(), leet, straight(folded))
     if 2 in ends:
         other = encoded.translate(_ROT13)
-        yield Reading("rot13", other.decode(), other, _straight(folded))
+        yield Reading("rot13", other.decode(), other, straight(folded))
     if 3 in ends:
         backwards = folded.text[::-1]
         yield Reading("read backwards", backwards, backwards.encode(), _backwards(folded))
@@ -130,7 +123,7 @@ def _joined(folded: Folded) -> Reading:
         starts.append(len(joined))
         places.append((folded.origin(match.start()), folded.origin(match.end())))
         joined += " ".join(re.sub(r"[^a-z]", "", word) for word in words) + APART
-    return Reading("letters put together", joined, joined.encode(), _by_piece(starts, places))
+    return Reading("letters put together", joined, joined.encode(), by_piece(starts, places))
 
 
 BASE64 = r"(?:^|[^A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20}"
@@ -190,17 +183,9 @@ def reading_of_pieces(pieces: Sequence[Decoded], encoded: bytes, fold: Callable[
         starts.append(len(joined))
         joined += piece.content + APART
     folded = fold(joined.encode("utf-8", "replace").decode())
-    places = [_characters(encoded, piece.start, piece.end) for piece in pieces]
-    place = _by_piece(starts, places)
-    return Reading(
-        pieces[0].how, folded.text, folded.text.encode(), lambda start, end: place(folded.origin(start), end)
-    )
-
-
-def _characters(encoded: bytes, start: int, end: int) -> tuple[int, int]:
-    """A range of bytes as a range of characters."""
-    before = len(encoded[:start].decode("utf-8", "ignore"))
-    return before, before + len(encoded[start:end].decode("utf-8", "ignore"))
+    place = in_characters(encoded, (position for piece in pieces for position in (piece.start, piece.end)))
+    origin = by_piece(starts, [(place[piece.start], place[piece.end]) for piece in pieces])
+    return Reading(pieces[0].how, folded.text, folded.text.encode(), composed(straight(folded), origin))
 
 
 def _start(encoded: bytes, end: int, kind: int) -> int:

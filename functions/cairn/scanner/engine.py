@@ -21,6 +21,7 @@ from typing import Any
 import hyperscan
 
 from cairn.scanner.loosening import SENTENCE_ENDS
+from cairn.scanner.offsets import in_characters
 from cairn.scanner.rules import Pattern, Rule
 
 MOST_ENDS = 256
@@ -125,7 +126,8 @@ class Engine:
         first_mark, first_term = len(self._patterns), self._first_term
         hits = {index: ends[index] for index in sorted(ends) if index < first_mark}
         if hits and len(text) != len(encoded):
-            hits = _in_characters(encoded, hits)
+            place = in_characters(encoded, (end for where in hits.values() for end in where))
+            hits = {index: [place[end] for end in where] for index, where in hits.items()}
         matches: list[Match] = []
         for index, where in hits.items():
             matches += islice(_confirm(self._patterns[index], text, where), MOST_MATCHES)
@@ -146,18 +148,6 @@ class Engine:
         with self._lock:
             self._database.scan(encoded, match_event_handler=on_match)
         return ends
-
-
-def _in_characters(encoded: bytes, ends: dict[int, list[int]]) -> dict[int, list[int]]:
-    """The same ends as character offsets instead of byte offsets, in one pass. An end inside a character is its end."""
-    position, done, count = {}, 0, 0
-    for end in sorted({end for of_pattern in ends.values() for end in of_pattern}):
-        whole = max(end, done)
-        while whole < len(encoded) and encoded[whole] & 0xC0 == 0x80:
-            whole += 1
-        count += len(encoded[done:whole].decode())
-        position[end], done = count, whole
-    return {index: [position[end] for end in of_pattern] for index, of_pattern in ends.items()}
 
 
 def _confirm(pattern: Pattern, text: str, ends: list[int]) -> Iterator[Match]:

@@ -44,11 +44,11 @@ def find_hits(
     folded = folder.fold(text, encoded, present)
     plain = reading_of(folded)
     located = engine.scan(plain.text, plain.encoded)
-    hits = list(_hits(plain, located.matches, 0.0))
+    hits = list(_confirmed(plain, located.matches))
     for reading in _hidden(folded, encoded, encodings, folder):
-        hits += _hits(reading, engine.scan(reading.text, reading.encoded).matches, 0.0)
+        hits += hits_in(reading, engine)
     for reading in respelled(folded, plain.encoded, located.marks):
-        hits += _hits(reading, engine.scan(reading.text, reading.encoded).matches, STRONG)
+        hits += hits_in(reading, engine, STRONG)
     return LanguageHits(hits, located.terms)
 
 
@@ -67,7 +67,12 @@ def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], fol
         yield reading_of_pieces([piece for piece in pieces if piece.how == how], encoded, fold)
 
 
-def _hits(reading: Reading, matches: Iterable[Match], least_weight: float) -> Iterator[Hit]:
+def hits_in(reading: Reading, engine: Engine, least_weight: float = 0.0) -> Iterator[Hit]:
+    """The matches of an engine's rules of at least that weight in one reading."""
+    return _confirmed(reading, engine.scan(reading.text, reading.encoded).matches, least_weight)
+
+
+def _confirmed(reading: Reading, matches: Iterable[Match], least_weight: float = 0.0) -> Iterator[Hit]:
     for match in matches:
         if match.rule.weight >= least_weight and CHECKS[match.rule.check](match.found):
             yield Hit(match.rule, *reading.origin(*match.found.span()), reading.how)

@@ -28,6 +28,9 @@ from cairn.scanner.findings import Family
 from cairn.scanner.loosening import GAP, SENTENCE, loosen
 
 RULES_DIRECTORY = Path(__file__).parent / "rules"
+DEEP = "deep"
+"""The folder within it of the rules that are too eager, or too slow, for the write path; see `cairn.scanner.deep`."""
+
 MAX_WIDTH = 700
 
 
@@ -143,7 +146,7 @@ def _sentence_gaps(pattern: str) -> str:
 
 
 def read_rules(directory: Path = RULES_DIRECTORY) -> tuple[Rule, ...]:
-    """Every rule of every family, in the order of the files' names.
+    """Every rule of every family in a folder, without those below it, in the order of the files' names.
 
     Raises:
         RuleError: a field is missing, an id is used twice, a pattern is not bounded.
@@ -160,7 +163,7 @@ def read_rules(directory: Path = RULES_DIRECTORY) -> tuple[Rule, ...]:
 def fingerprint(directory: Path = RULES_DIRECTORY) -> str:
     """SHA-256 over the rule files, to tell whether a prebuilt database was built from them."""
     digest = hashlib.sha256()
-    for path in sorted(directory.glob("*.toml")):
+    for path in sorted(directory.rglob("*.toml")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

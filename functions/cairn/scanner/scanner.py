@@ -12,18 +12,21 @@ is injection, personas and exfiltration, over the folded copy and over every oth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from cairn.scanner import language, path_policy, secrets, unicode_policy
 from cairn.scanner.betterleaks_engine import BetterleaksEngine
 from cairn.scanner.context import Context
 from cairn.scanner.database import Matchers, UnusableDatabaseError, compile_matchers, load_matchers
+from cairn.scanner.deep import DeepContext, DeepLook, deep_bar
+from cairn.scanner.engine import Located
 from cairn.scanner.findings import Family, Finding, Policy, Report, Severity, judge
 from cairn.scanner.folding import Folder, distinct
 from cairn.scanner.spots import Spot, excerpt, show
-from cairn.scanner.weighing import weigh
+from cairn.scanner.weighing import bar, weigh
 
 MAX_SCANNED_CHARACTERS = 1_000_000
 """A longer text is refused unread: the API's own limit is a tenth of it."""
@@ -100,34 +103,104 @@ class Scanner:
         Raises:
             ScannerUnavailableError: the secret engine failed, so the text counts as not scanned.
         """
+        return self._report(self._text_findings, text, path, policy, allow)
+
+    def scan_deeply(
+        self,
+        text: str,
+        path: str | None = None,
+        policy: Policy = Policy.STANDARD,
+        allow: frozenset[str] = frozenset(),
+    ) -> Report:
+        """Look at a text again, more deeply, off the write path: more rules, more readings, a lower bar.
+
+        Whatever `scan` finds is found here too, so a text that a scan rejects is rejected. It is more often wrong
+        than `scan` (`docs/scanner.md` says how often), so its rejection is a reason to withhold a text until a person
+        has looked, never to lose it.
+
+        Args:
+            text: as for `scan`.
+            path: as for `scan`.
+            policy: as for `scan`.
+            allow: as for `scan`; the deeper rules have ids of their own.
+
+        Returns:
+            As for `scan`. 100 KB take about a tenth of a second.
+
+        Raises:
+            ScannerUnavailableError: the secret engine failed, so the text counts as not scanned.
+            UnusableDatabaseError: the first time, if the deeper rules' part of the database is damaged.
+        """
+        return self._report(self._deep_findings, text, path, policy, allow)
+
+    def _report(
+        self,
+        look: Callable[[str, frozenset[str]], list[Finding]],
+        text: str,
+        path: str | None,
+        policy: Policy,
+        allow: frozenset[str],
+    ) -> Report:
         findings = [] if path is None else list(_path_findings(path))
         if len(text) > MAX_SCANNED_CHARACTERS:
             findings.append(_too_long(len(text)))
         else:
-            findings += self._text_findings(text, allow)
+            findings += look(text, allow)
         return judge([finding for finding in findings if finding.rule not in allow], policy)
 
     def scan_path(self, path: str, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()) -> Report:
         """Scan a path alone. Microseconds."""
         return judge([finding for finding in _path_findings(path) if finding.rule not in allow], policy)
 
-    def explain(self, text: str) -> tuple[Finding, ...]:
+    def explain(self, text: str, deeply: bool = False) -> tuple[Finding, ...]:
         """Every rule that has a hit in the text, the light ones too that a report leaves out. For tests and tuning."""
-        return tuple(self._text_findings(text, frozenset(), everything=True))
+        look = self._deep_findings if deeply else self._text_findings
+        return tuple(look(text, frozenset(), everything=True))
 
     def _text_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
+        seen = self._see(text)
+        hits = [hit for hit in seen.found.hits if hit.rule.id not in allow]
+        context = Context(seen.text, seen.found.terms)
+        return show([*self._other_spots(seen, context), *weigh(hits, context, bar(len(seen.text)), everything)], text)
+
+    def _deep_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
+        seen = self._see(text)
+        found = [*seen.found.hits, *self._deep.hits(seen.text, seen.encoded)]
+        hits = [hit for hit in found if hit.rule.id not in allow]
+        context = DeepContext(seen.text, seen.found.terms)
+        weighed = weigh(hits, context, deep_bar(len(seen.text)), everything)
+        return show([*self._other_spots(seen, context), *weighed], text)
+
+    def _see(self, text: str) -> _Seen:
         whole, encoded = _whole(text)
         present = distinct(encoded) + ("\ud800" if whole is not text else "")
         located = self._matchers.written.scan(whole, encoded)
         candidates, encodings = self._matchers.split_marks(located.marks)
         found = language.find_hits(whole, encoded, present, encodings, self._matchers.folded, self._folder)
-        context = Context(whole, found.terms)
-        spots = [
-            *(_softened(spot, context) for spot in unicode_policy.find_spots(text, present, self._folder.skeleton)),
-            *secrets.find_spots(whole, encoded, candidates, located.matches, self._secrets),
-            *weigh([hit for hit in found.hits if hit.rule.id not in allow], context, everything),
-        ]
-        return show(spots, text)
+        return _Seen(text, whole, encoded, present, located, candidates, found)
+
+    def _other_spots(self, seen: _Seen, context: Context) -> Iterator[Spot]:
+        """Of characters and of secrets."""
+        for spot in unicode_policy.find_spots(seen.as_given, seen.present, self._folder.skeleton):
+            yield _softened(spot, context)
+        yield from secrets.find_spots(seen.text, seen.encoded, seen.candidates, seen.located.matches, self._secrets)
+
+    @cached_property
+    def _deep(self) -> DeepLook:
+        return DeepLook(self._folder, self._matchers.folded, self._matchers.load_deep())
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One text, and what the write path's databases and readings found in it."""
+
+    as_given: str
+    text: str
+    encoded: bytes
+    present: str
+    located: Located
+    candidates: dict[int, list[int]]
+    found: language.LanguageHits
 
 
 def _whole(text: str) -> tuple[str, bytes]:

@@ -46,17 +46,17 @@ def bar(length: int) -> float:
     return BAR_SHORT + share * (BAR_LONG - BAR_SHORT)
 
 
-def weigh(hits: Sequence[Hit], context: Context, everything: bool = False) -> list[Spot]:
+def weigh(hits: Sequence[Hit], context: Context, limit: float, everything: bool = False) -> list[Spot]:
     """What the hits amount to, one spot a rule: medium and high ones, and one for a sum that is high.
 
     Args:
         hits: matches of rules about language, allowed rules left out.
         context: the text that they were found in.
+        limit: the points from which a spot is high; on the write path, the `bar` of the text's length.
         everything: whether to report low spots as well.
     """
     if not hits:
         return []
-    limit = bar(len(context.text))
     weighed = _weighed(hits, context)
     spots = [_spot(*entry, limit) for entry in _heaviest(weighed)]
     telling = [spot for spot in spots if everything or spot.severity is not Severity.LOW]

@@ -6,16 +6,18 @@ import pytest
 
 from cairn.scanner import Finding, Policy, Scanner, Severity
 from cairn.scanner.findings import Family
-from cairn.scanner.rules import MAX_WIDTH, Rule, patterns_of, read_rules
+from cairn.scanner.rules import DEEP, MAX_WIDTH, RULES_DIRECTORY, Rule, patterns_of, read_rules
 
-RULES = read_rules()
+USUAL = read_rules()
+DEEPER = read_rules(RULES_DIRECTORY / DEEP)
+RULES = (*USUAL, *DEEPER)
 
 
 def hits(scanner: Scanner, rule: Rule, text: str) -> list[Finding]:
     """The findings of this rule, however light; for a secret, any secret, since the engine may have named it first."""
     if rule.family is Family.SECRET:
         return [finding for finding in scanner.explain(text) if finding.family is Family.SECRET]
-    return [finding for finding in scanner.explain(text) if finding.rule == rule.id]
+    return [finding for finding in scanner.explain(text, deeply=rule in DEEPER) if finding.rule == rule.id]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -34,7 +36,8 @@ def test_a_rule_leaves_each_of_its_negatives_alone(scanner: Scanner, rule: Rule)
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_no_negative_of_a_rule_is_rejected_for_any_reason(scanner: Scanner, rule: Rule) -> None:
-    rejected = [text for text in rule.negatives if scanner.scan(text).verdict == "reject"]
+    scan = scanner.scan_deeply if rule in DEEPER else scanner.scan
+    rejected = [text for text in rule.negatives if scan(text).verdict == "reject"]
     assert rejected == []
 
 
@@ -50,7 +53,11 @@ def test_every_pattern_has_a_bounded_width() -> None:
 
 
 def test_every_family_of_rules_has_at_least_one_rule() -> None:
-    assert {rule.family for rule in RULES} == {Family.INJECTION, Family.PERSONA, Family.EXFILTRATION, Family.SECRET}
+    assert {rule.family for rule in USUAL} == {Family.INJECTION, Family.PERSONA, Family.EXFILTRATION, Family.SECRET}
+
+
+def test_no_two_rules_share_an_id() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
 
 
 def test_a_rule_that_is_allowed_finds_nothing(scanner: Scanner) -> None:
