@@ -12,6 +12,7 @@ import pytest
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.names import QUEUES
 from cairn.clients.cli import main
+from cairn.clients.cli.output import console
 from cairn.core.rows import ControlRow
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_tables
 
@@ -55,7 +56,7 @@ def region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
     monkeypatch.chdir(tmp_path)
     record = {"stage": DEPLOYMENT.stage, "regions": [HOME], "account": DEPLOYMENT.account}
     (tmp_path / "cdk.json").write_text(json.dumps({"context": {"cairn": record}}))
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(console, "width", 200)
     with locked_moto() as clients:
         yield Region(clients)
 

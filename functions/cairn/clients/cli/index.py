@@ -178,8 +178,8 @@ def _redrive(target: Target, region: str, queue: str, dry_run: bool, quiet: bool
     letters = operating.look(dead_letters, LETTERS_SHOWN) if set_aside else []
     if not quiet:
         console.print(f"{region} {queue}: {set_aside or 'no'} dead letters", style="bold", highlight=False)
-        if letters:
-            show_rows([asdict(letter) for letter in letters], ("subject", "reason"), as_json=False)
+        for letter in letters:
+            print(f"  {letter.subject}\n    {letter.reason}")  # whole, however narrow the terminal
         if set_aside > LETTERS_SHOWN:
             console.print(f"... these are {LETTERS_SHOWN} of them", highlight=False)
     moved = 0
