@@ -19,6 +19,7 @@ from tests.api.transport import Gateway, to_event
 from tests.support.cloud import Cloud
 
 BASE_URL = "https://cairn.test"
+DAY_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ def cairn_backend(cap: int = 10_000) -> Backend:
     """The real use cases of one region, over adapters in memory."""
     clock = ManualClock()
     cloud = Cloud(("us-east-1",), clock=clock, memories_per_store=cap)
+    cloud.claim_complete("us-east-1", clock.now_us())
     return Backend(cloud.sites["us-east-1"].cairn, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"))
 
 
@@ -138,7 +140,7 @@ def far_backend(cap: int = 10_000) -> Backend:
     """The real use cases of two regions: stores are born in one, everything else is asked in the other.
 
     Nothing is replicated between them but keys and new stores, so all that the second region answers of memories it
-    learned from its own calls, or fetched.
+    learned from its own calls, or fetched; and since nobody else calls, it is complete.
     """
     clock = ManualClock()
     cloud = Cloud(("us-east-1", "eu-west-1"), clock=clock, memories_per_store=cap)
@@ -148,6 +150,7 @@ def far_backend(cap: int = 10_000) -> Backend:
             cloud.deliver_one(records[0])
 
     here, there = cloud.sites["eu-west-1"], cloud.sites["us-east-1"]
+    cloud.claim_complete("eu-west-1", clock.now_us() + 365 * DAY_US)
     return Backend(
         here.cairn, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"), there.cairn, deliver_stores
     )

@@ -19,6 +19,7 @@ from cairn.core.errors import (
     PathConflict,
     PermissionDenied,
     PreconditionFailed,
+    SnapshotIncomplete,
     Unauthenticated,
 )
 from cairn.core.ids import region_code, ulid
@@ -27,6 +28,7 @@ from cairn.ports.clock import Clock
 
 T = TypeVar("T")
 SCOPES = ("read", "write", "admin")
+SETTLE_US = 60_000_000
 
 
 @dataclass
@@ -152,8 +154,16 @@ class Model:
         self._record(call, shelf, memory, "created")
         return _shown(memory, full)
 
-    def retrieve_memory(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
-        return _shown(self._memory(self._shelf(call, "read", store_id), memory_id), full)
+    def retrieve_memory(
+        self, call: Call, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
+    ) -> Memory:
+        shelf = self._shelf(call, "read", store_id)
+        if as_of is None:
+            return _shown(self._memory(shelf, memory_id), full)
+        past = self._past(shelf, as_of)
+        if memory_id not in past:
+            raise NotFound("memory", memory_id)
+        return _shown(past[memory_id], full)
 
     def update_memory(
         self,
@@ -211,9 +221,14 @@ class Model:
         limit: int,
         after: str | None,
         full: bool,
+        as_of: int | None = None,
     ) -> Page[Memory | MemoryPrefix]:
         prefix = check_path_prefix("/" if path_prefix is None else path_prefix)
         shelf = self._shelf(call, "read", store_id)
+        if as_of is not None:
+            past = self._past(shelf, as_of)
+            ids = sorted(id for id, one in past.items() if one.path.startswith(prefix) or (one.blank and prefix == "/"))
+            return _page([_shown(past[id], full) for id in ids], ids, _cap(limit, full), after)
         rows: dict[str, Memory | MemoryPrefix] = {}
         for memory in shelf.memories.values():
             head, slash, _ = memory.path.removeprefix(prefix).partition("/")
@@ -262,6 +277,7 @@ class Model:
         key = self._keys.get(call.credentials.secret_sha256)
         if key is None or key.key_id != call.credentials.key_id:
             raise Unauthenticated("unknown key")
+        call.complete_until = self._clock.now_us()
         if SCOPES.index(key.scope) < SCOPES.index(scope):
             raise PermissionDenied(f"needs {scope}")
         return key
@@ -271,6 +287,9 @@ class Model:
         shelf = self._shelves.get(store_id)
         if shelf is None or shelf.workspace_id != key.workspace_id:
             raise NotFound("memory_store", store_id)
+        least = call.demand.min_version if scope == "read" else None
+        if least is not None and least not in {version.id for version in shelf.versions}:
+            raise InvalidRequest("x-cairn-min-version", f"{least} is no version of this store")
         call.home = self.region
         return shelf
 
@@ -284,6 +303,34 @@ class Model:
             if version.id == version_id:
                 return version
         raise NotFound("memory_version", version_id)
+
+    def _past(self, shelf: Shelf, as_of: int) -> dict[str, Memory]:
+        """Every memory there was: its history up to then, played again."""
+        if as_of > self._clock.now_us():
+            raise InvalidRequest("as_of", "must not be in the future")
+        if as_of > self._clock.now_us() - SETTLE_US:
+            raise SnapshotIncomplete(as_of, None)
+        past: dict[str, Memory] = {}
+        born: dict[str, int] = {}
+        for version in shelf.versions:
+            if version.created_at > as_of:
+                continue
+            born.setdefault(version.memory_id, version.created_at)
+            past[version.memory_id] = Memory(
+                version.memory_id,
+                version.store_id,
+                version.id,
+                version.path or "",
+                version.content_sha256 or "",
+                version.content_size_bytes or 0,
+                born[version.memory_id],
+                version.created_at,
+                version.content,
+                blank=version.redacted_at is not None,
+            )
+            if version.operation == "deleted":
+                del past[version.memory_id]
+        return past
 
     def _check_open(self, shelf: Shelf) -> None:
         if shelf.store.archived_at is not None:

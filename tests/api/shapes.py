@@ -17,7 +17,7 @@ ERROR_TYPES = {
     403: {"permission_error"},
     404: {"not_found_error"},
     405: {"invalid_request_error"},
-    409: {"memory_precondition_failed_error", "memory_path_conflict_error"},
+    409: {"memory_precondition_failed_error", "memory_path_conflict_error", "memory_snapshot_incomplete_error"},
     413: {"request_too_large"},
     500: {"api_error"},
     503: {"overloaded_error", "api_error"},
@@ -61,6 +61,8 @@ def _check_error(status: int, headers: Mapping[str, str], body: Mapping[str, Any
     extra = set(error) - {"type", "message"}
     if error["type"] == "memory_path_conflict_error":
         assert extra == {"conflicting_memory_id", "conflicting_path"}
+    elif error["type"] == "memory_snapshot_incomplete_error":
+        assert extra == {"as_of", "complete_until"}
     else:
         assert extra <= {"findings"}
     if status in (409, 504):
@@ -89,6 +91,10 @@ def _check_store(body: Mapping[str, Any]) -> None:
 
 
 def _check_memory(body: Mapping[str, Any]) -> None:
+    """One that was asked for as of an instant also says whether it is blank."""
+    if "blank" in body:
+        _check_past_memory(body)
+        return
     _fields(
         body,
         "id memory_store_id memory_version_id path content content_sha256 content_size_bytes created_at updated_at",
@@ -101,6 +107,15 @@ def _check_memory(body: Mapping[str, Any]) -> None:
     assert _SHA256.fullmatch(body["content_sha256"])
     assert type(body["content_size_bytes"]) is int
     _instants(body, "created_at", "updated_at")
+
+
+def _check_past_memory(body: Mapping[str, Any]) -> None:
+    gone = ("path", "content_sha256", "content_size_bytes")
+    assert type(body["blank"]) is bool
+    assert all((body[name] is None) == body["blank"] for name in gone)
+    assert body["content"] is None or not body["blank"]
+    filled = {"path": "/blank", "content_sha256": "0" * 64, "content_size_bytes": 0} if body["blank"] else {}
+    _check_memory({name: value for name, value in {**body, **filled}.items() if name != "blank"})
 
 
 def _check_prefix(body: Mapping[str, Any]) -> None:

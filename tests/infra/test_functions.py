@@ -62,7 +62,9 @@ def common(name: str) -> set[tuple[str, str]]:
 
 
 MAY: dict[str, set[tuple[str, str]]] = {
-    "reader": READ_INDEX | READ_OBJECTS,
+    "reader": READ_INDEX
+    | READ_OBJECTS
+    | each(["lambda:InvokeFunction"], [function("reader", THERE), function("reader", FAR), function("indexer", HERE)]),
     "writer": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
@@ -157,6 +159,10 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("reader", "s3:PutObject", OWN_SLOT, False),
         ("reader", "dynamodb:PutItem", table("memories-g1"), False),
         ("reader", "dynamodb:GetItem", table("memories-g7"), True),
+        ("reader", "lambda:InvokeFunction", function("indexer", HERE), True),
+        ("reader", "lambda:InvokeFunction", function("writer", HERE), False),
+        ("reader", "lambda:InvokeFunction", function("writer", THERE), False),
+        ("reader", "lambda:InvokeFunction", function("indexer", THERE), False),
         ("writer", "s3:PutObject", OWN_SLOT, True),
         ("writer", "s3:PutObject", OTHERS_SLOT, False),
         ("writer", "s3:PutObject", ABROAD, False),

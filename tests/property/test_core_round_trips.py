@@ -192,6 +192,7 @@ _errors: list[errors.CairnError] = [
     errors.PathConflict("/a", "mem_x"),
     errors.PathConflict("/a"),
     errors.PreconditionFailed(),
+    errors.SnapshotIncomplete(1_790_000_000_000_000, None),
     errors.Busy("later"),
     errors.Unavailable("later"),
     errors.OutcomeUnknown("look"),

@@ -56,6 +56,8 @@ class Sandbox:
         """What the handlers of the functions do with a direct invocation."""
         if function == "writer":
             return self.cairn.direct(payload)
+        if function == "reader":
+            return self.cairn.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
         return {"erased": self.eraser.erase(payload["key"])}

@@ -40,7 +40,7 @@ from cairn.app.indexing import Indexing
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough, TextScanner
 from cairn.core.errors import CairnError
-from cairn.core.rows import ControlRow
+from cairn.core.rows import CompletenessRow, ControlRow
 from cairn.ports.clock import Clock
 from cairn.ports.index import Change
 from cairn.ports.parallel import Parallel
@@ -66,6 +66,8 @@ class Site:
     def direct(self, function: str, payload: Mapping[str, Any], eraser: Eraser) -> Mapping[str, Any]:
         if function == "writer":
             return self.cairn.direct(payload)
+        if function == "reader":
+            return self.cairn.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
         return {"erased": eraser.erase(payload["key"])}
@@ -128,7 +130,7 @@ class Cloud:
         eraser = Eraser(region, erasable)
         site = Site(region, Cairn(region, scanner), Indexing(region), database)
         self.sites[name] = site
-        for function in ("writer", "indexer", "eraser"):
+        for function in ("reader", "writer", "indexer", "eraser"):
             self.peers.register(name, function, _function(site, function, eraser))
 
     def tables(self, region: str) -> MemoryTables:
@@ -136,6 +138,14 @@ class Cloud:
 
     def _put(self, event: PutEvent) -> None:
         self.pending.append(event)
+
+    def claim_complete(self, region: str, until_us: int) -> None:
+        """Has the region say that it has all that was acknowledged anywhere until then; what is so is the caller's."""
+        index = self.sites[region].region.index
+        claimed = {home: str(until_us) for home in self.regions}
+        row = CompletenessRow(mark="claimed", until=claimed, before=claimed, folded={})
+        key = CompletenessRow.key(index.generation)
+        index.commit([Change(key, None, row.to_attributes(), unconditional=True)])
 
     # ---- the network --------------------------------------------------------------------------------------------
 

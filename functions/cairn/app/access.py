@@ -3,6 +3,9 @@
 Each call reads the caller's key, the store's record and the rows it needs in one batch, so a revocation holds from the
 moment it is folded; nothing is cached. A row that the index lacks is looked for in the bucket, so that a key works and
 a store is known as soon as their objects have arrived, or, for a store, as soon as they exist in its birth region.
+
+It is also here that a read's demand is met: what is the home's to answer, or has not come here in time, ends in
+`AskHome`, which `cairn.app.asking` turns into a question to the home.
 """
 
 from __future__ import annotations
@@ -12,14 +15,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from cairn.app.answers import Call, Credentials
+from cairn.app.answers import Call, Credentials, Demand
 from cairn.app.keys import Keys
 from cairn.app.records import Records
 from cairn.app.region import Region, View
 from cairn.core import ids
-from cairn.core.errors import NotFound, PermissionDenied, Unauthenticated
-from cairn.core.records import StoreState
-from cairn.core.rows import ApiKeyRow, RowKey, StoreRow
+from cairn.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
+from cairn.core.records import StoreState, parse_epoch
+from cairn.core.rows import ApiKeyRow, RowKey, StoreRow, VersionRow
+
+WAITS_S = (0.05, 0.1, 0.2, 0.4)
+"""The pauses in which a version that was asked for may still come, before the home is asked: 0.75 s in all."""
+
+
+class AskHome(Exception):
+    """This read is for the store's home to answer."""
+
+    def __init__(self, home: str) -> None:
+        super().__init__(home)
+        self.home = home
 
 
 class Scope(IntEnum):
@@ -48,6 +62,12 @@ class StoreAccess(Access):
 
     store: StoreRow
 
+    @property
+    def complete_until(self) -> int | None:
+        """Up to when this region has everything that was acknowledged in any home that the store has had."""
+        homes = {parse_epoch(epoch).home for epoch in self.store.epochs}
+        return self.view.complete_until_of(homes)
+
 
 class Door:
     """Lets callers in, or says why not. One index read."""
@@ -63,22 +83,60 @@ class Door:
         Raises:
             Unauthenticated, PermissionDenied, Unavailable.
         """
-        view = self._region.view([_key_of(call.credentials), *keys])
-        return Access(view, self._admit(view, call.credentials, scope))
+        if call.vouched:
+            view, key = self._region.view(keys), _vouched(call.credentials)
+        else:
+            view = self._region.view([_key_of(call.credentials), *keys])
+            key = self._admit(view, call.credentials, scope)
+        call.complete_until = view.complete_until
+        return Access(view, key)
 
     def enter_store(self, call: Call, scope: Scope, store_id: str, keys: Sequence[RowKey] = ()) -> StoreAccess:
         """As `enter`, and the store's record; a store of another workspace is not found.
 
+        For a read, the rows are as fresh as it demands. With a `min_version` they are read once more, after that
+        version's own row: a batch is not one moment.
+
         Raises:
             Unauthenticated, PermissionDenied, NotFound, Unavailable.
+            InvalidRequest: a `min_version` that the store's home does not know.
+            AskHome: a read whose demand the home alone can meet.
         """
         if ids.STORE.fullmatch(store_id) is None:
             self.enter(call, scope)
             raise NotFound("memory_store", store_id)
-        access = self.enter(call, scope, [StoreRow.key(store_id), *keys])
-        store = self.store(access.view, store_id, access.key.workspace_id)
+        demand = call.demand if scope is Scope.read else Demand()
+        least = [] if demand.min_version is None else [VersionRow.key(store_id, demand.min_version)]
+        entered = self.enter(call, scope, [StoreRow.key(store_id), *keys, *least])
+        store = self.store(entered.view, store_id, entered.key.workspace_id)
         call.home = store.home
-        return StoreAccess(access.view, access.key, store)
+        view = entered.view
+        if demand.home and store.home != self._region.name:
+            self._ask_home(call, store)
+        if least:
+            self._await(call, store, view, least[0])
+            view = self._region.view([StoreRow.key(store_id), *keys]) if keys else view
+        access = StoreAccess(view, entered.key, store)
+        call.complete_until = access.complete_until
+        return access
+
+    def _ask_home(self, call: Call, store: StoreRow) -> None:
+        if call.vouched:
+            raise Unavailable("the store's home has moved; try again")
+        raise AskHome(store.home)
+
+    def _await(self, call: Call, store: StoreRow, view: View, key: RowKey) -> None:
+        """Returns once the version is in this region's index, or raises: what its home does not know, nobody does."""
+        if _knows(view, key):
+            return
+        if store.home == self._region.name:
+            view.require_complete()
+            raise InvalidRequest("x-cairn-min-version", f"{key.sk} is no version of this store")
+        for pause_s in WAITS_S:
+            self._region.clock.pause(pause_s)
+            if _knows(self._region.view([key]), key):
+                return
+        self._ask_home(call, store)
 
     def store(self, view: View, store_id: str, workspace_id: str) -> StoreRow:
         """The record of a live store of this workspace. Raises NotFound, Unavailable."""
@@ -104,3 +162,20 @@ class Door:
 
 def _key_of(credentials: Credentials) -> RowKey:
     return ApiKeyRow.key(credentials.workspace_id, credentials.key_id)
+
+
+def _knows(view: View, key: RowKey) -> bool:
+    """Whether the version is indexed; of one that is not, its redaction may be known already."""
+    return key in view.rows and VersionRow.from_attributes(view.rows[key]).memory_id is not None
+
+
+def _vouched(credentials: Credentials) -> ApiKeyRow:
+    """The key of a caller whom another region has let in; this one may not know it yet."""
+    return ApiKeyRow(
+        workspace_id=credentials.workspace_id,
+        key_id=credentials.key_id,
+        name="",
+        scope=Scope.read.name,
+        secret_sha256=credentials.secret_sha256,
+        created_at=0,
+    )

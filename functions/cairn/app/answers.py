@@ -18,12 +18,35 @@ class Credentials:
     secret_sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """How fresh the answer to a read must be; by default, as fresh as the region that is asked. Writes take no notice.
+
+    Attributes:
+        home: the linearizable answer, as the store's home has it, wherever the call lands.
+        min_version: an answer no older than this version of the same store (``memver_…``).
+    """
+
+    home: bool = False
+    min_version: str | None = None
+
+
 @dataclass(slots=True)
 class Call:
-    """One request: who asks, and, once known, which region is home to what was asked for."""
+    """One request: who asks, how fresh the answer must be, and what came to be known of it on the way.
+
+    Attributes:
+        vouched: another region has let the caller in, and asks for it.
+        home: the home of what was asked for, once known.
+        complete_until: up to when the region that answers is complete, in microseconds since 1970; None until its
+            index was read, and where the region does not know.
+    """
 
     credentials: Credentials
+    demand: Demand = Demand()
+    vouched: bool = False
     home: str | None = field(default=None)
+    complete_until: int | None = field(default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +72,10 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory at its head. `content` is None unless it was asked for."""
+    """A memory at its head, or at an instant of the past. `content` is None unless it was asked for.
+
+    `blank` is for the past alone: path, hash, size and content of that version have been erased since.
+    """
 
     id: str
     store_id: str
@@ -61,6 +87,7 @@ class Memory:
     updated_at: int
     content: str | None = None
     flags: tuple[str, ...] = ()
+    blank: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from cairn.app import asking
 from cairn.app.access import Door
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
 from cairn.app.keys import Keys
 from cairn.app.logs import Logs
 from cairn.app.memories import Memories
 from cairn.app.passing import Passing, encode_error, encode_outcome, encode_settled
+from cairn.app.past import Past
 from cairn.app.records import Records, to_record
 from cairn.app.redacting import Redacting, answer
 from cairn.app.region import Region
@@ -34,6 +36,8 @@ class Cairn:
         self._door = Door(region)
         self._writer = Writer(region, scanner)
         passing = Passing(region)
+        self._asking = asking.Asking(passing)
+        self._past = Past(region, self._door)
         self._stores = Stores(region, self._door, passing)
         self._memories = Memories(region, self._door, self._writer, passing)
         self._versions = Versions(region, self._door)
@@ -55,7 +59,8 @@ class Cairn:
 
     def retrieve_store(self, call: Call, store_id: str) -> Store:
         """See `Stores.retrieve`."""
-        return self._stores.retrieve(call, store_id)
+        given = {"store_id": store_id}
+        return self._asking.read(call, "retrieve_store", given, lambda: self._stores.retrieve(call, store_id))
 
     def update_store(self, call: Call, store_id: str, *, name: object, description: object, metadata: object) -> Store:
         """See `Stores.update`; a field that is UNSET is left alone."""
@@ -95,9 +100,18 @@ class Cairn:
         """See `Memories.create`."""
         return self._memories.create(call, store_id, path=path, content=content, full=full)
 
-    def retrieve_memory(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
-        """See `Memories.retrieve`."""
-        return self._memories.retrieve(call, store_id, memory_id, full=full)
+    def retrieve_memory(
+        self, call: Call, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
+    ) -> Memory:
+        """See `Memories.retrieve`, and `Past.retrieve` for an instant."""
+        given = {"store_id": store_id, "memory_id": memory_id, "full": full, "as_of": as_of}
+
+        def answer() -> Memory:
+            if as_of is None:
+                return self._memories.retrieve(call, store_id, memory_id, full=full)
+            return self._past.retrieve(call, store_id, memory_id, full=full, as_of=as_of)
+
+        return self._asking.read(call, "retrieve_memory", given, answer)
 
     def update_memory(
         self,
@@ -135,11 +149,18 @@ class Cairn:
         limit: int,
         after: str | None,
         full: bool,
+        as_of: int | None = None,
     ) -> Page[Memory | MemoryPrefix]:
-        """See `Memories.page`."""
-        return self._memories.page(
-            call, store_id, path_prefix=path_prefix, depth=depth, limit=limit, after=after, full=full
-        )
+        """See `Memories.page`, and `Past.page` for an instant, which knows no depth."""
+        page: dict[str, Any] = {"path_prefix": path_prefix, "limit": limit, "after": after, "full": full}
+        given = {"store_id": store_id, "depth": depth, "as_of": as_of, **page}
+
+        def answer() -> Page[Memory | MemoryPrefix]:
+            if as_of is None:
+                return self._memories.page(call, store_id, depth=depth, **page)
+            return self._past.page(call, store_id, as_of=as_of, **page)
+
+        return self._asking.read(call, "list_memories", given, answer)
 
     # ---- versions -----------------------------------------------------------------------------------------------
 
@@ -147,11 +168,18 @@ class Cairn:
         self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
     ) -> Page[Version]:
         """See `Versions.page`."""
-        return self._versions.page(call, store_id, filter, limit=limit, after=after, full=full)
+        page: dict[str, Any] = {"limit": limit, "after": after, "full": full}
+        given = {"store_id": store_id, "filter": asdict(filter), **page}
+        return self._asking.read(
+            call, "list_versions", given, lambda: self._versions.page(call, store_id, filter, **page)
+        )
 
     def retrieve_version(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
         """See `Versions.retrieve`."""
-        return self._versions.retrieve(call, store_id, version_id, full=full)
+        given = {"store_id": store_id, "version_id": version_id, "full": full}
+        return self._asking.read(
+            call, "retrieve_version", given, lambda: self._versions.retrieve(call, store_id, version_id, full=full)
+        )
 
     def redact_version(self, call: Call, store_id: str, version_id: str) -> Version:
         """See `Redacting.redact`."""
@@ -179,6 +207,28 @@ class Cairn:
             return calls[fields.pop("call")](fields)
         except CairnError as error:
             return {"error": encode_error(error)}
+
+    def read_direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Another region's read of a store whose home this is (`cairn.app.asking`); IAM alone lets it in.
+
+        Raises:
+            KeyError, TypeError: a payload that no version of Cairn made.
+        """
+        reads: dict[str, Callable[..., object]] = {
+            "retrieve_store": self.retrieve_store,
+            "retrieve_memory": self.retrieve_memory,
+            "list_memories": self.list_memories,
+            "list_versions": self._list_versions,
+            "retrieve_version": self.retrieve_version,
+        }
+        read = reads[payload["operation"]]
+        try:
+            return {"answer": asking.encode(read(asking.vouched(payload), **payload["arguments"]))}
+        except CairnError as error:
+            return {"error": encode_error(error)}
+
+    def _list_versions(self, call: Call, store_id: str, filter: Mapping[str, Any], **page: Any) -> Page[Version]:
+        return self.list_versions(call, store_id, VersionFilter(**filter), **page)
 
     def _write(self, fields: dict[str, Any]) -> dict[str, Any]:
         workspace_id = fields.pop("workspace_id")

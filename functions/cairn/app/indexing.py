@@ -87,9 +87,14 @@ class Indexing:
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """A peer's or an operator's call: ``{"call": "fold_key", "record": …}`` confirms a key's revocation here.
 
+        ``{"call": "arrived", "key": …}`` folds one object, before its event does: a read has met it in the log.
+
         Raises:
-            ValueError: no such call.
+            ValueError: no such call. Whatever `object_arrived` raises.
         """
+        if payload.get("call") == "arrived":
+            self.object_arrived(payload["key"])
+            return {"folded": payload["key"]}
         if payload.get("call") == "fold_key":
             self._keys.fold(self._region.view(), ApiKeyRecord(**payload["record"]))
             return {"region": self._region.name, "confirmed": True}

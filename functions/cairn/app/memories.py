@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page
+from cairn.app.confirming import Confirming
 from cairn.app.contents import Contents, within_budget
 from cairn.app.folding import Folder
 from cairn.app.passing import Passing, decode_outcome
@@ -47,6 +48,7 @@ class Memories:
         self._passing = passing
         self._folder = Folder(region)
         self._contents = Contents(region)
+        self._confirming = Confirming(region)
 
     # ---- writing ------------------------------------------------------------------------------------------------
 
@@ -195,18 +197,21 @@ class Memories:
     def retrieve(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
         """A memory at its head, as this region knows it. One index read, and one GET for the content.
 
+        Where the home's answer is demanded: at its head as its log has it, for one HEAD more.
+
         Raises:
-            NotFound, Unavailable; Unauthenticated, PermissionDenied.
+            NotFound, Unavailable; Busy: others kept writing it; Unauthenticated, PermissionDenied.
         """
         _check_memory_id(memory_id)
         key = MemoryRow.key(store_id, memory_id)
         access = self._door.enter_store(call, Scope.read, store_id, [key])
         attributes = access.view.rows.get(key)
-        if attributes is None:
+        row = None if attributes is None else MemoryRow.from_attributes(attributes)
+        if call.demand.home:
+            row = self._confirming.memory(access.store, row, memory_id)
+        if row is None:
             access.view.require_complete()
-            raise NotFound("memory", memory_id)
-        row = MemoryRow.from_attributes(attributes)
-        if not is_live(row):
+        if row is None or not is_live(row):
             raise NotFound("memory", memory_id)
         return to_memory(row, self._contents.read(store_id, _position(row)) if full else None)
 

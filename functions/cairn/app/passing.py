@@ -22,7 +22,7 @@ from cairn.ports import errors as port_errors
 
 
 class Passing:
-    """Invokes another region's writer."""
+    """Invokes another region's writer, or its reader."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
@@ -41,6 +41,16 @@ class Passing:
             raise errors.OutcomeUnknown(
                 f"the store's home, {home}, did not answer; read before trying again"
             ) from error
+        if "error" in answer:
+            raise decode_error(answer["error"])
+        return answer
+
+    def ask(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer of the home's reader. Raises what the home raised; Unavailable: it did not answer."""
+        try:
+            answer = self._region.peers.call(home, "reader", payload)
+        except port_errors.PortError as error:
+            raise errors.Unavailable(f"the store's home, {home}, does not answer; try again") from error
         if "error" in answer:
             raise decode_error(answer["error"])
         return answer

@@ -105,7 +105,7 @@ class Records:
         A no-op, like a refusal that `change` raises, is decided on a record whose next slot was found free.
         """
         for attempt in range(WRITE_ATTEMPTS):
-            newer = self._newer(row)
+            newer = self.newer(row)
             if newer is not None:
                 self.fold(view, newer)
                 row = to_row(newer)
@@ -119,7 +119,7 @@ class Records:
             self._region.back_off(attempt)
         raise Busy("others kept writing here; try again")
 
-    def _newer(self, row: StoreRow) -> Placed | None:
+    def newer(self, row: StoreRow) -> Placed | None:
         """What the record's log holds after `row`. One HEAD where that is nothing."""
         slot, found = Slot.parse(row.slot).following, None
         while True:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cairn.app.access import Door, Scope
 from cairn.app.answers import UNSET, Call, Page, Store
+from cairn.app.confirming import Confirming
 from cairn.app.passing import Passing
 from cairn.app.records import Placed, Records, to_record, to_row
 from cairn.app.region import Region
@@ -32,6 +33,7 @@ class Stores:
         self._door = door
         self._passing = passing
         self._records = Records(region)
+        self._confirming = Confirming(region)
 
     def create(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
         """A new store whose home is this region. One PUT, one index read and write."""
@@ -60,8 +62,15 @@ class Stores:
         return to_store(to_row(placed))
 
     def retrieve(self, call: Call, store_id: str) -> Store:
-        """The store, archived or not. One index read."""
-        return to_store(self._door.enter_store(call, Scope.read, store_id).store)
+        """The store, archived or not. One index read; where the home's answer is demanded, a GET of what is not there.
+
+        Raises:
+            NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        store = self._door.enter_store(call, Scope.read, store_id).store
+        if call.demand.home and (store := self._confirming.record(store)).state == StoreState.DELETED:
+            raise NotFound("memory_store", store_id)
+        return to_store(store)
 
     def update(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
         """Changes name, description or metadata (a merge patch; None deletes a key). Refused once archived."""

@@ -7,6 +7,7 @@
     ├── NotFound              nothing of that id is here for this caller
     ├── PathConflict          choose another path, or edit the memory that holds this one
     ├── PreconditionFailed    read again, then decide again
+    ├── SnapshotIncomplete    ask again later, or another region: this one does not have all of that moment yet
     ├── Busy                  nothing was done; the same call may be made again
     ├── Unavailable           nothing was done; this region cannot answer yet
     └── OutcomeUnknown        it may have been done; read before calling again
@@ -70,6 +71,18 @@ class PreconditionFailed(CairnError):
 
     def __init__(self) -> None:
         super().__init__("content_sha256 does not match the memory's current content; read it again and retry")
+
+
+class SnapshotIncomplete(CairnError):
+    """Of the moment asked for, this region may not have everything yet. Instants are microseconds since 1970.
+
+    ``complete_until`` is how far a snapshot may be asked for now; None while the region does not know.
+    """
+
+    def __init__(self, as_of: int, complete_until: int | None) -> None:
+        super().__init__("this region does not have everything of that moment yet; ask later, or for an earlier one")
+        self.as_of = as_of
+        self.complete_until = complete_until
 
 
 class Busy(CairnError):

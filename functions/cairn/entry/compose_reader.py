@@ -1,10 +1,16 @@
-"""The reader: GET requests, answered from this region."""
+"""The reader: GET requests, answered from this region, and what other regions' readers ask of this one.
+
+The second kind comes by invocation, which IAM alone lets in; whatever is asked, a reader reads.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from cairn.app.cairn import Cairn
 from cairn.app.scanning import Unscanning
-from cairn.entry.running import Handler, Running
+from cairn.entry.running import Answer, Event, Handler, Running
 from cairn.entry.settings import Settings
 from cairn.wire.http import HttpApi
 
@@ -13,5 +19,14 @@ def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
     running = Running.start(settings)
     region = running.region
-    api = HttpApi(Cairn(region, Unscanning()), region.clock, region.randomness, running.metrics)
-    return running.handler(lambda event, _: api.answer(event))
+    cairn = Cairn(region, Unscanning())
+    return running.handler(dispatch(cairn, HttpApi(cairn, region.clock, region.randomness, running.metrics)))
+
+
+def dispatch(cairn: Cairn, api: HttpApi) -> Answer:
+    """Direct calls carry the field ``call``; an HTTP event never does."""
+
+    def answer(event: Event, _: object) -> Mapping[str, Any]:
+        return cairn.read_direct(event) if "call" in event else api.answer(event)
+
+    return answer

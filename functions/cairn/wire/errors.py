@@ -9,6 +9,7 @@
 | a known route, another method | 405 | invalid_request_error | no |
 | PathConflict | 409 | memory_path_conflict_error | no: told not to |
 | PreconditionFailed | 409 | memory_precondition_failed_error | no: told not to |
+| SnapshotIncomplete | 409 | memory_snapshot_incomplete_error | no: told not to |
 | Busy | 503 | overloaded_error | yes: nothing was done |
 | Unavailable | 503 | api_error | yes: nothing was done |
 | OutcomeUnknown | 504 | timeout_error | no: told not to |
@@ -27,7 +28,8 @@ from traceback import extract_tb
 from typing import Any
 
 from cairn.core import errors
-from cairn.core.errors import CairnError, InvalidRequest, PathConflict
+from cairn.core.errors import CairnError, InvalidRequest, PathConflict, SnapshotIncomplete
+from cairn.core.times import rfc3339
 
 MESSAGE_MAX_CHARS = 2_000
 """A message may quote the request, which can be long; the quotation ends here."""
@@ -81,6 +83,7 @@ _TABLE: dict[type[CairnError], _Mapping] = {
     errors.NotFound: _Mapping(404, "not_found_error"),
     errors.PathConflict: _Mapping(409, "memory_path_conflict_error", _NO_RETRY),
     errors.PreconditionFailed: _Mapping(409, "memory_precondition_failed_error", _NO_RETRY),
+    errors.SnapshotIncomplete: _Mapping(409, "memory_snapshot_incomplete_error", _NO_RETRY),
     errors.Busy: _Mapping(503, "overloaded_error"),
     errors.Unavailable: _Mapping(503, "api_error"),
     errors.OutcomeUnknown: _Mapping(504, "timeout_error", _NO_RETRY),
@@ -108,6 +111,9 @@ def _extra(error: CairnError) -> dict[str, Any]:
             "conflicting_memory_id": error.conflicting_memory_id,
             "conflicting_path": error.conflicting_path,
         }
+    if isinstance(error, SnapshotIncomplete):
+        until = error.complete_until
+        return {"as_of": rfc3339(error.as_of), "complete_until": None if until is None else rfc3339(until)}
     if isinstance(error, InvalidRequest) and error.findings:
         return {"findings": list(error.findings)}
     return {}

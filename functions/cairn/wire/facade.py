@@ -1,7 +1,8 @@
 """The use cases as the wire drives them: what `cairn.app.cairn.Cairn` offers, and what a model of it must.
 
 Every method raises `cairn.core.errors` and nothing else. After a call, ``call.home`` is the store's home region, or
-None where it is not known or does not apply.
+None where it is not known or does not apply; ``call.complete_until`` is up to when the region that was asked is
+complete, or None. A read is as fresh as ``call.demand`` says.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ class UseCases(Protocol):
     def create_memory(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
         """A new memory at a free path."""
 
-    def retrieve_memory(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
-        """A memory at its head."""
+    def retrieve_memory(
+        self, call: Call, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
+    ) -> Memory:
+        """A memory at its head, or as it was at an instant."""
 
     def update_memory(
         self,
@@ -78,8 +81,9 @@ class UseCases(Protocol):
         limit: int,
         after: str | None,
         full: bool,
+        as_of: int | None = None,
     ) -> Page[Memory | MemoryPrefix]:
-        """Live memories in path order."""
+        """Live memories in path order; or those of an instant, in order of their ids and whatever the depth."""
 
     def list_versions(
         self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool

@@ -18,7 +18,7 @@ from cairn.core.ids import ulid
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
 from cairn.ports.metrics import Metrics
-from cairn.wire import auth, operations
+from cairn.wire import auth, freshness, operations
 from cairn.wire.errors import Failure, failure_of, trace
 from cairn.wire.facade import UseCases
 from cairn.wire.operations import Exchange
@@ -52,22 +52,26 @@ class HttpApi:
         Never raises: whatever goes wrong becomes the API's error envelope.
         """
         started_us = self._clock.now_us()
+        reads = method_of(event) == "GET"
         handling = _Handling(f"req_{ulid(started_us // 1000, self._randomness.bytes(10))}")
         try:
             body, failure = self._perform(event, handling, started_us), None
         except Exception as error:  # noqa: BLE001 the boundary: what no one foresaw is logged here and answered with 500
-            failure = failure_of(error, writes=method_of(event) != "GET")
+            failure = failure_of(error, writes=not reads)
             body = failure.body(handling.request_id)
             if failure.status == 500:
                 _log.error("unexpected error", extra={"request_id": handling.request_id, "trace": trace(error)})
         self._record(handling, failure, started_us)
-        return _response(body, failure, self._headers(handling, failure))
+        headers = self._headers(handling, failure)
+        if reads:
+            headers |= freshness.headers(handling.call, self._clock.now_us())
+        return _response(body, failure, headers)
 
     def _perform(self, event: Mapping[str, Any], handling: _Handling, now_us: int) -> dict[str, Any]:
         request = read_event(event)
         operation, ids = operations.find(request)
         handling.operation = operation.__name__
-        handling.call = Call(auth.credentials(request.headers))
+        handling.call = Call(auth.credentials(request.headers), freshness.demand(request.headers))
         return operation(Exchange(self._cairn, handling.call, request, ids, now_us))
 
     def _headers(self, handling: _Handling, failure: Failure | None) -> dict[str, str]:

@@ -54,6 +54,14 @@ def memory_or_prefix(answer: Memory | MemoryPrefix) -> Json:
     return memory(answer) if isinstance(answer, Memory) else {"type": "memory_prefix", "path": answer.path}
 
 
+def past_memory(answer: Memory | MemoryPrefix) -> Json:
+    """A memory as it was; what was erased since is null, and `blank` says so."""
+    row = memory_or_prefix(answer)
+    blank = isinstance(answer, Memory) and answer.blank
+    gone = dict.fromkeys(("path", "content", "content_sha256", "content_size_bytes")) if blank else {}
+    return {**row, **gone, "blank": blank}
+
+
 def version(answer: Version) -> Json:
     """A memory_version."""
     return {

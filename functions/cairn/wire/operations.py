@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from cairn.app.answers import UNSET, Call, Page, VersionFilter
 from cairn.core.errors import InvalidRequest, NotFound
-from cairn.wire import cursors, objects
+from cairn.wire import cursors, freshness, objects
 from cairn.wire.cursors import Listing
 from cairn.wire.errors import MethodNotAllowed, UnknownRoute
 from cairn.wire.facade import UseCases
@@ -66,6 +66,7 @@ def create_store(exchange: Exchange) -> Json:
 
 
 def list_stores(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     query = exchange.request.query
     since, until = query.instant("created_at[gte]"), query.instant("created_at[lte]")
     archived = query.one_of("include_archived", "true", "false") == "true"
@@ -124,7 +125,10 @@ def create_memory(exchange: Exchange) -> Json:
 def list_memories(exchange: Exchange) -> Json:
     query = exchange.request.query
     prefix, depth = query.words("path_prefix"), int(query.one_of("depth", "0", "1") or 0)
-    listing: Listing = ("memories", exchange.store_id, prefix, depth)
+    as_of = query.instant("as_of")
+    if as_of is not None and depth:
+        raise InvalidRequest("depth", "cannot be combined with as_of")
+    listing: Listing = ("memories", exchange.store_id, prefix, depth, *([] if as_of is None else [as_of]))
     answer = exchange.cairn.list_memories(
         exchange.call,
         exchange.store_id,
@@ -133,13 +137,16 @@ def list_memories(exchange: Exchange) -> Json:
         limit=query.limit(),
         after=exchange.position(listing),
         full=query.full(default=False),
+        as_of=as_of,
     )
-    return exchange.page(listing, answer, objects.memory_or_prefix)
+    return exchange.page(listing, answer, objects.memory_or_prefix if as_of is None else objects.past_memory)
 
 
 def retrieve_memory(exchange: Exchange) -> Json:
-    full = exchange.request.query.full(default=True)
-    return objects.memory(exchange.cairn.retrieve_memory(exchange.call, exchange.store_id, exchange.item_id, full=full))
+    query = exchange.request.query
+    full, as_of = query.full(default=True), query.instant("as_of")
+    memory = exchange.cairn.retrieve_memory(exchange.call, exchange.store_id, exchange.item_id, full=full, as_of=as_of)
+    return objects.memory(memory) if as_of is None else objects.past_memory(memory)
 
 
 def update_memory(exchange: Exchange) -> Json:

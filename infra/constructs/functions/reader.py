@@ -1,4 +1,8 @@
-"""`reader`: answers every GET. It reads, here and, for what has not arrived yet, in the other regions."""
+"""`reader`: answers every GET. It reads, here and, for what has not arrived yet, in the other regions.
+
+What is the home's to answer it asks of that region's reader. At home it may meet in a log what the index lacks yet: it
+has the indexer fold that, which folds what stands in the bucket and nothing else; a reader writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,16 @@ from aws_cdk import aws_iam as iam
 
 from infra.constructs.functions.function import Shape
 from infra.constructs.functions.grants import Grants
+from infra.deployment import Deployment
 
 SHAPE = Shape(name="reader", memory_mb=1024, timeout=Duration.seconds(29))
 
 
-def statements(grants: Grants) -> list[iam.PolicyStatement]:
+def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
     """What the reader may."""
-    return [grants.read_index(), grants.read_control(), *grants.read_objects()]
+    return [
+        grants.read_index(),
+        grants.read_control(),
+        *grants.read_objects(),
+        *grants.invoke("AskHomes", ("reader", deployment.peers(region)), ("indexer", [region])),
+    ]

@@ -27,7 +27,7 @@ class RegionFunctions(Construct):
         def make(shape: Shape, statements: list[iam.PolicyStatement]) -> Function:
             return Function(self, deployment, region, shape=shape, statements=statements, layers=layers)
 
-        self.reader = make(reader.SHAPE, reader.statements(grants))
+        self.reader = make(reader.SHAPE, reader.statements(grants, deployment, region))
         self.writer = make(writer.SHAPE, writer.statements(grants, deployment, region))
         self.indexer = make(indexer.SHAPE, indexer.statements(grants, deployment, region))
         self.eraser = make(eraser.SHAPE, eraser.statements(grants))

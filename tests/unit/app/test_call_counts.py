@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import CallCounts
-from cairn.app.answers import Memory
+from cairn.adapters.layered import CallCounts, Crash, Fault, Strike
+from cairn.app.answers import Call, Demand, Memory
 from cairn.core.errors import CairnError
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
@@ -24,6 +25,7 @@ class Stage:
     """A scene whose asking is traced, with memories at ``/n/a`` and ``/n/b`` that both regions know of."""
 
     def __init__(self) -> None:
+        self.instant = 0
         self.trace = Trace()
         self.scene = Scene(parallel=self.trace)
         self.a = self.scene.create("/n/a", "first")
@@ -63,6 +65,30 @@ class Stage:
         self.updated()
         self.scene.redact(self.a.version_id)
         self.scene.deliver()
+
+    def read(self, *, at: str, full: bool = True, as_of: int | None = None, **demand: Any) -> Memory:
+        """The first memory, as fresh as is demanded, or as it was."""
+        call = Call(self.scene.call().credentials, Demand(**demand))
+        return self.scene.at(at).retrieve_memory(call, self.scene.store, self.a.id, full=full, as_of=as_of)
+
+    def list(self, *, at: str, as_of: int | None = None, **demand: Any) -> object:
+        call = Call(self.scene.call().credentials, Demand(**demand))
+        return self.scene.at(at).list_memories(
+            call, self.scene.store, path_prefix=None, depth=0, limit=100, after=None, full=False, as_of=as_of
+        )
+
+    def unindexed(self) -> None:
+        """A version whose writer died between its put and its fold."""
+        with pytest.raises(Crash), self.scene.struck_by(Strike(Fault.CRASH_AFTER, "objects.put_if_absent")):
+            self.updated()
+
+    def settled(self) -> None:
+        """Finds an instant of which a snapshot can be had, and since when the first memory has changed."""
+        self.instant = self.scene.clock.now_us()
+        self.scene.clock.advance(1)
+        self.updated()
+        self.scene.clock.advance(100)
+        self.scene.cloud.claim_complete(HOME, self.scene.clock.now_us())
 
     def superseded(self) -> None:
         self.updated()
@@ -267,6 +293,96 @@ READS = [
     ),
 ]
 
+FRESH_READS = [
+    Path(
+        "a memory as its home has it, at home", lambda s: s.read(at=HOME, home=True), [OPEN, "head log", "get log"], []
+    ),
+    Path(
+        "a memory as its home has it, elsewhere: what was read here serves to find the home, and to let the caller in",
+        lambda s: s.read(at=AWAY, home=True),
+        ["read control+memories+stores", "head log", "get log"],
+        [OPEN, f"invoke reader@{HOME}"],
+    ),
+    Path(
+        "a memory whose writer died before it was indexed",
+        lambda s: s.read(at=HOME, home=True, full=False),
+        [
+            OPEN,
+            "head log",
+            "read control+memories",
+            f"invoke indexer@{HOME}",
+            "read control",
+            "head log",
+            "read memories+versions",
+            UPDATED,
+            "read versions",
+            "read control+memories",
+            "head log",
+        ],
+        [],
+        Stage.unindexed,
+    ),
+    Path(
+        "a listing as the home has it",
+        lambda s: s.list(at=AWAY, home=True),
+        ["read control+stores", "query paths", "read memories"],
+        [OPEN_STORE, f"invoke reader@{HOME}"],
+    ),
+    Path(
+        "a memory with a version that is here: the rows are read after the version's",
+        lambda s: s.read(at=AWAY, min_version=s.a.version_id),
+        [],
+        ["read control+keys+memories+stores+versions", "read control+memories+stores", "get log"],
+    ),
+    Path(
+        "a listing with a version that is here",
+        lambda s: s.list(at=AWAY, min_version=s.a.version_id),
+        [],
+        ["read control+keys+stores+versions", "query paths", "read memories"],
+    ),
+    Path(
+        "a memory with a version that does not arrive: five looks, and the home's answer",
+        lambda s: s.read(at=AWAY, min_version=s.scene.read(s.a, at=HOME, full=False).version_id),
+        [OPEN, "read control+memories+stores+versions", "read control+memories+stores", "get log"],
+        [
+            "read control+keys+memories+stores+versions",
+            *["read control+versions"] * 4,
+            f"invoke reader@{HOME}",
+        ],
+        Stage.updated,
+    ),
+]
+
+
+def past(act: Callable[[Stage, int], object]) -> Callable[[Stage], object]:
+    """A read of the instant that `Stage.settled` has found."""
+    return lambda stage: act(stage, stage.instant)
+
+
+PAST_READS = [
+    Path(
+        "a memory that has not changed since",
+        past(lambda s, instant: s.read(at=HOME, as_of=instant + 30_000_000)),
+        [OPEN, "get log"],
+        [],
+        Stage.settled,
+    ),
+    Path(
+        "a memory that has changed since",
+        past(lambda s, instant: s.read(at=HOME, as_of=instant)),
+        [OPEN, "query versions", "read versions", "get log"],
+        [],
+        Stage.settled,
+    ),
+    Path(
+        "a listing, of which one memory has changed since",
+        past(lambda s, instant: s.list(at=HOME, as_of=instant)),
+        [OPEN_STORE, "query memories", "query versions", "read versions"],
+        [],
+        Stage.settled,
+    ),
+]
+
 REDACTIONS = [
     Path(
         "a redaction",
@@ -372,6 +488,8 @@ TABLES = {
     "at home": WRITES_AT_HOME,
     "elsewhere": WRITES_ELSEWHERE,
     "reading": READS,
+    "reading freshly": FRESH_READS,
+    "reading the past": PAST_READS,
     "redacting": REDACTIONS,
     "a store:": STORES,
     "the event of": EVENTS,

@@ -19,7 +19,7 @@ def test_every_error_of_the_core_has_its_answer() -> None:
             error = kind.__new__(kind)
             CairnError.__init__(error, "message")
             vars(error).update({"too_large": False, "findings": (), "conflicting_path": "/a"})
-            vars(error).update({"conflicting_memory_id": ""})
+            vars(error).update({"conflicting_memory_id": "", "as_of": 0, "complete_until": None})
             assert failure_of(error, writes=True).status not in (500, 200), kind
 
 

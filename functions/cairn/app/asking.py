@@ -1,0 +1,76 @@
+"""Reads that are the home's to answer: passed on to its reader, and answered there for another region.
+
+The region where the call landed has let the caller in, and says so; the home then carries out the same use case as if
+it had been asked itself. A read changes nothing, so that it may be repeated by anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, TypeVar, cast
+
+from cairn.app.access import AskHome
+from cairn.app.answers import Call, Credentials, Demand, Memory, MemoryPrefix, Page, Store, Version
+from cairn.app.passing import Passing
+
+T = TypeVar("T")
+
+_KINDS: dict[str, type[Memory | MemoryPrefix | Store | Version]] = {
+    kind.__name__: kind for kind in (Memory, MemoryPrefix, Store, Version)
+}
+
+
+class Asking:
+    """Answers here what can be answered here, and asks the home for the rest."""
+
+    def __init__(self, passing: Passing) -> None:
+        self._passing = passing
+
+    def read(self, call: Call, operation: str, arguments: Mapping[str, Any], answer: Callable[[], T]) -> T:
+        """What `answer` gives, or, where that ends in `AskHome`, what the home's reader does. One invocation more.
+
+        Raises:
+            whatever `answer` or the home raises; Unavailable: the home does not answer.
+        """
+        try:
+            return answer()
+        except AskHome as ask:
+            found = self._passing.ask(ask.home, _question(call, operation, arguments))
+            return cast(T, decode(found["answer"]))
+
+
+def _question(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "call": "read",
+        "operation": operation,
+        "workspace_id": call.credentials.workspace_id,
+        "key_id": call.credentials.key_id,
+        "demand": asdict(call.demand),
+        "arguments": dict(arguments),
+    }
+
+
+def vouched(payload: Mapping[str, Any]) -> Call:
+    """The call in a question: a caller whom another region has let in. Raises KeyError, TypeError."""
+    credentials = Credentials(payload["workspace_id"], payload["key_id"], "")
+    return Call(credentials, Demand(**payload["demand"]), vouched=True)
+
+
+def encode(answer: object) -> dict[str, Any]:
+    """A use case's answer as JSON. Raises TypeError for what is none."""
+    if isinstance(answer, Page):
+        return {"type": "Page", "items": [encode(item) for item in answer.items], "next_after": answer.next_after}
+    if isinstance(answer, Memory | MemoryPrefix | Store | Version):
+        return {"type": type(answer).__name__, "fields": asdict(answer)}
+    raise TypeError(type(answer).__name__)
+
+
+def decode(payload: Mapping[str, Any]) -> object:
+    """The inverse of `encode`. Raises KeyError, TypeError."""
+    if payload["type"] == "Page":
+        return Page(tuple(decode(item) for item in payload["items"]), payload["next_after"])
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in payload["fields"].items()
+    }
+    return _KINDS[payload["type"]](**fields)

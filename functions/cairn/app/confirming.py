@@ -1,0 +1,81 @@
+"""What a store's home answers with `consistency: home`: a row of its index, once its log was seen to hold no more.
+
+The index of the home holds everything that was acknowledged; the log may hold more, by a writer that has not folded
+yet, or died. Whoever is shown that must not be the only one, so it is folded before it is answered: by the indexer,
+which may write the index. A read itself may not.
+"""
+
+from __future__ import annotations
+
+from cairn.app.logs import Logs, current_epoch
+from cairn.app.records import Records
+from cairn.app.region import Region
+from cairn.core.errors import Busy, Unavailable
+from cairn.core.rows import MemoryRow, StoreRow
+from cairn.core.slots import LogKey, Slot, StoreKey
+from cairn.ports import errors as port_errors
+
+CONFIRM_ATTEMPTS = 12
+"""How often a read looks again at what others keep writing before it answers Busy."""
+
+
+class Confirming:
+    """Rows of this region's index, at least as new as the logs of the stores whose home this is."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._logs = Logs(region)
+        self._records = Records(region)
+
+    def memory(self, store: StoreRow, row: MemoryRow | None, memory_id: str) -> MemoryRow | None:
+        """The memory's head, the slot after it seen free meanwhile; None where there never was one.
+
+        One HEAD; where the slot is taken, a read of the row for each entry, and an invocation for each that its own
+        writer has not folded. A memory that is not known, or was not live, is looked up again: rows may have been lost.
+
+        Raises:
+            Busy: others kept writing it. Unavailable: this cannot be told now.
+        """
+        if row is None and (row := self._again(store, memory_id)) is None:
+            return None
+        met: dict[str, Slot] = {}
+        for _ in range(CONFIRM_ATTEMPTS):
+            if row.gone:
+                return row
+            known = Slot.parse(row.slot)
+            slot = self._logs.next_slot(store, row.path_hash, max(known, met.get(row.path_hash, known)))
+            key = LogKey(store.store_id, row.path_hash, slot)
+            if self._logs.entry(key) is None:
+                if slot.epoch != current_epoch(store):
+                    raise Unavailable("an older version of this memory has not arrived in its home yet; try again")
+                return row
+            before = row
+            row = self._again(store, memory_id) or before
+            if row == before:
+                self._fold(str(key))
+                met[row.path_hash] = slot
+                row = self._again(store, memory_id) or before
+        raise Busy("others kept writing this memory; try again")
+
+    def record(self, row: StoreRow) -> StoreRow:
+        """The store's record, the slot after it seen free. One GET that finds nothing."""
+        newer = self._records.newer(row)
+        if newer is None:
+            return row
+        self._fold(str(StoreKey(row.store_id, newer.slot)))
+        key = StoreRow.key(row.store_id)
+        return StoreRow.from_attributes(self._region.view([key]).rows[key])
+
+    def _again(self, store: StoreRow, memory_id: str) -> MemoryRow | None:
+        key = MemoryRow.key(store.store_id, memory_id)
+        view = self._region.view([key])
+        if key not in view.rows:
+            view.require_complete()
+            return None
+        return MemoryRow.from_attributes(view.rows[key])
+
+    def _fold(self, key: str) -> None:
+        try:
+            self._region.peers.call(self._region.name, "indexer", {"call": "arrived", "key": key})
+        except port_errors.PortError as error:
+            raise Unavailable("the index is behind the log, and cannot be mended now; try again") from error
