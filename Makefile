@@ -5,7 +5,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 DIR ?= docs
-EXTRAS := dev cli infra lambda scanner
+EXTRAS := dev cli infra lambda local scanner
 
 .PHONY: help setup lock check format test e2e sim bench bench-scanner demo cost clean
 
@@ -31,6 +31,7 @@ node_modules/.installed: package-lock.json
 lock: ## compile requirements.lock and package-lock.json anew (no registry address in either)
 	$(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-header --no-annotate --generate-hashes \
 	  --allow-unsafe --strip-extras $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
+	@grep -vE '^cairn-memory @|^# (WARNING: pip install will require|Consider using a hashable URL)' requirements.lock > .lock && mv .lock requirements.lock
 	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 
 check: setup ## format, lint, types, import contracts, docs in step

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import anthropic
 import pytest
 
 from tests.api.harness import Backend, cairn_backend, far_backend, model_backend
+from tests.api.laptop import laptop_backends
+from tests.support.folders import quick_folder
 
 BACKENDS: dict[str, Callable[[int], Backend]] = {"model": model_backend, "cairn": cairn_backend, "far": far_backend}
+LAPTOP = "laptop"
 
 
-@pytest.fixture(params=sorted(BACKENDS))
-def make_backend(request: pytest.FixtureRequest) -> Callable[[int], Backend]:
-    """Builds a backend whose stores hold so many memories."""
-    return BACKENDS[request.param]
+@pytest.fixture(params=[*sorted(BACKENDS), LAPTOP])
+def make_backend(request: pytest.FixtureRequest) -> Iterator[Callable[[int], Backend]]:
+    """Builds a backend whose stores hold so many memories; ``laptop`` is the one that is asked over a socket."""
+    if request.param == LAPTOP:
+        with quick_folder() as root, laptop_backends(root) as build:
+            yield build
+    else:
+        yield BACKENDS[request.param]
 
 
 @pytest.fixture

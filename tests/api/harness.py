@@ -15,7 +15,7 @@ from cairn.wire.facade import UseCases
 from cairn.wire.http import HttpApi
 from tests.api.model import Model
 from tests.api.shapes import check_answer
-from tests.api.transport import Gateway, to_event
+from tests.api.transport import Answer, Gateway, to_event
 from tests.support.cloud import Cloud
 
 BASE_URL = "https://cairn.test"
@@ -43,6 +43,8 @@ class Backend:
         cairn: the use cases of the region that is asked.
         birthplace: the use cases of the region that is asked to create stores; by default the same.
         after_birth: called when a store was created.
+        metrics: what the use cases count in; by default counters of its own.
+        served: who answers requests instead, over the same use cases and metrics: a server somewhere.
 
     Attributes:
         clock: stands still until a test moves it.
@@ -58,15 +60,17 @@ class Backend:
         issue_key: Callable[[str, str], str],
         birthplace: UseCases | None = None,
         after_birth: Callable[[], None] = lambda: None,
+        metrics: RecordingMetrics | None = None,
+        served: Answer | None = None,
     ) -> None:
         self.clock = clock
         self.cairn = cairn
         self.issue_key = issue_key
         self._after_birth = after_birth
-        self.metrics = RecordingMetrics()
+        self.metrics = metrics or RecordingMetrics()
         self.region, self.home = cairn.region, (birthplace or cairn).region
-        self._http = HttpApi(cairn, clock, SeededRandomness(), self.metrics)
-        self._births = HttpApi(birthplace or cairn, clock, SeededRandomness(1), self.metrics)
+        self._http = served or HttpApi(cairn, clock, SeededRandomness(), self.metrics).answer
+        self._births = served or HttpApi(birthplace or cairn, clock, SeededRandomness(1), self.metrics).answer
         self.gateway = Gateway(self.answer)
         self.api_key = issue_key("main", "admin")
 
@@ -74,7 +78,7 @@ class Backend:
         """As Lambda would be asked. Time passes between two calls."""
         self.clock.advance(0.001)
         born = event["rawPath"] == "/v1/memory_stores" and event["requestContext"]["http"]["method"] == "POST"
-        answer = (self._births if born else self._http).answer(event)
+        answer = dict((self._births if born else self._http)(event))
         if born:
             self._after_birth()
         check_answer(answer)

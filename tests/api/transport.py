@@ -1,56 +1,20 @@
 """The unchanged SDK, without a network: requests become HTTP API events, answers become responses.
 
-`to_event` does what API Gateway's HTTP API does (payload format 2.0): header names in lower case, repeated headers
-joined, the path and the query as they came, the body as text where its content type is textual and it is UTF-8, as
-base64 otherwise. `Gateway` routes GET to one function and the rest to another, as the deployment does.
+`Gateway` routes GET to one function and the rest to another, as the deployment does.
 """
 
 from __future__ import annotations
 
 import base64
 import http.client
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx2
 
+from cairn.wire.wsgi import body_of, to_event
+
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-_TEXTUAL = ("text/", "application/json", "application/xml", "application/javascript")
-
-
-def to_event(
-    method: str,
-    path: str,
-    query: str = "",
-    headers: Iterable[tuple[str, str]] = (),
-    body: bytes = b"",
-    stage: str = "$default",
-) -> dict[str, Any]:
-    """The event of one request; `path` and `query` as on the wire."""
-    joined: dict[str, str] = {}
-    for name, value in headers:
-        joined[name.lower()] = f"{joined[name.lower()]},{value}" if name.lower() in joined else value
-    event: dict[str, Any] = {
-        "version": "2.0",
-        "routeKey": f"{method} /{{proxy+}}",
-        "rawPath": path,
-        "rawQueryString": query,
-        "headers": joined,
-        "requestContext": {"http": {"method": method, "path": path, "sourceIp": "127.0.0.1"}, "stage": stage},
-        "isBase64Encoded": False,
-    }
-    if body:
-        event["body"], event["isBase64Encoded"] = _encoded(body, joined.get("content-type", ""))
-    return event
-
-
-def _encoded(body: bytes, content_type: str) -> tuple[str, bool]:
-    if content_type.startswith(_TEXTUAL):
-        try:
-            return body.decode(), False
-        except UnicodeDecodeError:
-            pass
-    return base64.b64encode(body).decode(), True
 
 
 class Gateway(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
@@ -82,15 +46,17 @@ class Gateway(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         )
 
 
-def body_of(answer: Mapping[str, Any]) -> bytes:
-    """The bytes a gateway would send. Raises UnicodeEncodeError for an answer that no gateway could."""
-    if answer["isBase64Encoded"]:
-        return base64.b64decode(answer["body"])
-    return str(answer["body"]).encode()
+def body_of_event(event: Mapping[str, Any]) -> bytes:
+    """The bytes that were sent."""
+    body = event.get("body", "")
+    return base64.b64decode(body) if event["isBase64Encoded"] else body.encode()
+
+
+__all__ = ["Answer", "Gateway", "body_of", "body_of_event", "request_over_loopback", "to_event"]
 
 
 def request_over_loopback(
-    port: int, method: str, target: str, headers: Mapping[str, str], body: bytes = b""
+    port: int, method: str, target: str, headers: Mapping[str, str | bytes], body: bytes = b""
 ) -> tuple[int, dict[str, str], bytes]:
     """One request to 127.0.0.1 as plain as can be: status, headers, body."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)

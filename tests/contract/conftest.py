@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -25,6 +24,7 @@ from tests.contract.worlds import (
     memory_index,
     memory_objects,
 )
+from tests.support.folders import quick_folder
 
 WORLDS = ["memory", "layered", "local", "moto", "emulator"]
 
@@ -37,14 +37,15 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorWorld
 
 
 @pytest.fixture(params=WORLDS)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectsWorld]:
+def world(request: pytest.FixtureRequest) -> Iterator[ObjectsWorld]:
     """Buckets."""
     if request.param == "memory":
         yield memory_objects()
     elif request.param == "layered":
         yield memory_objects(CallCounts())
     elif request.param == "local":
-        yield local_objects(tmp_path)
+        with quick_folder() as folder:
+            yield local_objects(folder)
     elif request.param == "moto":
         with locked_moto() as clients:
             yield aws_objects(clients, checks_bodies=False)
@@ -53,14 +54,15 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectsWor
 
 
 @pytest.fixture(params=WORLDS)
-def rows(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexWorld]:
+def rows(request: pytest.FixtureRequest) -> Iterator[IndexWorld]:
     """Tables."""
     if request.param == "memory":
         yield memory_index()
     elif request.param == "layered":
         yield memory_index(CallCounts(), lagging=True)
     elif request.param == "local":
-        yield local_index(tmp_path)
+        with quick_folder() as folder:
+            yield local_index(folder)
     elif request.param == "moto":
         with locked_moto() as clients:
             yield aws_index(clients, tells_types_apart=False)

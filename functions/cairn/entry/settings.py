@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from cairn.adapters.aws.names import Deployment
 from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
@@ -67,6 +68,47 @@ class Settings:
         )
 
 
+DEFAULT_ROOT = "~/.cairn"
+DEFAULT_PORT = 8377
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """What ``cairn serve`` is told.
+
+    Attributes:
+        root: the folder that everything stands in.
+        port: where to listen on 127.0.0.1; 0 for any that is free.
+        as_json: whether the line it starts with is for programs.
+        memories_per_store: how many live memories a store may hold.
+        log_level: one of `LOG_LEVELS`.
+    """
+
+    root: Path
+    port: int = DEFAULT_PORT
+    as_json: bool = False
+    memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
+    log_level: str = "WARNING"
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] = os.environ) -> LocalSettings:
+        """The settings in `environment`; every one of them may be missing.
+
+        Raises:
+            SettingsError: naming the first variable that is wrong.
+        """
+        port = environment.get("CAIRN_PORT", "").strip() or str(DEFAULT_PORT)
+        if not (port.isascii() and port.isdecimal() and int(port) < 65_536):
+            raise SettingsError(f"CAIRN_PORT must be a whole number from 0 to 65535; it is {port}")
+        return cls(
+            root=Path(environment.get("CAIRN_ROOT", "").strip() or DEFAULT_ROOT).expanduser().absolute(),
+            port=int(port),
+            as_json=environment.get("CAIRN_OUTPUT", "") == "json",
+            memories_per_store=_count(environment, "CAIRN_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
+            log_level=_log_level(environment, "WARNING"),
+        )
+
+
 def _required(environment: Mapping[str, str], name: str) -> str:
     value = environment.get(name, "").strip()
     if not value:
@@ -88,8 +130,8 @@ def _count(environment: Mapping[str, str], name: str, default: int) -> int:
     return int(value)
 
 
-def _log_level(environment: Mapping[str, str]) -> str:
-    level = (environment.get("CAIRN_LOG_LEVEL") or "INFO").upper()
+def _log_level(environment: Mapping[str, str], default: str = "INFO") -> str:
+    level = (environment.get("CAIRN_LOG_LEVEL") or default).upper()
     if level not in LOG_LEVELS:
         raise SettingsError(f"CAIRN_LOG_LEVEL must be one of {', '.join(LOG_LEVELS)}; it is {level}")
     return level

@@ -91,6 +91,11 @@ class LocalTables:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def made(self) -> bool:
+        """Whether any table was ever made here. Raises Unavailable."""
+        with self._database.reading() as connection:
+            return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+
     def make(self, generation: int) -> None:
         """Makes every table that is missing, those outside the generations too. Raises Unavailable, OutcomeUnknown."""
         with self._database.writing() as connection:

@@ -1,0 +1,112 @@
+"""The indexer of a laptop: takes from the queue what was announced, and folds it.
+
+A message is the key of an object that somebody is about to put, or a batch of a rebuild. A key whose object is not
+there yet comes back a few times: its writer may be slow, or may have died before the put. Whatever else fails comes
+back too, and is set aside after `TAKEN_AT_MOST` times, with the reason; it never stops the others.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+
+from cairn.adapters.local import LocalBucket, LocalQueue, LocalTables, Message
+from cairn.app.indexing import Indexing, Malformed
+from cairn.app.rebuilding import BatchFolder
+from cairn.app.region import Region
+from cairn.ports.clock import Clock
+from cairn.ports.errors import ObjectNotFound, PortError
+from cairn.wire.errors import trace
+
+TAKEN_AT_MOST = 5
+LEASE_S = 30.0
+BATCH = 20
+IDLE_S = 0.2
+SWEEP_EVERY_S = 3600.0
+
+_log = logging.getLogger(__name__)
+
+
+class Folding:
+    """What the indexer does with one message."""
+
+    def __init__(self, region: Region, indexing: Indexing, batches: BatchFolder) -> None:
+        self._region = region
+        self._indexing = indexing
+        self._batches = batches
+
+    def fold(self, body: str) -> bool:
+        """Folds all that a message names; False while its object is not there.
+
+        Raises:
+            Malformed: it can never be folded. CairnError, PortError: it may be repeated.
+        """
+        if body.startswith("{"):
+            for malformed in self._batches.fold(json.loads(body)["rebuild"]):
+                raise malformed
+            return True
+        try:
+            self._region.objects.head(body)
+        except ObjectNotFound:
+            return False
+        self._indexing.object_arrived(body)
+        return True
+
+
+class Arrivals:
+    """A thread that empties the queue, and once an hour removes what dead writers left and what has expired."""
+
+    def __init__(
+        self, queue: LocalQueue, folding: Folding, bucket: LocalBucket, tables: LocalTables, clock: Clock
+    ) -> None:
+        self._clock = clock
+        self._queue = queue
+        self._folding = folding
+        self._bucket = bucket
+        self._tables = tables
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="cairn-arrivals", daemon=True)
+
+    def start(self) -> None:
+        """Begins, in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends once the message at hand is done. What was taken and not done comes back, here or elsewhere."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        swept_us = 0
+        while not self._stopped.is_set():
+            try:
+                now_us = self._clock.now_us()
+                if now_us - swept_us >= SWEEP_EVERY_S * 1_000_000:
+                    swept_us = now_us
+                    self._bucket.sweep(now_us / 1_000_000 - SWEEP_EVERY_S)
+                    self._tables.expire(now_us // 1_000_000)
+                taken = self._queue.take(BATCH, LEASE_S)
+                self._queue.finish([message for message in taken if self._is_done(message)])
+            except PortError as error:
+                _log.warning("the indexer waits", extra={"trace": trace(error)})
+                taken = []
+            if not taken:
+                self._stopped.wait(IDLE_S)
+
+    def _is_done(self, message: Message) -> bool:
+        """Whether the message need not come back."""
+        if self._stopped.is_set():
+            return False
+        try:
+            return self._folding.fold(message.body) or message.taken >= TAKEN_AT_MOST
+        except Malformed as malformed:
+            reason = str(malformed)
+        except Exception as error:  # noqa: BLE001 - whatever one message does to its reader, the others go on
+            _log.warning("a message failed", extra={"trace": trace(error)})
+            if message.taken < TAKEN_AT_MOST:
+                return False
+            reason = type(error).__name__
+        self._queue.bury(message, reason)
+        return True

@@ -1,0 +1,205 @@
+"""A whole deployment of one region in one process, over one folder: what ``cairn serve`` runs.
+
+    ROOT/objects/       the truth: one file a version, written once
+    ROOT/index-….sqlite the tables; may be deleted while nothing runs, and is then made anew from the objects
+    ROOT/queue.sqlite   keys to look at: each is announced before it is put
+    ROOT/scanner.hsdb   the scanner's patterns, compiled for this machine
+    ROOT/key            the API key of whoever owns the folder
+
+Reader, writer, eraser and indexer are the same use cases as in Lambda. Several processes may serve one folder: objects,
+tables and queue are shared between them, and whatever a dead one left in the queue another one folds, or the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cairn.adapters.local import Database, LocalBucket, LocalErasableObjects, LocalIndex, LocalObjects, LocalQueue
+from cairn.adapters.local.files import locked, make_folder, write_new
+from cairn.adapters.local.index import LocalTables
+from cairn.adapters.memory import MemoryPeers
+from cairn.adapters.system import SystemClock, SystemRandomness, ThreadParallel, Unmeasured
+from cairn.app.cairn import Cairn
+from cairn.app.erasing import Eraser
+from cairn.app.indexing import Indexing
+from cairn.app.keys import Keys
+from cairn.app.rebuilding import BatchFolder, Rebuild
+from cairn.app.region import Region
+from cairn.app.scanning import TextScanner
+from cairn.core.errors import CairnError
+from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
+from cairn.core.rows import ControlRow
+from cairn.core.tables import TABLES
+from cairn.entry.arrivals import Arrivals, Folding
+from cairn.ports.clock import Clock
+from cairn.ports.ids import Randomness
+from cairn.ports.index import Change
+from cairn.ports.metrics import Metrics
+from cairn.scanner.database import UnusableDatabaseError, build_database, load_matchers
+from cairn.scanner.scanner import Scanner
+from cairn.wire import auth
+from cairn.wire.http import HttpApi
+
+REGION = "local"
+WORKSPACE = "wrkspc_local"
+FOLD_AFTER_S = 1.0
+"""When the indexer looks at what was announced: by then a writer that lives has folded it."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a laptop site takes from its machine; a test gives others."""
+
+    clock: Clock
+    randomness: Randomness
+    metrics: Metrics
+
+    @classmethod
+    def real(cls) -> Machine:
+        return cls(SystemClock(), SystemRandomness(), Unmeasured())
+
+
+class LocalSite:
+    """One process's share of a folder: the API, and the indexer that runs beside it.
+
+    Attributes:
+        api: answers requests.
+        region: the ports, for whoever looks behind it.
+        cairn: the use cases.
+        arrivals: the indexer; `start` begins it.
+    """
+
+    def __init__(self, root: Path, scanner: TextScanner, machine: Machine, memories_per_store: int) -> None:
+        """Puts the ports together. Nothing is served yet, and nothing folded; `open_site` does the rest."""
+        make_folder(root)
+        self._databases = (Database(index_path(root)), Database(root / "queue.sqlite", durable=False))
+        queue = LocalQueue(self._databases[1], machine.clock)
+        bucket = LocalBucket(root, lambda key: queue.send([key], FOLD_AFTER_S))
+        self.tables = LocalTables(self._databases[0])
+        peers = MemoryPeers()
+        self.region = Region(
+            name=REGION,
+            regions=(REGION,),
+            objects=LocalObjects({REGION: bucket}, REGION),
+            index=LocalIndex(self._databases[0]),
+            clock=machine.clock,
+            randomness=machine.randomness,
+            metrics=machine.metrics,
+            peers=peers,
+            parallel=ThreadParallel(),
+            memories_per_store=memories_per_store,
+        )
+        self.cairn = Cairn(self.region, scanner)
+        self.api = HttpApi(self.cairn, machine.clock, machine.randomness, machine.metrics)
+        indexing = Indexing(self.region)
+        self.queue = queue
+        folding = Folding(self.region, indexing, BatchFolder(self.region, indexing))
+        self.arrivals = Arrivals(queue, folding, bucket, self.tables, machine.clock)
+        peers.register(REGION, "writer", self.cairn.direct)
+        peers.register(REGION, "indexer", indexing.direct)
+        peers.register(REGION, "eraser", _erasing(Eraser(self.region, LocalErasableObjects(bucket))))
+
+    def close(self) -> None:
+        """Ends the indexer and closes the databases. Calls that are still under way fail as Unavailable."""
+        self.arrivals.stop()
+        for database in self._databases:
+            database.close()
+
+
+def open_site(
+    root: Path, scanner: TextScanner, machine: Machine, memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
+) -> LocalSite:
+    """A site that serves: its tables complete, its indexer running. One process at a time begins in a folder.
+
+    Raises:
+        OSError, PortError, CairnError: the folder cannot be used.
+    """
+    site = LocalSite(root, scanner, machine, memories_per_store)
+    with locked(root / "start.lock"):
+        if not site.tables.made():
+            site.tables.make(1)
+        site.arrivals.start()
+        _complete_index(site)
+        for other in root.glob("index-*"):
+            if not other.name.startswith(index_path(root).stem):
+                other.unlink(missing_ok=True)
+    return site
+
+
+def index_path(root: Path) -> Path:
+    """Where the tables stand. Another shape of tables is another file, and so made anew from the objects."""
+    shape = hashlib.sha256(repr(TABLES).encode()).hexdigest()[:8]
+    return root / f"index-{shape}.sqlite"
+
+
+def load_scanner(root: Path) -> Scanner:
+    """The scanner; its patterns are compiled once for a folder, and again when rules, library or processor are others.
+
+    Raises:
+        ScannerUnavailableError: its libraries do not work; what cannot scan does not serve.
+    """
+    make_folder(root)
+    path = root / "scanner.hsdb"
+    try:
+        load_matchers(path)
+    except UnusableDatabaseError:
+        built = write_new(root, b"")
+        try:
+            build_database(built)
+            built.replace(path)
+        finally:
+            built.unlink(missing_ok=True)
+    return Scanner.load(path)
+
+
+def owner_key(root: Path, region: Region) -> str:
+    """The API key in ``ROOT/key``; a new one, of scope admin, where there is none or it is none any more.
+
+    Raises:
+        OSError: the file cannot be read or written. CairnError: no key can be issued now.
+    """
+    path = root / "key"
+    with locked(root / "start.lock"):
+        if path.exists() and _holds(text := path.read_text().strip(), region):
+            return text
+        issued = Keys(region).create(WORKSPACE, "cairn serve", "admin")
+        write_new(root, issued.api_key.encode() + b"\n").replace(path)
+        return issued.api_key
+
+
+def _holds(text: str, region: Region) -> bool:
+    try:
+        credentials = auth.credentials({"x-api-key": text})
+    except CairnError:
+        return False
+    row = Keys(region).find(credentials)
+    return row is not None and row.revoked_at is None and row.secret_sha256 == credentials.secret_sha256
+
+
+def _complete_index(site: LocalSite) -> None:
+    """Tables that hold what the bucket does; a start that died over this is taken up where it stopped."""
+    attributes = site.region.read(site.region.index, [ControlRow.KEY]).get(ControlRow.KEY)
+    if attributes is not None:
+        control = ControlRow.from_attributes(attributes)
+        if control.complete and control.retired is None:
+            return
+    elif not site.region.objects.list("", limit=1).keys:
+        row = ControlRow(serving=1, complete=True).to_attributes()
+        site.region.index.commit([Change(ControlRow.KEY, None, row)])
+        return
+    _log.warning("the index is made anew from the objects")
+    Rebuild(site.region, site.tables, site.queue, longest_life_s=0).run(lambda progress: None)
+
+
+def _erasing(eraser: Eraser) -> Any:
+    def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"erased": eraser.erase(payload["key"])}
+
+    return answer
