@@ -52,6 +52,8 @@ RETENTION_DAYS = (
 _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}(?<!-)")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]{1,2}")
 _ACCOUNT = re.compile(r"[0-9]{12}")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}")
 _S3_NAME_CHARACTERS_MAX = 63
 _ACCOUNT_CHARACTERS = 12
 
@@ -93,6 +95,28 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Alarms:
+    """Who hears of alarms.
+
+    Attributes:
+        emails: Addresses that every region's topic writes to, once each has confirmed.
+        topics: Region to the ARN of an SNS topic of yours in it, which is used instead of one of the deployment's own;
+            CloudWatch must be allowed to publish to it.
+    """
+
+    emails: tuple[str, ...] = ()
+    topics: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for address in self.emails:
+            _text("alarms.emails", address, _EMAIL, "must be an address")
+        for region, arn in _mapping("alarms.topics", self.topics).items():
+            _text(f"alarms.topics.{region}", arn, _TOPIC, "must be an SNS topic's ARN")
+            if f":sns:{region}:" not in arn:
+                raise InvalidDeployment(f"alarms.topics.{region}", arn, f"must lie in {region}")
+
+
+@dataclass(frozen=True, slots=True)
 class Deployment:
     """One deployment of Cairn: a stage, in one or more regions of one account.
 
@@ -101,6 +125,7 @@ class Deployment:
         regions: All regions of the deployment; each holds every store.
         account: Twelve digits; absent, the account of whoever deploys.
         limits: What a region lets through.
+        alarms: Who hears of alarms.
         replication_time_control: S3's own promise of 15 minutes, paid by the gigabyte.
         architecture: The processor of every function. Their dependencies are fetched for it.
         bundling: ``lambda`` fetches the dependencies for Lambda's Linux and `python_version`; ``host`` for the Python
@@ -117,6 +142,7 @@ class Deployment:
     regions: tuple[str, ...]
     account: str | None = None
     limits: Limits = field(default_factory=Limits)
+    alarms: Alarms = field(default_factory=Alarms)
     replication_time_control: bool = True
     architecture: str = "x86_64"
     bundling: str = "lambda"
@@ -158,6 +184,8 @@ class Deployment:
             "must be a Python from '3.11' on, as a string",
         )
         _text("functions_path", self.functions_path, re.compile(r".+"), "must be a folder's path")
+        for region in self.alarms.topics:
+            _one_of("alarms.topics", region, self.regions)
         for region, generation in _mapping("index_generation", self.index_generation).items():
             _one_of("index_generation", region, self.regions)
             _whole(f"index_generation.{region}", generation, 1, 1_000_000)
@@ -229,7 +257,17 @@ def parse(record: Mapping[str, Any]) -> Deployment:
         raise InvalidDeployment("regions", values["regions"], "must be a list of region names")
     values["regions"] = tuple(values["regions"])
     values["limits"] = Limits(**_known("limits.", _mapping("limits", values.get("limits", {})), Limits))
+    values["alarms"] = _alarms(values.get("alarms", {}))
     return Deployment(**values)
+
+
+def _alarms(value: Any) -> Alarms:
+    given = dict(_known("alarms.", _mapping("alarms", value), Alarms))
+    if "emails" in given:
+        if not isinstance(given["emails"], (list, tuple)):
+            raise InvalidDeployment("alarms.emails", given["emails"], "must be a list of addresses")
+        given["emails"] = tuple(given["emails"])
+    return Alarms(**given)
 
 
 def merged(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,78 +1,234 @@
 """What rings when a region needs a person: one topic, and the alarms that publish to it.
 
-A message in a dead-letter queue always needs one: it is an object that is in the bucket and not in the index.
+Every alarm names its runbook, ``docs/operations/{runbook}.md``: what it means, what users see, how to look, what to do,
+and how to know that it is over. An alarm without one does not exist here, because `Alarm` asks for it.
+
+Nothing that is merely unusual rings. What rings is either lost unless somebody acts (a dead letter, an object that S3
+gave up copying), or late enough for callers to notice.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from infra.acknowledge import acknowledge
+from infra.constructs import measures
+from infra.constructs.api import RegionApi
 from infra.constructs.functions.region import RegionFunctions
 from infra.constructs.queues import RegionQueues
 from infra.deployment import Deployment
 
+RUNBOOKS = "docs/operations"
+
+FIVE_MINUTES = Duration.minutes(5)
 QUEUE_AGE = Duration.minutes(15)
 """S3 replicates within 15 minutes; an index that is further behind its own bucket is what people would notice."""
+LAG_PROMISED = Duration.minutes(15)
+"""What S3 promises where replication is paid to be on time."""
+LAG_UNPROMISED = Duration.hours(1)
+FAILED_REQUESTS_PERCENT = 1.0
+METRICS_PER_ALARM = 10
+"""Source: Amazon CloudWatch User Guide, "Create a CloudWatch alarm based on a metric math expression"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One alarm.
+
+    Attributes:
+        name: What follows the deployment's prefix.
+        runbook: The file in `RUNBOOKS` that says what to do.
+        meaning: One sentence for whoever is woken.
+        metric: What is watched, with its period.
+        above: It rings while the metric is greater than this.
+        periods: For as many periods on end.
+    """
+
+    name: str
+    runbook: str
+    meaning: str
+    metric: cloudwatch.IMetric
+    above: float = 0
+    periods: int = 1
 
 
 class RegionAlarms(Construct):
-    """``{prefix}-alarms`` and what publishes to it."""
+    """What rings in one region, and the topic that it is published to."""
 
     def __init__(
-        self, scope: Construct, deployment: Deployment, *, queues: RegionQueues, functions: RegionFunctions
+        self,
+        scope: Construct,
+        deployment: Deployment,
+        region: str,
+        *,
+        queues: RegionQueues,
+        functions: RegionFunctions,
+        api: RegionApi,
     ) -> None:
-        """Make the topic and the alarms."""
+        """Make the topic, unless the record names one, and the alarms."""
         super().__init__(scope, "Alarms")
         self._deployment = deployment
-        self.topic = sns.Topic(self, "Topic", topic_name=f"{deployment.prefix}-alarms", enforce_ssl=True)
+        self._region = region
+        self._late = LAG_PROMISED if deployment.replication_time_control else LAG_UNPROMISED
+        self.topic = self._topic()
+        for alarm in (
+            *self._queues(queues),
+            *self._functions(functions),
+            *self._index(queues),
+            *self._replication(),
+            *self._tables(),
+            *self._api(api),
+        ):
+            self._make(alarm)
+
+    def _topic(self) -> sns.ITopic:
+        given = self._deployment.alarms.topics.get(self._region)
+        if given is not None:
+            return sns.Topic.from_topic_arn(self, "Topic", given)
+        topic = sns.Topic(self, "Topic", topic_name=f"{self._deployment.prefix}-alarms", enforce_ssl=True)
         acknowledge(
-            self.topic,
+            topic,
             {"AwsSolutions-SNS2": "Alarms name queues and functions, no content; encryption would need a paid key."},
         )
+        for address in self._deployment.alarms.emails:
+            topic.add_subscription(subscriptions.EmailSubscription(address))
+        return topic
+
+    def _queues(self, queues: RegionQueues) -> Iterator[Alarm]:
         for queue in queues.all:
-            self._above(
-                queue.dead_letter_name,
+            yield Alarm(
+                self._short(queue.dead_letter_name),
+                "dead-letters",
+                "Something was set aside after five tries, or because it cannot be read.",
                 queue.dead_letters.metric_approximate_number_of_messages_visible(
-                    statistic="Maximum", period=Duration.minutes(1)
+                    statistic="Maximum", period=measures.MINUTE
                 ),
-                0,
-                "Objects stand in the bucket and not in the index. Read the messages, then redrive them.",
             )
-            self._above(
-                f"{queue.name}-age",
-                queue.queue.metric_approximate_age_of_oldest_message(statistic="Maximum", period=Duration.minutes(5)),
-                QUEUE_AGE.to_seconds(),
-                "The indexer does not keep up with the bucket; reads here grow stale.",
-            )
-        for name, function in functions.all.items():
-            self._above(
-                f"{deployment.function(name)}-errors",
-                function.function.metric_errors(period=Duration.minutes(5)),
-                0,
-                "The function raised; its log says what.",
-            )
-            self._above(
-                f"{deployment.function(name)}-throttles",
-                function.function.metric_throttles(period=Duration.minutes(5)),
-                0,
-                "Calls were turned away: the account's or the function's concurrency is used up.",
+            yield Alarm(
+                self._short(f"{queue.name}-age"),
+                "queue-age",
+                "A queue is not worked off as fast as it fills.",
+                queue.queue.metric_approximate_age_of_oldest_message(statistic="Maximum", period=FIVE_MINUTES),
+                above=QUEUE_AGE.to_seconds(),
             )
 
-    def _above(self, name: str, metric: cloudwatch.Metric, threshold: float, meaning: str) -> None:
+    def _functions(self, functions: RegionFunctions) -> Iterator[Alarm]:
+        for name, function in functions.all.items():
+            yield Alarm(
+                f"{name}-errors",
+                "function-errors",
+                f"The {name} raised; its log says what.",
+                function.function.metric_errors(period=FIVE_MINUTES),
+            )
+            yield Alarm(
+                f"{name}-throttles",
+                "throttles",
+                f"Calls of the {name} were turned away: the account's or the function's concurrency is used up.",
+                function.function.metric_throttles(period=FIVE_MINUTES),
+            )
+
+    def _index(self, queues: RegionQueues) -> Iterator[Alarm]:
+        for home in self._deployment.regions:
+            yield Alarm(
+                f"lag-from-{home}",
+                "lag",
+                f"What is written in {home} takes too long to be known in {self._region}.",
+                self._counted("replication_lag_ms", statistic="p99", home=home),
+                above=self._late.to_milliseconds(),
+            )
+        sent = queues.index.queue.metric_number_of_messages_sent(period=FIVE_MINUTES, statistic="Sum")
+        yield Alarm(
+            "folding-stopped",
+            "folding-stopped",
+            "Objects arrive in the bucket and none of them is folded into the index.",
+            cloudwatch.MathExpression(
+                expression="IF(FILL(sent, 0) > 0 AND FILL(folded, 0) == 0, 1, 0)",
+                using_metrics={"sent": sent, "folded": self._counted("objects_folded", source="event")},
+                label="events and no folds",
+                period=FIVE_MINUTES,
+            ),
+            periods=3,
+        )
+
+    def _replication(self) -> Iterator[Alarm]:
+        for peer in self._deployment.peers(self._region):
+            yield Alarm(
+                f"replication-from-{peer}-late",
+                "replication-late",
+                f"S3 copies from {peer} to {self._region} too slowly.",
+                measures.replication_latency(self._deployment, peer, self._region),
+                above=self._late.to_seconds(),
+                periods=5,
+            )
+            yield Alarm(
+                f"replication-to-{peer}-failed",
+                "replication-failed",
+                f"S3 has given up copying objects from {self._region} to {peer}; it does not try again.",
+                measures.replication_failures(self._deployment, self._region, peer),
+            )
+
+    def _tables(self) -> Iterator[Alarm]:
+        for verb in ("Read", "Write"):
+            throttles = measures.table_throttles(self._deployment, self._region, verb, FIVE_MINUTES)
+            for number, start in enumerate(range(0, len(throttles), METRICS_PER_ALARM), 1):
+                some = throttles[start : start + METRICS_PER_ALARM]
+                yield Alarm(
+                    f"tables-{verb.lower()}-throttles" + (f"-{number}" if number > 1 else ""),
+                    "throttles",
+                    f"DynamoDB turns {verb.lower()}s of the index away.",
+                    cloudwatch.MathExpression(
+                        expression="SUM(METRICS())",
+                        using_metrics={f"table{position}": metric for position, metric in enumerate(some)},
+                        label=f"{verb.lower()}s turned away",
+                        period=FIVE_MINUTES,
+                    ),
+                )
+
+    def _api(self, api: RegionApi) -> Iterator[Alarm]:
+        yield Alarm(
+            "api-failures",
+            "api-failures",
+            f"More than {FAILED_REQUESTS_PERCENT:g} % of the requests to this region fail.",
+            cloudwatch.MathExpression(
+                expression="IF(asked > 0, 100 * failed / asked, 0)",
+                using_metrics={
+                    "asked": api.api.metric_count(period=FIVE_MINUTES, statistic="Sum"),
+                    "failed": api.api.metric_server_error(period=FIVE_MINUTES, statistic="Sum"),
+                },
+                label="failed requests, %",
+                period=FIVE_MINUTES,
+            ),
+            above=FAILED_REQUESTS_PERCENT,
+            periods=2,
+        )
+
+    def _counted(self, name: str, *, statistic: str = "Sum", **dimensions: str) -> cloudwatch.Metric:
+        return measures.counted(
+            self._deployment, self._region, name, statistic=statistic, period=FIVE_MINUTES, **dimensions
+        )
+
+    def _short(self, name: str) -> str:
+        return name.removeprefix(f"{self._deployment.prefix}-")
+
+    def _make(self, wanted: Alarm) -> None:
         alarm = cloudwatch.Alarm(
             self,
-            name.removeprefix(f"{self._deployment.prefix}-"),
-            alarm_name=name,
-            alarm_description=meaning,
-            metric=metric,
-            threshold=threshold,
+            wanted.name,
+            alarm_name=f"{self._deployment.prefix}-{wanted.name}",
+            alarm_description=f"{wanted.meaning} Runbook: {RUNBOOKS}/{wanted.runbook}.md",
+            metric=wanted.metric,
+            threshold=wanted.above,
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            evaluation_periods=1,
+            evaluation_periods=wanted.periods,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         alarm.add_alarm_action(actions.SnsAction(self.topic))
+        alarm.add_ok_action(actions.SnsAction(self.topic))

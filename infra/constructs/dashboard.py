@@ -1,20 +1,22 @@
-"""``{prefix}-{region}``: how far this region is behind, and what is wrong with it."""
+"""``{prefix}-{region}``: how far this region is behind, what is wrong with it, and what it does.
+
+The rows from top to bottom are the order in which to look: freshness, what waits, the fold, writes, functions, API.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
+from infra.constructs import measures
 from infra.constructs.api import RegionApi
 from infra.constructs.functions.region import RegionFunctions
 from infra.constructs.queues import RegionQueues
-from infra.constructs.replication import rule_id
 from infra.deployment import Deployment
 
-PERIOD = Duration.minutes(1)
+PERIOD = measures.MINUTE
 
 
 class RegionDashboard(Construct):
@@ -33,12 +35,22 @@ class RegionDashboard(Construct):
         """Make the dashboard."""
         super().__init__(scope, "Dashboard")
         used = functions.all.values()
+        here = (deployment, region)
         board = cloudwatch.Dashboard(self, "Page", dashboard_name=f"{deployment.prefix}-{region}")
         board.add_widgets(
             _graph(
-                "Replication to this region, s behind",
-                [_arriving(deployment, o, region) for o in deployment.peers(region)],
+                "From written to known here, p50 and p99 by home, ms",
+                [measures.searched(*here, "replication_lag_ms", "home", statistic=s) for s in ("p50", "p99")],
             ),
+            _graph(
+                "Replication to this region, s behind",
+                [
+                    measures.replication_latency(deployment, peer, region).with_(label=f"from {peer}")
+                    for peer in deployment.peers(region)
+                ],
+            ),
+        )
+        board.add_widgets(
             _graph(
                 "Queues, s since the oldest message",
                 [q.queue.metric_approximate_age_of_oldest_message(period=PERIOD, label=q.name) for q in queues.all],
@@ -52,11 +64,26 @@ class RegionDashboard(Construct):
                     for q in queues.all
                 ],
             ),
+            _graph(
+                "Objects that S3 gave up copying",
+                [
+                    measures.replication_failures(deployment, region, peer).with_(label=f"to {peer}")
+                    for peer in deployment.peers(region)
+                ],
+            ),
         )
         board.add_widgets(
-            _graph("Objects folded", [_counted(deployment, "objects_folded", "source")]),
-            _graph("Objects that cannot be read", [_counted(deployment, "objects_malformed")]),
-            _graph("Requests by operation", [_counted(deployment, "requests", "operation", "status")]),
+            _graph("Objects folded", [measures.searched(*here, "objects_folded", "source")]),
+            _graph("Objects that cannot be read", [measures.searched(*here, "objects_malformed")]),
+            _graph(
+                "Index reads and writes turned away",
+                [metric for verb in ("Read", "Write") for metric in measures.table_throttles(*here, verb)],
+            ),
+        )
+        board.add_widgets(
+            _graph("Writes by outcome", [measures.searched(*here, "writes", "outcome")]),
+            _graph("Races lost, and decided again", [measures.searched(*here, "slots_lost")]),
+            _graph("Requests by operation and status", [measures.searched(*here, "requests", "operation", "status")]),
         )
         board.add_widgets(
             _graph("Function errors", [f.function.metric_errors(period=PERIOD) for f in used]),
@@ -78,29 +105,3 @@ class RegionDashboard(Construct):
 
 def _graph(title: str, metrics: Sequence[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(title=title, left=list(metrics), width=8)
-
-
-def _counted(deployment: Deployment, name: str, *dimensions: str) -> cloudwatch.MathExpression:
-    """What the functions count themselves, a line for each value of the dimensions."""
-    schema = ",".join(("Cairn", "service", "stage", *dimensions))
-    query = f'{{{schema}}} MetricName="{name}" stage="{deployment.stage}"'
-    return cloudwatch.MathExpression(
-        expression=f"SEARCH('{query}', 'Sum', {PERIOD.to_seconds()})", using_metrics={}, label="", period=PERIOD
-    )
-
-
-def _arriving(deployment: Deployment, source: str, target: str) -> cloudwatch.Metric:
-    """How far the copies from `source` are behind. Source: S3 User Guide, "S3 Replication metrics" (at the source)."""
-    return cloudwatch.Metric(
-        namespace="AWS/S3",
-        metric_name="ReplicationLatency",
-        dimensions_map={
-            "SourceBucket": deployment.bucket(source),
-            "DestinationBucket": deployment.bucket(target),
-            "RuleId": rule_id(target),
-        },
-        statistic="Maximum",
-        period=PERIOD,
-        region=source,
-        label=f"from {source}",
-    )

@@ -34,7 +34,7 @@ class BaseStack(Stack):
         RegionTables(self, deployment, region)
         functions = RegionFunctions(self, deployment, region, queues)
         api = RegionApi(self, deployment, reader=functions.reader.function, writer=functions.writer.function)
-        RegionAlarms(self, deployment, queues=queues, functions=functions)
+        RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)
         RegionDashboard(self, deployment, region, queues=queues, functions=functions, api=api)
         CfnOutput(self, "ApiUrl", value=api.url)
         CfnOutput(self, "ApiId", value=api.id)

@@ -96,6 +96,8 @@ class Template:
 
     def _arn(self, logical_id: str, attribute: str) -> str:
         name = self._name(logical_id)
+        if attribute == "QueueName":
+            return name
         if attribute != "Arn":
             return f"<{logical_id}.{attribute}>"
         kind = self.body["Resources"][logical_id]["Type"]

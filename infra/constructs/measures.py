@@ -1,0 +1,119 @@
+"""What can be measured of a region: AWS's own metrics, and those that the functions count.
+
+Alarms and the dashboard take their metrics from here, so that both speak of the same figures. `EMITTED_BY` says which
+function counts what; its names are those of `cairn.ports.metrics.Metrics` calls, its dimensions those of
+`cairn.entry.telemetry`. None has a label of its own: with one, CDK makes an expression of an alarm's metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from cairn.core.tables import TABLES
+from infra.constructs.replication import rule_id
+from infra.deployment import Deployment
+
+NAMESPACE = "Cairn"
+
+EMITTED_BY = {
+    "objects_folded": "indexer",
+    "objects_malformed": "indexer",
+    "replication_lag_ms": "indexer",
+    "requests": "writer",
+    "slots_lost": "writer",
+    "writes": "writer",
+}
+"""A metric that an alarm or a graph of one function asks for, and the function that counts it."""
+
+MINUTE = Duration.minutes(1)
+
+
+def counted(
+    deployment: Deployment,
+    region: str,
+    name: str,
+    *,
+    statistic: str = "Sum",
+    period: Duration = MINUTE,
+    **dimensions: str,
+) -> cloudwatch.Metric:
+    """A metric that one of the functions counts, for one value of each of its dimensions."""
+    common = {"service": EMITTED_BY[name], "stage": deployment.stage, "region": region}
+    return cloudwatch.Metric(
+        namespace=NAMESPACE,
+        metric_name=name,
+        dimensions_map={**common, **dimensions},
+        statistic=statistic,
+        period=period,
+    )
+
+
+def searched(
+    deployment: Deployment, region: str, name: str, *dimensions: str, statistic: str = "Sum"
+) -> cloudwatch.MathExpression:
+    """A metric of whatever function counts it, a line for each value of the dimensions. No alarm may ask so."""
+    schema = ",".join((NAMESPACE, "service", "stage", "region", *dimensions))
+    query = f'{{{schema}}} MetricName="{name}" stage="{deployment.stage}" region="{region}"'
+    return cloudwatch.MathExpression(
+        expression=f"SEARCH('{query}', '{statistic}', {MINUTE.to_seconds()})",
+        using_metrics={},
+        label="",
+        period=MINUTE,
+    )
+
+
+def replication_latency(deployment: Deployment, source: str, target: str) -> cloudwatch.Metric:
+    """How many seconds the target's bucket is behind the source's. Known in the target.
+
+    Source: Amazon S3 User Guide, "Using S3 Replication metrics": published in the Region of the destination bucket.
+    """
+    return _replication(deployment, "ReplicationLatency", source, target, statistic="Maximum")
+
+
+def replication_failures(deployment: Deployment, source: str, target: str) -> cloudwatch.Metric:
+    """How many objects S3 gave up copying. Known in the source.
+
+    Source: Amazon S3 User Guide, "Using S3 Replication metrics": published in the Region of the source bucket.
+    """
+    return _replication(deployment, "OperationsFailedReplication", source, target, statistic="Sum")
+
+
+def _replication(deployment: Deployment, name: str, source: str, target: str, *, statistic: str) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace="AWS/S3",
+        metric_name=name,
+        dimensions_map={
+            "SourceBucket": deployment.bucket(source),
+            "DestinationBucket": deployment.bucket(target),
+            "RuleId": rule_id(target),
+        },
+        statistic=statistic,
+        period=MINUTE,
+    )
+
+
+def table_throttles(
+    deployment: Deployment, region: str, verb: str, period: Duration = MINUTE
+) -> Sequence[cloudwatch.Metric]:
+    """Reads or writes that DynamoDB turned away, a metric for each table that the region's stack declares.
+
+    Args:
+        deployment: The record.
+        region: Whose tables.
+        verb: ``Read`` or ``Write``.
+        period: Of one figure.
+    """
+    generation = deployment.generation(region)
+    return [
+        cloudwatch.Metric(
+            namespace="AWS/DynamoDB",
+            metric_name=f"{verb}ThrottleEvents",
+            dimensions_map={"TableName": table.physical_name(deployment.prefix, generation)},
+            statistic="Sum",
+            period=period,
+        )
+        for table in TABLES
+    ]

@@ -1,0 +1,199 @@
+"""What rings: each alarm watches what is really counted, publishes where somebody hears it, and names its runbook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cairn.core.tables import TABLES
+from cairn.entry.telemetry import COMMON_DIMENSIONS, NAMESPACE
+from infra.constructs import measures
+from scripts import check_docs
+from tests.infra.conftest import Synthesize
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, ROOT, THERE, App, record
+from tests.support.counted import counted
+
+Alarm = dict[str, Any]
+RUNBOOK = re.compile(r"Runbook: (docs/operations/[a-z-]+\.md)$")
+HEADINGS = ("What it means", "What users see", "How to look", "What to do", "How to know it is over")
+
+
+def alarms(app: App, region: str = HERE) -> list[Alarm]:
+    return app.base(region).properties("AWS::CloudWatch::Alarm")
+
+
+def alarm(app: App, name: str, region: str = HERE) -> Alarm:
+    return app.base(region).named("AWS::CloudWatch::Alarm", "AlarmName", f"cairn-test-{name}")
+
+
+def metrics(alarm: Alarm) -> Iterator[dict[str, Any]]:
+    """Every metric that an alarm watches, by itself or within an expression."""
+    if "MetricName" in alarm:
+        yield {**alarm, "Stat": alarm.get("Statistic") or alarm.get("ExtendedStatistic")}
+    for one in alarm.get("Metrics", []):
+        if "MetricStat" in one:
+            yield {**one["MetricStat"]["Metric"], "Stat": one["MetricStat"]["Stat"]}
+
+
+def dimensions(metric: dict[str, Any]) -> dict[str, str]:
+    return {one["Name"]: one["Value"] for one in metric.get("Dimensions", [])}
+
+
+def threshold_s(alarm: Alarm) -> float:
+    """In seconds; the metrics that end in ``_ms`` have theirs in milliseconds."""
+    return float(alarm["Threshold"]) / (1000 if alarm.get("MetricName", "").endswith("_ms") else 1)
+
+
+# ---- every alarm ----------------------------------------------------------------------------------------------------
+
+
+def test_every_alarm_publishes_when_it_rings_and_when_it_is_over(three_regions: App) -> None:
+    for one in alarms(three_regions):
+        for actions in (one["AlarmActions"], one["OKActions"]):
+            assert actions == ["cairn-test-alarms"], one["AlarmName"]
+
+
+def test_every_alarm_says_what_it_means_and_names_a_runbook_that_is_there(three_regions: App) -> None:
+    for one in alarms(three_regions):
+        named = RUNBOOK.search(one["AlarmDescription"])
+        assert named is not None, one["AlarmName"]
+        text = (ROOT / named[1]).read_text()
+        assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == list(HEADINGS), named[1]
+
+
+def test_every_runbook_is_in_the_list_and_names_commands_and_files_that_are_there(three_regions: App) -> None:
+    index = (ROOT / "docs/operations/README.md").read_text()
+    runbooks = sorted(path.name for path in (ROOT / "docs/operations").glob("*.md") if path.name != "README.md")
+    assert [name for name in runbooks if f"({name})" not in index] == []
+    for check in (check_docs.unknown_commands, check_docs.broken_links, check_docs.missing_files):
+        assert [str(one) for one in check() if one.path.startswith("docs/operations/")] == []
+
+
+def test_every_metric_of_ours_that_an_alarm_watches_is_counted_with_just_these_dimensions(three_regions: App) -> None:
+    measured = counted()
+    for one in alarms(three_regions):
+        for metric in metrics(one):
+            if metric["Namespace"] != NAMESPACE:
+                continue
+            named = dimensions(metric)
+            assert set(COMMON_DIMENSIONS) <= set(named), one["AlarmName"]
+            assert frozenset(set(named) - set(COMMON_DIMENSIONS)) in measured[metric["MetricName"]], one["AlarmName"]
+            assert (named["stage"], named["region"]) == ("test", HERE)
+
+
+def test_every_metric_of_ours_on_the_dashboard_is_counted_with_just_these_dimensions(three_regions: App) -> None:
+    measured = counted()
+    (board,) = three_regions.base(HERE).properties("AWS::CloudWatch::Dashboard")
+    searches = re.findall(r"SEARCH\('\{([\w,]+)\} MetricName=\\+\"(\w+)\\+\"", str(board["DashboardBody"]))
+    assert searches
+    for schema, name in searches:
+        namespace, *named = schema.split(",")
+        assert namespace == NAMESPACE
+        assert frozenset(set(named) - set(COMMON_DIMENSIONS)) in measured[name], name
+
+
+def test_the_apps_names_for_what_is_counted_are_the_functions_own(three_regions: App) -> None:
+    assert measures.NAMESPACE == NAMESPACE
+    functions = {one["FunctionName"] for one in three_regions.base(HERE).properties("AWS::Lambda::Function")}
+    assert {f"cairn-test-{service}" for service in measures.EMITTED_BY.values()} <= functions
+    assert set(measures.EMITTED_BY) <= set(counted())
+
+
+# ---- what rings -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("promised", "late_s"), [(True, 900), (False, 3600)])
+def test_a_region_that_learns_late_of_what_another_wrote_rings_for_that_pair(
+    three_regions: App, two_regions: App, promised: bool, late_s: int
+) -> None:
+    app = three_regions if promised else two_regions
+    for home in app.deployment.regions:
+        lag = alarm(app, f"lag-from-{home}")
+        assert (lag["MetricName"], lag["ExtendedStatistic"]) == ("replication_lag_ms", "p99")
+        assert dimensions(lag) == {"service": "indexer", "stage": "test", "region": HERE, "home": home}
+        assert threshold_s(lag) == late_s
+    for peer in app.deployment.peers(HERE):
+        assert threshold_s(alarm(app, f"replication-from-{peer}-late")) == late_s
+
+
+def test_replication_is_watched_where_s3_publishes_it(three_regions: App) -> None:
+    """Latency in the destination's region, failures in the source's."""
+    for region in (HERE, THERE, FAR):
+        own = f"cairn-test-{ACCOUNT}-{region}"
+        for peer in three_regions.deployment.peers(region):
+            other = f"cairn-test-{ACCOUNT}-{peer}"
+            late = alarm(three_regions, f"replication-from-{peer}-late", region)
+            assert late["MetricName"] == "ReplicationLatency"
+            assert dimensions(late) == {"SourceBucket": other, "DestinationBucket": own, "RuleId": f"to-{region}"}
+            failed = alarm(three_regions, f"replication-to-{peer}-failed", region)
+            assert (failed["MetricName"], failed["Threshold"]) == ("OperationsFailedReplication", 0)
+            assert dimensions(failed) == {"SourceBucket": own, "DestinationBucket": other, "RuleId": f"to-{peer}"}
+
+
+def test_the_replication_rules_are_those_whose_metrics_are_watched(three_regions: App) -> None:
+    (rules,) = [
+        one["Rules"] for one in three_regions.mesh(HERE).properties("Custom::CairnReplication") if "Rules" in one
+    ]
+    watched = {dimensions(one)["RuleId"] for one in alarms(three_regions) if one["AlarmName"].endswith("-failed")}
+    assert {rule["ID"] for rule in rules} == watched
+
+
+def test_a_region_alone_watches_no_replication(one_region: App) -> None:
+    assert [one["AlarmName"] for one in alarms(one_region) if "replication-" in one["AlarmName"]] == []
+
+
+def test_events_without_folds_ring(one_region: App) -> None:
+    stopped = alarm(one_region, "folding-stopped")
+    watched = {metric["MetricName"]: dimensions(metric) for metric in metrics(stopped)}
+    assert watched == {
+        "NumberOfMessagesSent": {"QueueName": "cairn-test-index"},
+        "objects_folded": {"service": "indexer", "stage": "test", "region": HERE, "source": "event"},
+    }
+    (expression,) = [one["Expression"] for one in stopped["Metrics"] if "Expression" in one]
+    assert expression == "IF(FILL(sent, 0) > 0 AND FILL(folded, 0) == 0, 1, 0)"
+
+
+def test_every_table_of_the_generation_that_the_stack_declares_is_watched_for_throttles(two_regions: App) -> None:
+    declared = {one["TableName"] for one in two_regions.base(THERE).properties("AWS::DynamoDB::Table")}
+    assert len(declared) == len(TABLES)
+    for verb in ("Read", "Write"):
+        throttled = [
+            metric
+            for one in alarms(two_regions, THERE)
+            if f"tables-{verb.lower()}-throttles" in one["AlarmName"]
+            for metric in metrics(one)
+        ]
+        assert {metric["MetricName"] for metric in throttled} == {f"{verb}ThrottleEvents"}
+        assert {dimensions(metric)["TableName"] for metric in throttled} == declared
+
+
+def test_no_alarm_has_more_metrics_than_cloudwatch_takes(three_regions: App) -> None:
+    assert max(len(list(metrics(one))) for one in alarms(three_regions)) <= 10
+
+
+def test_an_alarm_that_has_nothing_to_measure_is_quiet(one_region: App) -> None:
+    """A region without traffic is not in trouble; what must run whatever the traffic is watched by its absence."""
+    for one in alarms(one_region):
+        assert one["TreatMissingData"] == "notBreaching", one["AlarmName"]
+
+
+# ---- who hears of it ------------------------------------------------------------------------------------------------
+
+
+def test_addresses_of_the_record_hear_of_every_regions_alarms(synthesized: Synthesize) -> None:
+    app = synthesized(record(HERE, THERE, alarms={"emails": ["ops@example.com"]}))
+    for region in (HERE, THERE):
+        (subscribed,) = app.base(region).properties("AWS::SNS::Subscription")
+        assert (subscribed["Protocol"], subscribed["Endpoint"]) == ("email", "ops@example.com")
+        assert subscribed["TopicArn"] == "cairn-test-alarms"
+
+
+def test_a_topic_of_the_record_is_used_instead_of_one_of_our_own(synthesized: Synthesize) -> None:
+    arn = f"arn:aws:sns:{HERE}:{ACCOUNT}:on-call"
+    app = synthesized(record(HERE, THERE, alarms={"topics": {HERE: arn}}))
+    assert {str(one["AlarmActions"]) for one in alarms(app)} == {f"['{arn}']"}
+    assert app.base(HERE).properties("AWS::SNS::Topic") == []
+    assert {str(one["AlarmActions"]) for one in alarms(app, THERE)} == {"['cairn-test-alarms']"}
