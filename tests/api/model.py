@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from cairn.app.answers import UNSET, Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.answers import UNSET, Call, Memory, MemoryPrefix, Page, ScanPolicy, Store, Version, VersionFilter
 from cairn.core import limits
 from cairn.core.errors import (
     InvalidRequest,
@@ -74,11 +74,19 @@ class Model:
 
     # stores
 
-    def create_store(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
+    def create_store(
+        self,
+        call: Call,
+        *,
+        name: str,
+        description: str,
+        metadata: Mapping[str, str],
+        scan_policy: Mapping[str, Any] | None = None,
+    ) -> Store:
         key = self._enter(call, "admin")
         now_us = self._now()
         id = f"memstore_{region_code(self.region)}_{self._ulid()}"
-        store = Store(id, name, description, dict(metadata), now_us, now_us, None)
+        store = Store(id, name, description, dict(metadata), now_us, now_us, None, _scanning(scan_policy))
         self._shelves[id] = Shelf(store, key.workspace_id)
         call.home = self.region
         return store
@@ -86,7 +94,16 @@ class Model:
     def retrieve_store(self, call: Call, store_id: str) -> Store:
         return self._shelf(call, "read", store_id).store
 
-    def update_store(self, call: Call, store_id: str, *, name: object, description: object, metadata: object) -> Store:
+    def update_store(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        name: object,
+        description: object,
+        metadata: object,
+        scan_policy: object = UNSET,
+    ) -> Store:
         shelf = self._shelf(call, "admin", store_id)
         old = shelf.store
         if old.archived_at is not None:
@@ -100,6 +117,7 @@ class Model:
             name=old.name if name is UNSET else str(name),
             description=old.description if description is UNSET else str(description),
             metadata=kept,
+            scan_policy=_scanning(scan_policy, old.scan_policy),
         )
         if new != old:
             shelf.store = replace(new, updated_at=self._now())
@@ -375,6 +393,11 @@ class Model:
     def _now(self) -> int:
         self._last_us = max(self._clock.now_us(), self._last_us + 1)
         return self._last_us
+
+
+def _scanning(change: object, before: ScanPolicy = ScanPolicy()) -> ScanPolicy:  # noqa: B008 - frozen
+    given = change if isinstance(change, Mapping) else {}
+    return ScanPolicy(given.get("policy", before.policy), tuple(sorted(set(given.get("allow", before.allow)))))
 
 
 def _shown(memory: Memory, full: bool) -> Memory:

@@ -81,13 +81,16 @@ def check_object(body: Mapping[str, Any]) -> None:
 
 
 def _check_store(body: Mapping[str, Any]) -> None:
-    _fields(body, "id name description metadata created_at updated_at archived_at")
+    _fields(body, "id name description metadata created_at updated_at archived_at scan_policy")
     assert body["id"].startswith("memstore_")
     assert isinstance(body["name"], str)
     assert isinstance(body["description"], str)
     assert all(isinstance(text, str) for pair in body["metadata"].items() for text in pair)
     _instants(body, "created_at", "updated_at")
     assert body["archived_at"] is None or _INSTANT.fullmatch(body["archived_at"])
+    assert set(body["scan_policy"]) == {"policy", "allow"}
+    assert body["scan_policy"]["policy"] in {"strict", "standard", "audit"}
+    assert all(isinstance(rule, str) for rule in body["scan_policy"]["allow"])
 
 
 def _check_memory(body: Mapping[str, Any]) -> None:
@@ -97,7 +100,8 @@ def _check_memory(body: Mapping[str, Any]) -> None:
         return
     _fields(
         body,
-        "id memory_store_id memory_version_id path content content_sha256 content_size_bytes created_at updated_at",
+        "id memory_store_id memory_version_id path content content_sha256 content_size_bytes created_at updated_at"
+        " flags withheld",
     )
     assert body["id"].startswith("mem_")
     assert body["memory_store_id"].startswith("memstore_")
@@ -107,6 +111,16 @@ def _check_memory(body: Mapping[str, Any]) -> None:
     assert _SHA256.fullmatch(body["content_sha256"])
     assert type(body["content_size_bytes"]) is int
     _instants(body, "created_at", "updated_at")
+    _check_judged(body)
+
+
+def _check_judged(body: Mapping[str, Any]) -> None:
+    assert all(isinstance(flag, str) for flag in body["flags"])
+    if body["withheld"] is not None:
+        assert set(body["withheld"]) == {"reason", "rules", "since"}
+        assert isinstance(body["withheld"]["reason"], str)
+        assert all(isinstance(rule, str) for rule in body["withheld"]["rules"])
+        _instants(body["withheld"], "since")
 
 
 def _check_past_memory(body: Mapping[str, Any]) -> None:
@@ -128,7 +142,7 @@ def _check_version(body: Mapping[str, Any]) -> None:
     _fields(
         body,
         "id memory_id memory_store_id operation path content content_sha256 content_size_bytes created_at created_by"
-        " redacted_at redacted_by",
+        " redacted_at redacted_by flags withheld",
     )
     assert body["id"].startswith("memver_")
     assert body["operation"] in {"created", "modified", "deleted"}
@@ -142,6 +156,7 @@ def _check_version(body: Mapping[str, Any]) -> None:
     assert gone == (body["content_sha256"] is None)
     assert gone == (body["content_size_bytes"] is None)
     assert body["content"] is None or not gone
+    _check_judged(body)
 
 
 def _check_tombstone(body: Mapping[str, Any]) -> None:

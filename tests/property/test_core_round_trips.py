@@ -239,6 +239,8 @@ def test_an_outcome_crosses_as_it_is(head: MemoryRow, entry: Entry, error: error
         version_id=values.version_ids,
         state=st.sampled_from(StoreState),
         archived_at=st.none() | values.instants_us,
+        scan_policy=st.sampled_from(["strict", "standard", "audit"]),
+        scan_allow=st.lists(values.rules, max_size=3).map(tuple),
     )
 )
 def test_a_stores_record_is_read_back(record: StoreRecord) -> None:

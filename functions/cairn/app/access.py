@@ -55,6 +55,11 @@ class Access:
     def actor(self) -> str:
         return f"api_key:{self.key.key_id}"
 
+    @property
+    def sees_withheld(self) -> bool:
+        """Whether texts that a verdict withholds are shown to this caller: to those who can release them."""
+        return Scope[self.key.scope] is Scope.admin
+
 
 @dataclass(frozen=True, slots=True)
 class StoreAccess(Access):
@@ -84,11 +89,11 @@ class Door:
             Unauthenticated, PermissionDenied, Unavailable.
         """
         if call.vouched:
-            view, key = self._region.view(keys), _vouched(call.credentials)
+            view, key = self._region.view(keys), _vouched(call)
         else:
             view = self._region.view([_key_of(call.credentials), *keys])
             key = self._admit(view, call.credentials, scope)
-        call.complete_until = view.complete_until
+        call.complete_until, call.scope = view.complete_until, key.scope
         return Access(view, key)
 
     def enter_store(self, call: Call, scope: Scope, store_id: str, keys: Sequence[RowKey] = ()) -> StoreAccess:
@@ -169,13 +174,13 @@ def _knows(view: View, key: RowKey) -> bool:
     return key in view.rows and VersionRow.from_attributes(view.rows[key]).memory_id is not None
 
 
-def _vouched(credentials: Credentials) -> ApiKeyRow:
+def _vouched(call: Call) -> ApiKeyRow:
     """The key of a caller whom another region has let in; this one may not know it yet."""
     return ApiKeyRow(
-        workspace_id=credentials.workspace_id,
-        key_id=credentials.key_id,
+        workspace_id=call.credentials.workspace_id,
+        key_id=call.credentials.key_id,
         name="",
-        scope=Scope.read.name,
-        secret_sha256=credentials.secret_sha256,
+        scope=call.scope,
+        secret_sha256=call.credentials.secret_sha256,
         created_at=0,
     )

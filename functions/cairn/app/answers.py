@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from cairn.core.records import SCAN_POLICY_DEFAULT
+
 T = TypeVar("T")
 
 
@@ -37,6 +39,7 @@ class Call:
 
     Attributes:
         vouched: another region has let the caller in, and asks for it.
+        scope: what the caller's key may do, once it has been let in.
         home: the home of what was asked for, once known.
         complete_until: up to when the region that answers is complete, in microseconds since 1970; None until its
             index was read, and where the region does not know.
@@ -45,6 +48,7 @@ class Call:
     credentials: Credentials
     demand: Demand = Demand()
     vouched: bool = False
+    scope: str = "read"
     home: str | None = field(default=None)
     complete_until: int | None = field(default=None)
 
@@ -58,6 +62,14 @@ class Page(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class ScanPolicy:
+    """How a store's writes are scanned: ``strict``, ``standard`` or ``audit``, and the rules that are let pass."""
+
+    policy: str = SCAN_POLICY_DEFAULT
+    allow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """A memory_store. Instants are microseconds since 1970."""
 
@@ -68,13 +80,25 @@ class Store:
     created_at: int
     updated_at: int
     archived_at: int | None
+    scan_policy: ScanPolicy = ScanPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Why a text is withheld: the reason of the verdict that came first, every rule, and since when."""
+
+    reason: str
+    rules: tuple[str, ...]
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory at its head, or at an instant of the past. `content` is None unless it was asked for.
+    """A memory at its head, or at an instant of the past.
 
-    `blank` is for the past alone: path, hash, size and content of that version have been erased since.
+    `content` is None unless it was asked for and may be shown; `withheld`, which is known only where content was asked
+    for, says why not. An admin is shown both. `blank` is for the past alone: path, hash, size and content of that
+    version have been erased since.
     """
 
     id: str
@@ -87,6 +111,7 @@ class Memory:
     updated_at: int
     content: str | None = None
     flags: tuple[str, ...] = ()
+    withheld: Withheld | None = None
     blank: bool = False
 
 
@@ -101,7 +126,7 @@ class MemoryPrefix:
 class Version:
     """A memory_version. Text is None for a deletion and once redacted or blanked by retention.
 
-    Actors are texts such as ``api_key:apikey_…``.
+    Actors are texts such as ``api_key:apikey_…``. `withheld` is as a memory's.
     """
 
     id: str
@@ -117,6 +142,7 @@ class Version:
     redacted_by: str | None
     content: str | None = None
     flags: tuple[str, ...] = ()
+    withheld: Withheld | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,18 @@ from dataclasses import asdict
 from typing import Any, TypeVar, cast
 
 from cairn.app.access import AskHome
-from cairn.app.answers import Call, Credentials, Demand, Memory, MemoryPrefix, Page, Store, Version
+from cairn.app.answers import (
+    Call,
+    Credentials,
+    Demand,
+    Memory,
+    MemoryPrefix,
+    Page,
+    ScanPolicy,
+    Store,
+    Version,
+    Withheld,
+)
 from cairn.app.passing import Passing
 
 T = TypeVar("T")
@@ -19,6 +30,8 @@ T = TypeVar("T")
 _KINDS: dict[str, type[Memory | MemoryPrefix | Store | Version]] = {
     kind.__name__: kind for kind in (Memory, MemoryPrefix, Store, Version)
 }
+
+_RECORDS: dict[str, type[ScanPolicy | Withheld]] = {"scan_policy": ScanPolicy, "withheld": Withheld}
 
 
 class Asking:
@@ -46,6 +59,7 @@ def _question(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[
         "operation": operation,
         "workspace_id": call.credentials.workspace_id,
         "key_id": call.credentials.key_id,
+        "scope": call.scope,
         "demand": asdict(call.demand),
         "arguments": dict(arguments),
     }
@@ -54,7 +68,7 @@ def _question(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[
 def vouched(payload: Mapping[str, Any]) -> Call:
     """The call in a question: a caller whom another region has let in. Raises KeyError, TypeError."""
     credentials = Credentials(payload["workspace_id"], payload["key_id"], "")
-    return Call(credentials, Demand(**payload["demand"]), vouched=True)
+    return Call(credentials, Demand(**payload["demand"]), vouched=True, scope=payload.get("scope", "read"))
 
 
 def encode(answer: object) -> dict[str, Any]:
@@ -70,7 +84,11 @@ def decode(payload: Mapping[str, Any]) -> object:
     """The inverse of `encode`. Raises KeyError, TypeError."""
     if payload["type"] == "Page":
         return Page(tuple(decode(item) for item in payload["items"]), payload["next_after"])
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in payload["fields"].items()
-    }
+    fields: dict[str, Any] = {name: _field(name, value) for name, value in payload["fields"].items()}
     return _KINDS[payload["type"]](**fields)
+
+
+def _field(name: str, value: Any) -> Any:
+    if name in _RECORDS and value is not None:
+        return _RECORDS[name](**{part: _field(part, inner) for part, inner in value.items()})
+    return tuple(value) if isinstance(value, list) else value

@@ -8,7 +8,7 @@ from typing import Any
 
 from cairn.app import asking
 from cairn.app.access import Door
-from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.answers import UNSET, Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
 from cairn.app.keys import Keys
 from cairn.app.logs import Logs
 from cairn.app.memories import Memories
@@ -38,7 +38,7 @@ class Cairn:
         passing = Passing(region)
         self._asking = asking.Asking(passing)
         self._past = Past(region, self._door)
-        self._stores = Stores(region, self._door, passing)
+        self._stores = Stores(region, self._door, passing, scanner)
         self._memories = Memories(region, self._door, self._writer, passing)
         self._versions = Versions(region, self._door)
         self._redacting = Redacting(region, self._door, self._writer, passing)
@@ -53,18 +53,36 @@ class Cairn:
 
     # ---- stores -------------------------------------------------------------------------------------------------
 
-    def create_store(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
+    def create_store(
+        self,
+        call: Call,
+        *,
+        name: str,
+        description: str,
+        metadata: Mapping[str, str],
+        scan_policy: Mapping[str, Any] | None = None,
+    ) -> Store:
         """See `Stores.create`."""
-        return self._stores.create(call, name=name, description=description, metadata=metadata)
+        return self._stores.create(call, name=name, description=description, metadata=metadata, scan_policy=scan_policy)
 
     def retrieve_store(self, call: Call, store_id: str) -> Store:
         """See `Stores.retrieve`."""
         given = {"store_id": store_id}
         return self._asking.read(call, "retrieve_store", given, lambda: self._stores.retrieve(call, store_id))
 
-    def update_store(self, call: Call, store_id: str, *, name: object, description: object, metadata: object) -> Store:
+    def update_store(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        name: object,
+        description: object,
+        metadata: object,
+        scan_policy: object = UNSET,
+    ) -> Store:
         """See `Stores.update`; a field that is UNSET is left alone."""
-        return self._stores.update(call, store_id, given(name=name, description=description, metadata=metadata))
+        changes = given(name=name, description=description, metadata=metadata, scan_policy=scan_policy)
+        return self._stores.update(call, store_id, changes)
 
     def list_stores(
         self,

@@ -1,14 +1,45 @@
-"""Reading the text of versions: from this region's bucket, or, while it has not been replicated, from its home's."""
+"""Reading the text of versions: from this region's bucket, or, while it has not been replicated, from its home's.
+
+A text goes to a caller only with what the verdicts say of it, which is asked for at the same moment.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
+from cairn.app.access import StoreAccess
+from cairn.app.answers import Withheld
 from cairn.app.region import Region
+from cairn.app.verdicts import Verdicts
 from cairn.core.errors import Unavailable
 from cairn.core.records import Entry
+from cairn.core.rows import VerdictRow
 from cairn.core.slots import LogKey, LogRef
+from cairn.core.verdicts import withholdings
 from cairn.ports import errors as port_errors
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A text to be shown: where it stands, and its hash."""
+
+    position: LogRef
+    content_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text as a caller may see it, why it is withheld if it is, and the rules that later verdicts flagged.
+
+    `blank`: it was looked for, and has been erased.
+    """
+
+    content: str | None = None
+    withheld: Withheld | None = None
+    flags: tuple[str, ...] = ()
+    blank: bool = False
 
 
 class Contents:
@@ -16,6 +47,33 @@ class Contents:
 
     def __init__(self, region: Region) -> None:
         self._region = region
+        self._verdicts = Verdicts(region)
+
+    def show(self, access: StoreAccess, wanted: Sequence[Wanted]) -> list[Shown]:
+        """Several texts at once, in order; a withheld one only to whoever may release it.
+
+        One index read and, beside it, a GET for each; a second one where a text has not arrived. One round trip.
+
+        Raises:
+            Unavailable: a text is not here, and its home does not answer; or nobody can tell whether it may be shown.
+        """
+        if not wanted:
+            return []
+        verdicts: dict[str, VerdictRow] = {}
+        texts: list[str | None] = [None] * len(wanted)
+
+        def judge() -> None:
+            verdicts.update(self._verdicts.of(access.view.index, access.store, [one.content_sha256 for one in wanted]))
+
+        def fetch(number: int) -> None:
+            texts[number] = self.read(access.store.store_id, wanted[number].position)
+
+        tasks: list[Callable[[], None]] = [partial(fetch, number) for number in range(len(wanted))]
+        self._region.parallel.run([*tasks, judge])
+        return [
+            _shown(text, verdicts, one.content_sha256, access.sees_withheld)
+            for text, one in zip(texts, wanted, strict=True)
+        ]
 
     def read(self, store_id: str, position: LogRef) -> str | None:
         """The text at a position; None once it has been blanked. One GET, a second one where it has not arrived.
@@ -35,9 +93,21 @@ class Contents:
             return None if Entry.from_metadata(key, found.metadata).blank else found.body.decode()
         raise Unavailable("the content has not arrived here yet; try again")
 
-    def read_many(self, store_id: str, positions: Sequence[LogRef]) -> list[str | None]:
-        """Several texts at once, in order."""
-        return self._region.parallel.run([lambda ref=ref: self.read(store_id, ref) for ref in positions])  # type: ignore[misc]
+
+def withheld_by(row: VerdictRow | None) -> Withheld | None:
+    """Why the text of this row is withheld; None if it is not."""
+    marks = withholdings(row)
+    if not marks:
+        return None
+    rules = dict.fromkeys(rule for mark in marks for rule in mark.rules)
+    return Withheld(marks[0].reason, tuple(rules), marks[0].decided_at)
+
+
+def _shown(text: str | None, verdicts: Mapping[str, VerdictRow], content_sha256: str, sees_withheld: bool) -> Shown:
+    row = verdicts.get(content_sha256)
+    withheld = withheld_by(row)
+    flags = tuple(row.flags or ()) if row is not None else ()
+    return Shown(text if withheld is None or sees_withheld else None, withheld, flags, blank=text is None)
 
 
 def within_budget(sizes_bytes: Sequence[int], budget_bytes: int) -> int:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page
 from cairn.app.confirming import Confirming
-from cairn.app.contents import Contents, within_budget
+from cairn.app.contents import Contents, Shown, Wanted, within_budget
 from cairn.app.folding import Folder
 from cairn.app.passing import Passing, decode_outcome
 from cairn.app.region import Region, View
+from cairn.app.verdicts import verdict_keys
 from cairn.app.writing import Outcome, Writer
 from cairn.core import ids
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
@@ -62,11 +63,11 @@ class Memories:
         """
         check_path(path)
         _check_content(content)
-        access = self._door.enter_store(call, Scope.write, store_id, self.occupancy_keys(store_id, path))
+        access = self._door.enter_store(call, Scope.write, store_id, self.creation_keys(store_id, path, content))
         self.remember_salt(access.store)
         memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
         command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content)
-        return self._answer(self._execute(access, command), content if full else None)
+        return self._answer(self._execute(access, command), Shown(content if full else None))
 
     def update(
         self,
@@ -93,15 +94,16 @@ class Memories:
         if content is not None:
             _check_content(content)
         _check_memory_id(memory_id)
-        keys = [MemoryRow.key(store_id, memory_id)] + ([] if path is None else self.occupancy_keys(store_id, path))
+        keys = [MemoryRow.key(store_id, memory_id), *self.creation_keys(store_id, path, content)]
         access = self._door.enter_store(call, Scope.write, store_id, keys)
         self.remember_salt(access.store)
         version_id = self._region.new_id("memver")
         command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected_content_sha256)
         outcome = self._execute(access, command)
+        shown = Shown(content if full else None)
         if full and content is None and outcome.memory is not None and outcome.error is None:
-            content = self._kept_content(store_id, outcome.memory)
-        return self._answer(outcome, content if full else None)
+            shown = self._kept_content(access, outcome.memory)
+        return self._answer(outcome, shown)
 
     def delete(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
         """Ends a memory; its versions stay listable. Two index reads, one PUT, one transaction. Raises as `update`."""
@@ -141,10 +143,10 @@ class Memories:
             NotFound, Busy, Unavailable, OutcomeUnknown.
         """
         store_id = command.store_id
-        path = None if isinstance(command, DeleteMemory) else command.path
+        path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
         done_keys = [VersionRow.key(store_id, version_id) for version_id in version_ids(command)]
         keys = [StoreRow.key(store_id), MemoryRow.key(store_id, command.memory_id), *done_keys]
-        view = self._region.view(keys + ([] if path is None else self.occupancy_keys(store_id, path)))
+        view = self._region.view(keys + self.creation_keys(store_id, path, content))
         store = self._door.store(view, store_id, workspace_id)
         if store.home != self._region.name:
             raise NotFound("memory_store", store_id)
@@ -166,25 +168,33 @@ class Memories:
                 raise
             raise OutcomeUnknown("the write may be committed, but is not indexed here; read before retrying") from error
 
-    def _kept_content(self, store_id: str, memory: MemoryRow) -> str | None:
+    def _kept_content(self, access: StoreAccess, memory: MemoryRow) -> Shown:
         try:
-            return self._contents.read(store_id, _position(memory))
+            return self._show(access, memory)
         except Unavailable as error:
             raise OutcomeUnknown("the memory was moved, but its content cannot be read now; read it again") from error
 
-    def _answer(self, outcome: Outcome, content: str | None) -> Memory:
+    def _show(self, access: StoreAccess, memory: MemoryRow) -> Shown:
+        [shown] = self._contents.show(access, [_wanted(memory)])
+        return shown
+
+    def _answer(self, outcome: Outcome, shown: Shown) -> Memory:
         if outcome.error is not None:
             raise outcome.error
         if outcome.memory is None:
             raise Unavailable("the write's outcome was not told; read before trying again")
-        return to_memory(outcome.memory, content)
+        return to_memory(outcome.memory, shown)
 
-    def occupancy_keys(self, store_id: str, path: str) -> list[RowKey]:
-        """The rows that say who is at `path`, to be read with the first batch; none until the salt has been seen."""
-        salt = self._region.salts.get(store_id)
+    def creation_keys(self, store_id: str, path: str | None, content: str | None) -> list[RowKey]:
+        """The rows that say who is at `path`, and whether `content` is withheld, to be read with the first batch.
+
+        None until the salt has been seen: their keys are made with it.
+        """
+        salt = bytes.fromhex(self._region.salts.get(store_id, ""))
         if not salt:
             return []
-        return [LogRow.key(store_id, path_hash(bytes.fromhex(salt), path)), PathRow.key(store_id, path)]
+        occupancy = [] if path is None else [LogRow.key(store_id, path_hash(salt, path)), PathRow.key(store_id, path)]
+        return [*occupancy, *verdict_keys(store_id, salt, content)]
 
     def remember_salt(self, store: StoreRow) -> None:
         """So that the next write to this store reads what it needs in one batch."""
@@ -195,7 +205,7 @@ class Memories:
     # ---- reading ------------------------------------------------------------------------------------------------
 
     def retrieve(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
-        """A memory at its head, as this region knows it. One index read, and one GET for the content.
+        """A memory at its head, as this region knows it. One index read; for content a GET, and one more beside it.
 
         Where the home's answer is demanded: at its head as its log has it, for one HEAD more.
 
@@ -213,7 +223,7 @@ class Memories:
             access.view.require_complete()
         if row is None or not is_live(row):
             raise NotFound("memory", memory_id)
-        return to_memory(row, self._contents.read(store_id, _position(row)) if full else None)
+        return to_memory(row, self._show(access, row) if full else None)
 
     def page(
         self,
@@ -243,7 +253,7 @@ class Memories:
             fit = within_budget(
                 [one.row.content_size_bytes or 0 if one.row else 0 for one in listed], LIST_MAX_FULL_BYTES
             )
-            listed, more = self._with_content(store_id, listed[:fit]), more or fit < len(listed)
+            listed, more = self._with_content(access, listed[:fit]), more or fit < len(listed)
         return Page(tuple(one.item for one in listed), listed[-1].after if more and listed else None)
 
     def _collect(
@@ -289,20 +299,18 @@ class Memories:
             elif path_row.path in keys and (attributes := rows.get(keys[path_row.path])) is not None:
                 row = MemoryRow.from_attributes(attributes)
                 if is_live(row) and row.path == path_row.path:
-                    lines.append(_Listed(to_memory(row, None), path_row.path, row))
+                    lines.append(_Listed(to_memory(row), path_row.path, row))
         return lines
 
-    def _with_content(self, store_id: str, listed: list[_Listed]) -> list[_Listed]:
+    def _with_content(self, access: StoreAccess, listed: list[_Listed]) -> list[_Listed]:
         rows = [one.row for one in listed if one.row is not None]
-        texts = iter(self._contents.read_many(store_id, [_position(row) for row in rows]))
-        return [
-            replace(one, item=replace(one.item, content=next(texts))) if isinstance(one.item, Memory) else one
-            for one in listed
-        ]
+        shown = iter(self._contents.show(access, [_wanted(row) for row in rows]))
+        return [one if one.row is None else replace(one, item=to_memory(one.row, next(shown))) for one in listed]
 
 
-def to_memory(row: MemoryRow, content: str | None) -> Memory:
+def to_memory(row: MemoryRow, shown: Shown | None = None) -> Memory:
     """What the API calls a memory."""
+    shown = shown or Shown()
     return Memory(
         id=row.memory_id,
         store_id=row.store_id,
@@ -312,13 +320,14 @@ def to_memory(row: MemoryRow, content: str | None) -> Memory:
         content_size_bytes=row.content_size_bytes or 0,
         created_at=row.created_at,
         updated_at=row.updated_at,
-        content=content,
-        flags=tuple(row.flags or ()),
+        content=shown.content,
+        flags=tuple(dict.fromkeys((*(row.flags or ()), *shown.flags))),
+        withheld=shown.withheld,
     )
 
 
-def _position(row: MemoryRow) -> LogRef:
-    return LogRef(row.path_hash, Slot.parse(row.slot))
+def _wanted(row: MemoryRow) -> Wanted:
+    return Wanted(LogRef(row.path_hash, Slot.parse(row.slot)), row.content_sha256 or "")
 
 
 def _check_content(content: str) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page
-from cairn.app.contents import Contents, within_budget
+from cairn.app.contents import Contents, Shown, Wanted, within_budget
 from cairn.app.history import History
 from cairn.app.region import Region, View
 from cairn.core import ids
@@ -47,6 +47,10 @@ class _Stood:
     memory: Memory
     position: LogRef | None
 
+    @property
+    def wanted(self) -> list[Wanted]:
+        return [] if self.position is None else [Wanted(self.position, self.memory.content_sha256)]
+
 
 class Past:
     """The use cases of memories that read what was."""
@@ -74,7 +78,7 @@ class Past:
         stood = self._at(access.view, [MemoryRow.from_attributes(access.view.rows[key])], as_of)
         if not stood:
             raise NotFound("memory", memory_id)
-        return (self._with_content(store_id, stood) if full else stood)[0].memory
+        return (self._with_content(access, stood) if full else stood)[0].memory
 
     def page(
         self,
@@ -105,7 +109,7 @@ class Past:
         if full:
             fit = within_budget([one.memory.content_size_bytes for one in listed], LIST_MAX_FULL_BYTES)
             after = after if fit == len(listed) else listed[fit - 1].memory.id
-            listed = self._with_content(store_id, listed[:fit])
+            listed = self._with_content(access, listed[:fit])
         return Page(tuple(one.memory for one in listed), after)
 
     def _require(self, access: StoreAccess, as_of: int) -> None:
@@ -173,18 +177,17 @@ class Past:
         known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
         return [known.get(key, row) for key, row in zip(keys, versions, strict=True)]
 
-    def _with_content(self, store_id: str, listed: Sequence[_Stood]) -> list[_Stood]:
-        """What was blanked since its row was read is shown as blank too."""
-        texts = iter(self._contents.read_many(store_id, [one.position for one in listed if one.position is not None]))
-        filled = []
-        for one in listed:
-            content = None if one.position is None else next(texts)
-            filled.append(_blank(one.memory) if content is None else replace(one, memory=_with(one.memory, content)))
-        return filled
+    def _with_content(self, access: StoreAccess, listed: Sequence[_Stood]) -> list[_Stood]:
+        """What was blanked since its row was read is shown as blank too; what is withheld now, not at all."""
+        shown = iter(self._contents.show(access, [wanted for one in listed for wanted in one.wanted]))
+        return [one if one.position is None else _with(one, next(shown)) for one in listed]
 
 
-def _with(memory: Memory, content: str) -> Memory:
-    return replace(memory, content=content)
+def _with(one: _Stood, shown: Shown) -> _Stood:
+    if shown.blank:
+        return _blank(one.memory)
+    flags = tuple(dict.fromkeys((*one.memory.flags, *shown.flags)))
+    return replace(one, memory=replace(one.memory, content=shown.content, withheld=shown.withheld, flags=flags))
 
 
 def _blank(memory: Memory) -> _Stood:

@@ -9,7 +9,7 @@ from cairn.app.region import Region, View
 from cairn.core import ids
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
 from cairn.core.limits import WRITE_ATTEMPTS
-from cairn.core.records import StoreRecord, StoreState
+from cairn.core.records import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
 from cairn.core.rows import Attributes, RowKey, StoreRow
 from cairn.core.slots import Epoch, Slot, StoreKey
 from cairn.ports import errors as port_errors
@@ -175,7 +175,7 @@ def to_row(placed: Placed) -> StoreRow:
     fields = asdict(placed.record)
     del fields["created_by"]
     if placed.record.state is StoreState.DELETED:
-        fields |= {"name": "", "description": "", "metadata": {}, "salt": ""}
+        fields |= {"name": "", "description": "", "metadata": {}, "salt": "", "scan_policy": "", "scan_allow": ()}
     return StoreRow(
         **{
             **fields,
@@ -183,6 +183,8 @@ def to_row(placed: Placed) -> StoreRow:
             "epochs": list(placed.record.epochs),
             "state": placed.record.state.value,
             "metadata": dict(fields["metadata"]),
+            "scan_policy": None if fields["scan_policy"] in ("", SCAN_POLICY_DEFAULT) else fields["scan_policy"],
+            "scan_allow": list(fields["scan_allow"]) or None,
         }
     )
 
@@ -191,5 +193,12 @@ def to_record(row: StoreRow, created_by: str) -> StoreRecord:
     """The record that a row came from, to be changed into the next one."""
     fields = {name: value for name, value in asdict(row).items() if name != "slot"}
     return StoreRecord(
-        **{**fields, "epochs": tuple(row.epochs), "state": StoreState(row.state), "created_by": created_by}
+        **{
+            **fields,
+            "epochs": tuple(row.epochs),
+            "state": StoreState(row.state),
+            "created_by": created_by,
+            "scan_policy": row.scan_policy or SCAN_POLICY_DEFAULT,
+            "scan_allow": tuple(row.scan_allow or ()),
+        }
     )

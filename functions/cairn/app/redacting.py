@@ -47,11 +47,11 @@ class Redacting:
         access = self._door.enter_store(call, Scope.admin, store_id)
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor}
         if access.store.home == self._region.name:
-            return to_version(self.redact_at_home(access.store, request), None)
+            return to_version(self.redact_at_home(access.store, request))
         answer = self._passing.call(access.store.home, {"call": "redact", **request})
         row = VersionRow.from_attributes(answer["version"])
         self._folder.fold_redaction(access.view, self._order(row))
-        return to_version(row, None)
+        return to_version(row)
 
     def redact_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> VersionRow:
         """Puts the order, folds it, has it erased here. Two index reads, a HEAD, a PUT, and the eraser's own calls."""

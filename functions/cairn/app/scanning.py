@@ -7,41 +7,59 @@ from typing import Protocol
 
 from cairn.core.commands import Command, DeleteMemory
 from cairn.core.errors import InvalidRequest, Unavailable
-from cairn.core.records import kept_flags
+from cairn.core.records import SCAN_POLICY_DEFAULT, kept_flags
+from cairn.core.rows import StoreRow
 from cairn.scanner import Finding, Policy, Report, Severity, Verdict
 
 
 class TextScanner(Protocol):
     """What a scan is asked for; `cairn.scanner.Scanner` is the real one."""
 
-    def scan(self, text: str, path: str | None = None) -> Report:
+    def scan(
+        self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
+    ) -> Report:
         """Every finding in a text and its path, and the verdict. Pure; milliseconds for 100 KB."""
+
+    def knows(self, rule_id: str) -> bool:
+        """Whether there may be findings of this rule, so that an allow-list can name it."""
 
 
 class Unscanning:
     """For a function that must not write: it lets nothing through."""
 
-    def scan(self, text: str, path: str | None = None) -> Report:
+    def scan(
+        self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
+    ) -> Report:
         """Raises Unavailable."""
         raise Unavailable("this function does not scan, so it does not write")
+
+    def knows(self, rule_id: str) -> bool:
+        """Raises Unavailable."""
+        raise Unavailable("this function does not scan, so it changes no policy")
 
 
 class LettingAllThrough:
     """For tests of everything but the scanner."""
 
-    def scan(self, text: str, path: str | None = None) -> Report:
-        return Report(Verdict.ALLOW, (), Policy.STANDARD)
+    def scan(
+        self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
+    ) -> Report:
+        return Report(Verdict.ALLOW, (), policy)
+
+    def knows(self, rule_id: str) -> bool:
+        return True
 
 
-def admit(scanner: TextScanner, command: Command) -> tuple[str, ...]:
-    """The rules to be noted on the new version; none for a deletion, which brings no text.
+def admit(scanner: TextScanner, store: StoreRow, command: Command) -> tuple[str, ...]:
+    """The rules to be noted on the new version, under its store's policy; none for a deletion, which brings no text.
 
     Raises:
         InvalidRequest: the text or the path is rejected; `findings` say why, never the secret itself.
     """
     if isinstance(command, DeleteMemory):
         return ()
-    report = scanner.scan(command.content or "", command.path)
+    policy, allow = Policy(store.scan_policy or SCAN_POLICY_DEFAULT), frozenset(store.scan_allow or ())
+    report = scanner.scan(command.content or "", command.path, policy, allow)
     if report.verdict is Verdict.REJECT:
         findings = report.rejecting
         field = "path" if all(finding.line == 0 for finding in findings) else "content"

@@ -8,15 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from cairn.app.access import Door, Scope
-from cairn.app.answers import UNSET, Call, Page, Store
+from cairn.app.answers import UNSET, Call, Page, ScanPolicy, Store
 from cairn.app.confirming import Confirming
 from cairn.app.passing import Passing
 from cairn.app.records import Placed, Records, to_record, to_row
 from cairn.app.region import Region
+from cairn.app.scanning import TextScanner
 from cairn.core.errors import InvalidRequest, NotFound, Unavailable
 from cairn.core.limits import METADATA_MAX_PAIRS
 from cairn.core.listing import check_position
-from cairn.core.records import StoreRecord, StoreState
+from cairn.core.records import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
 from cairn.core.rows import StoreRow
 from cairn.core.slots import Epoch, Slot
 from cairn.ports import errors as port_errors
@@ -28,15 +29,28 @@ _POSITION = re.compile(r"\d{20}#[a-z0-9_]+", re.ASCII)
 class Stores:
     """The use cases of memory_stores."""
 
-    def __init__(self, region: Region, door: Door, passing: Passing) -> None:
+    def __init__(self, region: Region, door: Door, passing: Passing, scanner: TextScanner) -> None:
+        self._scanner = scanner
         self._region = region
         self._door = door
         self._passing = passing
         self._records = Records(region)
         self._confirming = Confirming(region)
 
-    def create(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
-        """A new store whose home is this region. One PUT, one index read and write."""
+    def create(
+        self,
+        call: Call,
+        *,
+        name: str,
+        description: str,
+        metadata: Mapping[str, str],
+        scan_policy: Mapping[str, Any] | None = None,
+    ) -> Store:
+        """A new store whose home is this region. One PUT, one index read and write.
+
+        `scan_policy` has ``policy``, ``allow``, both or neither; what it lacks is the default.
+        """
+        self._check_policy(scan_policy)
         access = self._door.enter(call, Scope.admin)
         region, now_us = self._region, self._region.clock.now_us()
         epoch = Epoch(1, region.name)
@@ -53,6 +67,7 @@ class Stores:
             updated_at=now_us,
             created_by=access.actor,
             version_id=region.new_id("memver"),
+            **_scanning(ScanPolicy(), scan_policy),
         )
         placed = Placed(Slot(epoch, 1), record)
         if not self._records.put(placed):
@@ -73,7 +88,11 @@ class Stores:
         return to_store(store)
 
     def update(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
-        """Changes name, description or metadata (a merge patch; None deletes a key). Refused once archived."""
+        """Changes name, description, metadata or scan_policy. Refused once archived.
+
+        Metadata is a merge patch in which None deletes a key; what scan_policy does not mention stays.
+        """
+        self._check_policy(changes.get("scan_policy"))
         return self._change(call, store_id, {"change": "update", **changes})
 
     def archive(self, call: Call, store_id: str) -> Store:
@@ -147,9 +166,8 @@ class Stores:
         now_us = max(self._region.clock.now_us(), row.updated_at + 1)
         record = replace(to_record(row, request["actor"]), version_id=request["version_id"])
         if request["change"] == "delete":
-            return replace(
-                record, state=StoreState.DELETED, name="", description="", metadata={}, salt="", updated_at=now_us
-            )
+            blank = replace(record, name="", description="", metadata={}, salt="", scan_allow=())
+            return replace(blank, state=StoreState.DELETED, updated_at=now_us)
         if request["change"] == "archive":
             return None if row.archived_at is not None else replace(record, archived_at=now_us, updated_at=now_us)
         if row.archived_at is not None:
@@ -159,10 +177,15 @@ class Stores:
             name=request.get("name") or row.name,
             description=request["description"] or "" if "description" in request else row.description,
             metadata=_merged(row.metadata, request.get("metadata")),
+            **_scanning(_policy_of(row), request.get("scan_policy")),
         )
-        if (changed.name, changed.description, changed.metadata) == (row.name, row.description, dict(row.metadata)):
-            return None
-        return replace(changed, updated_at=now_us)
+        return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
+
+    def _check_policy(self, scan_policy: Mapping[str, Any] | None) -> None:
+        """Raises InvalidRequest for a rule that no finding can be of: allowing it could only be a mistake."""
+        for rule in (scan_policy or {}).get("allow") or ():
+            if not self._scanner.knows(rule):
+                raise InvalidRequest("scan_policy.allow", f"names no rule of the scanner: {rule}")
 
 
 def _merged(metadata: Mapping[str, str], patch: Mapping[str, str | None] | None) -> dict[str, str]:
@@ -171,6 +194,17 @@ def _merged(metadata: Mapping[str, str], patch: Mapping[str, str | None] | None)
     if len(kept) > METADATA_MAX_PAIRS:
         raise InvalidRequest("metadata", f"must have at most {METADATA_MAX_PAIRS} pairs")
     return kept
+
+
+def _scanning(before: ScanPolicy, change: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The two fields of a record, with what the change mentions changed."""
+    changed = {name: value for name, value in (change or {}).items() if value is not None}
+    allow = tuple(sorted(set(changed.get("allow", before.allow))))
+    return {"scan_policy": changed.get("policy", before.policy), "scan_allow": allow}
+
+
+def _policy_of(row: StoreRow) -> ScanPolicy:
+    return ScanPolicy(row.scan_policy or SCAN_POLICY_DEFAULT, tuple(row.scan_allow or ()))
 
 
 def given(**fields: Any) -> dict[str, Any]:
@@ -188,4 +222,5 @@ def to_store(row: StoreRow) -> Store:
         created_at=row.created_at,
         updated_at=row.updated_at,
         archived_at=row.archived_at,
+        scan_policy=_policy_of(row),
     )

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from cairn.app.region import Region, View
 from cairn.core import verdicts
-from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
+from cairn.core.decide import sha256_hex
+from cairn.core.errors import Busy, InvalidRequest, OutcomeUnknown, Unavailable
 from cairn.core.limits import WRITE_ATTEMPTS
 from cairn.core.records import VerdictRecord
 from cairn.core.rows import JOURNAL_LIFETIME_US, JOURNAL_PERIOD_US, JournalRow, RowKey, StoreRow, VerdictRow
@@ -186,10 +187,33 @@ class Verdicts:
         rows = self._region.read(index, list(keys.values())) if keys else {}
         return {sha256: VerdictRow.from_attributes(rows[key]) for sha256, key in keys.items() if key in rows}
 
+    def refuse_if_withheld(self, row: VerdictRow) -> None:
+        """A text that is known to be bad is refused as the scanner refuses one. A GET for each verdict on it.
+
+        Raises:
+            InvalidRequest: with the findings of every verdict that withholds it. Unavailable.
+        """
+        marks = verdicts.withholdings(row)
+        if not marks:
+            return
+        rules = ", ".join(dict.fromkeys(rule for mark in marks for rule in mark.rules)) or marks[0].reason
+        told = (self._find(mark.key(row.store_id)) for mark in marks)
+        findings = [dict(finding) for record in told if record is not None for finding in record.findings]
+        raise InvalidRequest(
+            "content", f"is withheld in this store by the safety scanner ({rules})", findings=(*findings,)
+        )
+
     def _row(self, index: Index, store_id: str, content_hmac: str) -> VerdictRow | None:
         key = VerdictRow.key(store_id, content_hmac)
         attributes = self._region.read(index, [key]).get(key)
         return None if attributes is None else VerdictRow.from_attributes(attributes)
+
+
+def verdict_keys(store_id: str, salt: bytes, content: str | None) -> list[RowKey]:
+    """The row of a text that is about to be written; none where there is no text."""
+    if content is None:
+        return []
+    return [VerdictRow.key(store_id, verdicts.content_hmac(salt, sha256_hex(content)))]
 
 
 def _without_text(finding: Mapping[str, object]) -> dict[str, object]:

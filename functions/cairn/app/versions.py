@@ -9,7 +9,7 @@ from dataclasses import replace
 from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Page, Version, VersionFilter
 from cairn.app.confirming import Confirming
-from cairn.app.contents import Contents, within_budget
+from cairn.app.contents import Contents, Shown, Wanted, within_budget
 from cairn.app.history import History, Step
 from cairn.app.region import Region, View
 from cairn.core import ids
@@ -35,7 +35,7 @@ class Versions:
         self._confirming = Confirming(region)
 
     def retrieve(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
-        """One version, of a live or a deleted memory. One index read, and one GET for the content.
+        """One version, of a live or a deleted memory. One index read; for content a GET, and one more beside it.
 
         Raises:
             NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -48,8 +48,8 @@ class Versions:
         if row is None or row.memory_id is None:
             access.view.require_complete()
             raise NotFound("memory_version", version_id)
-        content = self._contents.read(store_id, _position(row)) if full and _has_content(row) else None
-        return to_version(row, content)
+        [shown] = self._show(access, [row]) if full else [Shown()]
+        return to_version(row, shown)
 
     def page(
         self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
@@ -80,8 +80,9 @@ class Versions:
             fit = within_budget([step.row.content_size_bytes or 0 for step in listed], LIST_MAX_FULL_BYTES)
             next_after = next_after if fit == len(listed) else listed[fit - 1].after
             listed = listed[:fit]
-        texts = self._texts(store_id, listed) if full else [None] * len(listed)
-        versions = tuple(to_version(step.row, text) for step, text in zip(listed, texts, strict=True))
+        rows = [step.row for step in listed]
+        shown = self._show(access, rows) if full else [Shown()] * len(rows)
+        versions = tuple(map(to_version, rows, shown))
         return Page(versions, next_after)
 
     def _head(self, call: Call, access: StoreAccess, memory_id: str) -> MemoryRow | None:
@@ -96,10 +97,10 @@ class Versions:
         known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
         return [replace(step, row=known.get(key, step.row)) for step, key in zip(listed, keys, strict=True)]
 
-    def _texts(self, store_id: str, listed: list[Step]) -> list[str | None]:
-        wanted = [_position(step.row) for step in listed if _has_content(step.row)]
-        texts = iter(self._contents.read_many(store_id, wanted))
-        return [next(texts) if _has_content(step.row) else None for step in listed]
+    def _show(self, access: StoreAccess, rows: list[VersionRow]) -> list[Shown]:
+        wanted = [Wanted(_position(row), row.content_sha256) for row in rows if row.content_sha256 is not None]
+        shown = iter(self._contents.show(access, wanted))
+        return [Shown() if row.content_sha256 is None else next(shown) for row in rows]
 
 
 def _take(steps: Iterator[Step], filter: VersionFilter, limit: int) -> tuple[list[Step], str | None]:
@@ -128,8 +129,9 @@ def _passes(row: VersionRow, filter: VersionFilter) -> bool:
     return filter.created_at_lte is None or (row.created_at or 0) <= filter.created_at_lte
 
 
-def to_version(row: VersionRow, content: str | None) -> Version:
+def to_version(row: VersionRow, shown: Shown | None = None) -> Version:
     """What the API calls a memory_version."""
+    shown = shown or Shown()
     return Version(
         id=row.version_id,
         memory_id=row.memory_id or "",
@@ -142,13 +144,10 @@ def to_version(row: VersionRow, content: str | None) -> Version:
         content_size_bytes=row.content_size_bytes,
         redacted_at=row.redacted_at,
         redacted_by=row.redacted_by,
-        content=content,
-        flags=tuple(row.flags or ()),
+        content=shown.content,
+        flags=tuple(dict.fromkeys((*(row.flags or ()), *shown.flags))),
+        withheld=shown.withheld,
     )
-
-
-def _has_content(row: VersionRow) -> bool:
-    return row.content_sha256 is not None
 
 
 def _position(row: VersionRow) -> LogRef:

@@ -20,6 +20,7 @@ from cairn.app.logs import Logs, current_epoch
 from cairn.app.putting import Put, Slots
 from cairn.app.region import Region, View
 from cairn.app.scanning import TextScanner, admit
+from cairn.app.verdicts import Verdicts, verdict_keys
 from cairn.core import decide, fold
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
 from cairn.core.errors import Busy, CairnError, InvalidRequest, OutcomeUnknown, PathConflict, Unavailable
@@ -27,7 +28,7 @@ from cairn.core.ids import derived_version_id
 from cairn.core.limits import WRITE_ATTEMPTS
 from cairn.core.paths import path_hash
 from cairn.core.records import Actor, Entry, Operation, StoreState
-from cairn.core.rows import Attributes, LogRow, MemoryRow, PathRow, RowKey, StoreRow, VersionRow
+from cairn.core.rows import Attributes, LogRow, MemoryRow, PathRow, RowKey, StoreRow, VerdictRow, VersionRow
 from cairn.core.slots import LogKey, LogRef, Slot
 from cairn.ports import errors as port_errors
 
@@ -72,6 +73,7 @@ class Writer:
         self._folder = Folder(region)
         self._claims = Claims(region)
         self._capacity = Capacity(region)
+        self._verdicts = Verdicts(region)
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
@@ -94,7 +96,8 @@ class Writer:
         return outcome
 
     def _carry_out(self, view: View, store: StoreRow, command: Command) -> Outcome:
-        attempt = _Attempt(view, store, Outcome(), admit(self._scanner, command))
+        self._refuse_withheld(view, store, command)
+        attempt = _Attempt(view, store, Outcome(), admit(self._scanner, store, command))
         for attempt.number in range(WRITE_ATTEMPTS):
             _require_writable(attempt.store, command)
             try:
@@ -104,6 +107,15 @@ class Writer:
                 self._region.back_off(attempt.number + 2)
             self._refresh(attempt)
         raise Busy("others kept writing here; try again")
+
+    def _refuse_withheld(self, view: View, store: StoreRow, command: Command) -> None:
+        """A text that a verdict withholds in this store is not taken in again. A read where `view` has not asked."""
+        if isinstance(command, DeleteMemory):
+            return
+        for key in verdict_keys(store.store_id, bytes.fromhex(store.salt), command.content):
+            rows = view.rows if key in view.asked else self._region.read(view.index, [key])
+            if key in rows:
+                self._verdicts.refuse_if_withheld(VerdictRow.from_attributes(rows[key]))
 
     def _refresh(self, attempt: _Attempt) -> None:
         """Before deciding again: which tables serve, and the store's record, as they are now."""

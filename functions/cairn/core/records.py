@@ -193,6 +193,9 @@ def _decode_path(text: str) -> str:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
 
 
+SCAN_POLICY_DEFAULT = "standard"
+
+
 class StoreState(StrEnum):
     ACTIVE = "active"
     MOVING = "moving"
@@ -205,6 +208,8 @@ class StoreRecord:
     """One version of a store's own record; the JSON body of its object.
 
     `home` and `epochs` say where its logs are written: `epochs` is the accepted chain, oldest first, this one included.
+    `scan_policy` and `scan_allow` say how its writes are scanned (`cairn.scanner.Policy`, ids of rules); the body
+    leaves them out where they are the default.
     """
 
     store_id: str
@@ -221,16 +226,22 @@ class StoreRecord:
     version_id: str
     state: StoreState = StoreState.ACTIVE
     archived_at: int | None = None
+    scan_policy: str = SCAN_POLICY_DEFAULT
+    scan_allow: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
+        fields = {"schema": SCHEMA, **asdict(self)}
+        if (self.scan_policy, self.scan_allow) == (SCAN_POLICY_DEFAULT, ()):
+            del fields["scan_policy"], fields["scan_allow"]
+        return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()
 
     @classmethod
     def from_json(cls, body: bytes) -> StoreRecord:
         """Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
         try:
-            return cls(**{**fields, "epochs": tuple(fields["epochs"]), "state": StoreState(fields["state"])})
+            lists = {"epochs": tuple(fields["epochs"]), "scan_allow": tuple(fields.get("scan_allow", ()))}
+            return cls(**{**fields, **lists, "state": StoreState(fields["state"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a store's record cannot be read ({error})") from error
 

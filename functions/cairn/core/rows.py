@@ -150,7 +150,10 @@ class VerdictRow(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRow(Row):
-    """A store's record as the index knows it; stands twice, by id and in its workspace's order of creation."""
+    """A store's record as the index knows it; stands twice, by id and in its workspace's order of creation.
+
+    No `scan_policy` is the default one.
+    """
 
     store_id: str
     workspace_id: str
@@ -166,6 +169,8 @@ class StoreRow(Row):
     version_id: str
     state: str
     archived_at: int | None = None
+    scan_policy: str | None = None
+    scan_allow: list[str] | None = None
 
     @staticmethod
     def key(store_id: str) -> RowKey:

@@ -25,12 +25,17 @@ from cairn.scanner.deep import DeepContext, DeepLook, deep_bar
 from cairn.scanner.engine import Located
 from cairn.scanner.findings import Family, Finding, Policy, Report, Severity, judge
 from cairn.scanner.folding import Folder, distinct
+from cairn.scanner.rules import DEEP, RULES_DIRECTORY, read_rules
 from cairn.scanner.spots import Spot, excerpt, show
-from cairn.scanner.weighing import bar, weigh
+from cairn.scanner.weighing import TOGETHER, bar, weigh
 
 MAX_SCANNED_CHARACTERS = 1_000_000
 """A longer text is refused unread: the API's own limit is a tenth of it."""
 
+LENGTH = "limit-length"
+"""The rule about a text that is too long to be read."""
+
+_ENGINE_RULE = re.compile(r"secret-[a-z0-9][a-z0-9-]{0,60}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -152,6 +157,12 @@ class Scanner:
         """Scan a path alone. Microseconds."""
         return judge([finding for finding in _path_findings(path) if finding.rule not in allow], policy)
 
+    def knows(self, rule_id: str) -> bool:
+        """Whether an allow-list may name a rule: ours, or any of the secret engine's, which does not list its own."""
+        about_language = (*self._matchers.rules, *read_rules(RULES_DIRECTORY / DEEP))
+        ours = {*unicode_policy.BY_ID, *path_policy.BY_ID, *(rule.id for rule in about_language), TOGETHER, LENGTH}
+        return rule_id in ours or _ENGINE_RULE.fullmatch(rule_id) is not None
+
     def explain(self, text: str, deeply: bool = False) -> tuple[Finding, ...]:
         """Every rule that has a hit in the text, the light ones too that a report leaves out. For tests and tuning."""
         look = self._deep_findings if deeply else self._text_findings
@@ -228,7 +239,7 @@ def _path_findings(path: str) -> Iterator[Finding]:
 
 def _too_long(length: int) -> Finding:
     return Finding(
-        rule="limit-length",
+        rule=LENGTH,
         family=Family.LIMIT,
         severity=Severity.HIGH,
         reason=f"{length:,} characters are more than the scanner reads at once ({MAX_SCANNED_CHARACTERS:,})",

@@ -8,9 +8,9 @@ complete, or None. A read is as fresh as ``call.demand`` says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
-from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.answers import UNSET, Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
 
 
 class UseCases(Protocol):
@@ -20,13 +20,30 @@ class UseCases(Protocol):
     def region(self) -> str:
         """The region that answers."""
 
-    def create_store(self, call: Call, *, name: str, description: str, metadata: Mapping[str, str]) -> Store:
-        """A new, empty store."""
+    def create_store(
+        self,
+        call: Call,
+        *,
+        name: str,
+        description: str,
+        metadata: Mapping[str, str],
+        scan_policy: Mapping[str, Any] | None = None,
+    ) -> Store:
+        """A new, empty store; `scan_policy` may have ``policy`` and ``allow``."""
 
     def retrieve_store(self, call: Call, store_id: str) -> Store:
         """A store, archived or not."""
 
-    def update_store(self, call: Call, store_id: str, *, name: object, description: object, metadata: object) -> Store:
+    def update_store(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        name: object,
+        description: object,
+        metadata: object,
+        scan_policy: object = UNSET,
+    ) -> Store:
         """Changes what is not `UNSET`; metadata is a merge patch in which None removes a pair."""
 
     def list_stores(

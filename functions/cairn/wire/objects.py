@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from cairn.app.answers import Memory, MemoryPrefix, Page, Store, Version
+from cairn.app.answers import Memory, MemoryPrefix, Page, Store, Version, Withheld
 from cairn.core.times import rfc3339
 
 T = TypeVar("T")
@@ -30,6 +30,7 @@ def store(answer: Store) -> Json:
         "created_at": rfc3339(answer.created_at),
         "updated_at": rfc3339(answer.updated_at),
         "archived_at": _instant(answer.archived_at),
+        "scan_policy": {"policy": answer.scan_policy.policy, "allow": list(answer.scan_policy.allow)},
     }
 
 
@@ -46,6 +47,8 @@ def memory(answer: Memory) -> Json:
         "content_size_bytes": answer.content_size_bytes,
         "created_at": rfc3339(answer.created_at),
         "updated_at": rfc3339(answer.updated_at),
+        "flags": list(answer.flags),
+        "withheld": _withheld(answer.withheld),
     }
 
 
@@ -78,6 +81,8 @@ def version(answer: Version) -> Json:
         "created_by": _actor(answer.created_by),
         "redacted_at": _instant(answer.redacted_at),
         "redacted_by": _actor(answer.redacted_by),
+        "flags": list(answer.flags),
+        "withheld": _withheld(answer.withheld),
     }
 
 
@@ -94,6 +99,12 @@ def page(answer: Page[T], row: Callable[[T], Json], cursor: Callable[[str], str]
 
 def _instant(instant_us: int | None) -> str | None:
     return None if instant_us is None else rfc3339(instant_us)
+
+
+def _withheld(answer: Withheld | None) -> Json | None:
+    if answer is None:
+        return None
+    return {"reason": answer.reason, "rules": list(answer.rules), "since": rfc3339(answer.since)}
 
 
 def _actor(text: str | None) -> Json | None:

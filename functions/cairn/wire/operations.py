@@ -60,7 +60,11 @@ def create_store(exchange: Exchange) -> Json:
     body = parse(StoreCreate, exchange.request.body())
     return objects.store(
         exchange.cairn.create_store(
-            exchange.call, name=body.name, description=body.description or "", metadata=body.metadata or {}
+            exchange.call,
+            name=body.name,
+            description=body.description or "",
+            metadata=body.metadata or {},
+            scan_policy=None if body.scan_policy is None else body.scan_policy.model_dump(exclude_none=True),
         )
     )
 
@@ -98,6 +102,7 @@ def update_store(exchange: Exchange) -> Json:
             name=UNSET if body.name is None else body.name,
             description=UNSET if body.description is None else body.description,
             metadata=UNSET if body.metadata is None else body.metadata,
+            scan_policy=UNSET if body.scan_policy is None else body.scan_policy.model_dump(exclude_none=True),
         )
     )
 

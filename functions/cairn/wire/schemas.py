@@ -43,6 +43,12 @@ def _present(value: Any) -> Any:
     return value
 
 
+def _few(rules: list[str]) -> list[str]:
+    if len(rules) > limits.SCAN_ALLOW_MAX_RULES:
+        raise PydanticCustomError("too_many_rules", f"must name at most {limits.SCAN_ALLOW_MAX_RULES} rules")
+    return rules
+
+
 Text = Annotated[str, AfterValidator(_unicode)]
 """Unlike a string with limits of length, a plain one is not looked into by pydantic."""
 Name = Annotated[str, Field(min_length=1, max_length=limits.STORE_NAME_MAX_CHARS), AfterValidator(_without_controls)]
@@ -52,6 +58,7 @@ MetadataValue = Annotated[str, Field(max_length=limits.METADATA_VALUE_MAX_CHARS)
 Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=limits.METADATA_MAX_PAIRS)]
 MetadataPatch = Annotated[dict[MetadataKey, MetadataValue | None], Field(max_length=2 * limits.METADATA_MAX_PAIRS)]
 """Removes all pairs a store can have and sets as many: what the store then holds is checked where it is known."""
+RuleId = Annotated[str, Field(min_length=1, max_length=limits.RULE_ID_MAX_CHARS)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
 
@@ -61,12 +68,20 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
+class ScanPolicy(Body):
+    """How the store's writes are scanned; what is left out stays, or is the default. Cairn's own."""
+
+    policy: Literal["strict", "standard", "audit"] | None = None
+    allow: Annotated[list[RuleId], AfterValidator(_few)] | None = None
+
+
 class StoreCreate(Body):
     """POST /v1/memory_stores."""
 
     name: Name
     description: Description | None = None
     metadata: Metadata | None = None
+    scan_policy: ScanPolicy | None = None
 
 
 class StoreUpdate(Body):
@@ -75,6 +90,7 @@ class StoreUpdate(Body):
     name: Name | None = None
     description: Description | None = None
     metadata: MetadataPatch | None = None
+    scan_policy: ScanPolicy | None = None
 
 
 class MemoryCreate(Body):
@@ -176,6 +192,7 @@ _RULES = {
     "string_type": "must be a string",
     "string_unicode": "must not contain lone surrogates",
     "dict_type": "must be an object",
+    "list_type": "must be a list",
     "model_type": "must be an object",
     "string_too_short": "must be at least {min_length} character long",
     "string_too_long": "must be at most {max_length} characters long",

@@ -123,8 +123,8 @@ class Scene:
     def delete(self, memory: Memory | str, *, expected: str | None = None, at: str = HOME) -> str:
         return self.at(at).delete_memory(self.call(), self.store, _id(memory), expected_content_sha256=expected)
 
-    def read(self, memory: Memory | str, *, at: str = HOME, full: bool = True) -> Memory:
-        return self.at(at).retrieve_memory(self.call(), self.store, _id(memory), full=full)
+    def read(self, memory: Memory | str, *, at: str = HOME, full: bool = True, key: str | None = None) -> Memory:
+        return self.at(at).retrieve_memory(self.call(key), self.store, _id(memory), full=full)
 
     def page(
         self,

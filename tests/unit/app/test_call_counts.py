@@ -1,7 +1,8 @@
 """What each path asks of AWS, exactly: a row of the table below is the whole of it, in order.
 
 The budgets are ours: an update costs one index read, one PUT and one round trip of index writes, and nothing else; a
-creation adds its claim and its look, two reads at once; a read by id is at most one index read and one GET.
+creation adds its claim and its look, two reads at once; a read by id is at most one index read and then, at once, one
+GET and one read of what the verdicts say of the text.
 """
 
 from __future__ import annotations
@@ -117,80 +118,94 @@ class Path:
 OPEN = "read control+keys+memories+stores"
 """One batch: the caller's key, the store's record, the head, and which tables serve."""
 OPEN_STORE = "read control+keys+stores"
-OPEN_PATH = "read control+keys+logs+paths+stores"
+OPEN_TEXT = "read control+keys+memories+stores+verdicts"
+"""As `OPEN`, for a write that brings a text: whether that text is withheld in this store."""
+OPEN_PATH_TEXT = "read control+keys+logs+paths+stores+verdicts"
 OPEN_MOVE = "read control+keys+logs+memories+paths+stores"
+OPEN_MOVE_TEXT = "read control+keys+logs+memories+paths+stores+verdicts"
 PASSED = "read control+memories+stores+versions"
 """As `OPEN`, at home for another region: without the key, and with the versions that the call may have made already."""
+PASSED_TEXT = "read control+memories+stores+verdicts+versions"
+PASSED_PATH = "read control+logs+memories+paths+stores+verdicts+versions"
+SHOW = "[get log | read verdicts]"
+"""A text, and whether it may be shown, at once."""
 LOOK = "[read paths | query paths]"
 UPDATED = "transact journal+memories+versions"
 CREATED = "transact journal+logs+memories+paths+versions"
 INVOKE = f"invoke writer@{HOME}"
 
 WRITES_AT_HOME = [
-    Path("an update", lambda s: s.scene.update(s.a, "x"), [OPEN, "put log", UPDATED], []),
+    Path("an update", lambda s: s.scene.update(s.a, "x"), [OPEN_TEXT, "put log", UPDATED], []),
     Path(
         "an update with a precondition",
         lambda s: s.scene.update(s.a, "x", expected=s.a.content_sha256),
-        [OPEN, "put log", UPDATED],
+        [OPEN_TEXT, "put log", UPDATED],
         [],
     ),
     Path(
         "an update answered with its content",
         lambda s: s.scene.update(s.a, "x", full=True),
-        [OPEN, "put log", UPDATED],
+        [OPEN_TEXT, "put log", UPDATED],
         [],
     ),
     Path(
         "an update in a process just started",
         lambda s: s.scene.update(s.a, "x"),
-        [OPEN, "put log", UPDATED],
+        [OPEN, "read verdicts", "put log", UPDATED],
         [],
         Stage.cold,
     ),
-    Path("an update of what is so already", lambda s: s.scene.update(s.a, "first"), [OPEN, "head log"], []),
+    Path("an update of what is so already", lambda s: s.scene.update(s.a, "first"), [OPEN_TEXT, "head log"], []),
     Path(
         "an update whose precondition fails",
         lambda s: s.scene.update(s.a, "x", expected=OTHER_SHA),
-        [OPEN, "head log"],
+        [OPEN_TEXT, "head log"],
         [],
     ),
-    Path("an update of a memory that is gone", lambda s: s.scene.update(s.a, "x"), [OPEN], [], Stage.deleted),
+    Path(
+        "an update with a text that is withheld: its verdict is read, for the findings",
+        lambda s: s.scene.update(s.b, "bad"),
+        [OPEN_TEXT, "get verdict"],
+        [],
+        lambda s: s.scene.judge(s.scene.create("/bad", "bad")),
+    ),
+    Path("an update of a memory that is gone", lambda s: s.scene.update(s.a, "x"), [OPEN_TEXT], [], Stage.deleted),
     Path(
         "a creation",
         lambda s: s.scene.create("/n/new"),
-        [OPEN_PATH, "write paths", LOOK, "put log", CREATED],
+        [OPEN_PATH_TEXT, "write paths", LOOK, "put log", CREATED],
         [],
     ),
     Path(
         "a creation at the top, where no ancestor can be",
         lambda s: s.scene.create("/new"),
-        [OPEN_PATH, "write paths", "query paths", "put log", CREATED],
+        [OPEN_PATH_TEXT, "write paths", "query paths", "put log", CREATED],
         [],
     ),
     Path(
         "a creation in a process just started: what it reads depends on the salt, and it counts the store",
         lambda s: s.scene.create("/n/new"),
-        [OPEN_STORE, "read logs+paths", "count paths", "write paths", LOOK, "put log", CREATED],
+        [OPEN_STORE, "read verdicts", "read logs+paths", "count paths", "write paths", LOOK, "put log", CREATED],
         [],
         Stage.cold,
     ),
     Path(
         "a creation where a deleted memory was",
         lambda s: s.scene.create("/n/a"),
-        [OPEN_PATH, "write paths", LOOK, "put log", CREATED],
+        [OPEN_PATH_TEXT, "write paths", LOOK, "put log", CREATED],
         [],
         Stage.deleted,
     ),
     Path(
         "a creation at a path that is held",
         lambda s: s.scene.create("/n/a"),
-        [OPEN_PATH, "read memories", "head log"],
+        [OPEN_PATH_TEXT, "read memories", "head log"],
         [],
     ),
     Path(
         "a creation below a memory: its claim is made, withdrawn, and the neighbour's log asked",
         lambda s: s.scene.create("/n/a/x"),
-        [OPEN_PATH, "write paths", LOOK, "read paths", "write paths", "read memories", "head log"],
+        [OPEN_PATH_TEXT, "write paths", LOOK, "read paths", "write paths", "read memories", "head log"],
         [],
     ),
     Path(
@@ -202,7 +217,7 @@ WRITES_AT_HOME = [
     Path(
         "a rename with new content",
         lambda s: s.scene.update(s.a, "x", path="/n/new"),
-        [OPEN_MOVE, "write paths", LOOK, "put log", "put log", "read logs+paths", CREATED],
+        [OPEN_MOVE_TEXT, "write paths", LOOK, "put log", "put log", "read logs+paths", CREATED],
         [],
     ),
     Path(
@@ -221,27 +236,27 @@ WRITES_ELSEWHERE = [
     Path(
         "an update",
         lambda s: s.scene.update(s.a, "x", at=AWAY),
-        [PASSED, "put log", UPDATED],
-        [OPEN, INVOKE, "read memories+versions", "transact memories+versions"],
+        [PASSED_TEXT, "put log", UPDATED],
+        [OPEN_TEXT, INVOKE, "read memories+versions", "transact memories+versions"],
     ),
     Path(
         "an update whose precondition fails: the head comes back and is known already",
         lambda s: s.scene.update(s.a, "x", expected=OTHER_SHA, at=AWAY),
-        [PASSED, "head log", "head log"],
-        [OPEN, INVOKE, "read memories+versions"],
+        [PASSED_TEXT, "head log", "head log"],
+        [OPEN_TEXT, INVOKE, "read memories+versions"],
     ),
     Path(
         "an update whose precondition fails: the head comes back and is news",
         lambda s: s.scene.update(s.a, "x", expected=OTHER_SHA, at=AWAY),
-        [PASSED, "head log", "head log"],
-        [OPEN, INVOKE, "read memories+versions", "transact memories+versions"],
+        [PASSED_TEXT, "head log", "head log"],
+        [OPEN_TEXT, INVOKE, "read memories+versions", "transact memories+versions"],
         Stage.updated,
     ),
     Path(
         "a creation",
         lambda s: s.scene.create("/n/new", at=AWAY),
-        ["read control+logs+memories+paths+stores+versions", "write paths", LOOK, "put log", CREATED],
-        [OPEN_PATH, INVOKE, "read memories+versions", "read logs+paths", "transact logs+memories+paths+versions"],
+        [PASSED_PATH, "write paths", LOOK, "put log", CREATED],
+        [OPEN_PATH_TEXT, INVOKE, "read memories+versions", "read logs+paths", "transact logs+memories+paths+versions"],
     ),
     Path(
         "a deletion",
@@ -252,15 +267,22 @@ WRITES_ELSEWHERE = [
 ]
 
 READS = [
-    Path("a memory", lambda s: s.scene.read(s.a), [OPEN, "get log"], []),
+    Path("a memory", lambda s: s.scene.read(s.a), [OPEN, SHOW], []),
+    Path(
+        "a memory whose text is withheld: it is read all the same, for no one waits for the other",
+        lambda s: s.scene.read(s.a),
+        [OPEN, SHOW],
+        [],
+        lambda s: s.scene.judge(s.a),
+    ),
     Path("a memory without its content", lambda s: s.scene.read(s.a, full=False), [OPEN], []),
     Path("a memory that is gone", lambda s: s.scene.read(s.a), [OPEN], [], Stage.deleted),
-    Path("a memory in a replica", lambda s: s.scene.read(s.a, at=AWAY), [], [OPEN, "get log"]),
+    Path("a memory in a replica", lambda s: s.scene.read(s.a, at=AWAY), [], [OPEN, SHOW]),
     Path(
         "a memory just written elsewhere, whose content is on its way",
         lambda s: s.scene.read(s.a, at=AWAY),
         [],
-        [OPEN, "get log", f"get log@{HOME}"],
+        [OPEN, f"[get log | get log@{HOME} | read verdicts]"],
         lambda s: s.scene.update(s.a, "x", at=AWAY),
     ),
     Path("a store", lambda s: s.scene.at(HOME).retrieve_store(s.scene.call(), s.scene.store), [OPEN_STORE], []),
@@ -270,13 +292,13 @@ READS = [
     Path(
         "a listing with content",
         lambda s: s.scene.page(full=True),
-        [OPEN_STORE, "query paths", "read memories", "[get log | get log | get log]"],
+        [OPEN_STORE, "query paths", "read memories", "[get log | get log | get log | read verdicts]"],
         [],
     ),
     Path(
         "a version",
         lambda s: s.scene.version(s.a.version_id),
-        ["read control+keys+stores+versions", "get log"],
+        ["read control+keys+stores+versions", SHOW],
         [],
     ),
     Path(
@@ -294,13 +316,11 @@ READS = [
 ]
 
 FRESH_READS = [
-    Path(
-        "a memory as its home has it, at home", lambda s: s.read(at=HOME, home=True), [OPEN, "head log", "get log"], []
-    ),
+    Path("a memory as its home has it, at home", lambda s: s.read(at=HOME, home=True), [OPEN, "head log", SHOW], []),
     Path(
         "a memory as its home has it, elsewhere: what was read here serves to find the home, and to let the caller in",
         lambda s: s.read(at=AWAY, home=True),
-        ["read control+memories+stores", "head log", "get log"],
+        ["read control+memories+stores", "head log", SHOW],
         [OPEN, f"invoke reader@{HOME}"],
     ),
     Path(
@@ -332,7 +352,7 @@ FRESH_READS = [
         "a memory with a version that is here: the rows are read after the version's",
         lambda s: s.read(at=AWAY, min_version=s.a.version_id),
         [],
-        ["read control+keys+memories+stores+versions", "read control+memories+stores", "get log"],
+        ["read control+keys+memories+stores+versions", "read control+memories+stores", SHOW],
     ),
     Path(
         "a listing with a version that is here",
@@ -343,7 +363,7 @@ FRESH_READS = [
     Path(
         "a memory with a version that does not arrive: five looks, and the home's answer",
         lambda s: s.read(at=AWAY, min_version=s.scene.read(s.a, at=HOME, full=False).version_id),
-        [OPEN, "read control+memories+stores+versions", "read control+memories+stores", "get log"],
+        [OPEN, "read control+memories+stores+versions", "read control+memories+stores", SHOW],
         [
             "read control+keys+memories+stores+versions",
             *["read control+versions"] * 4,
@@ -363,14 +383,14 @@ PAST_READS = [
     Path(
         "a memory that has not changed since",
         past(lambda s, instant: s.read(at=HOME, as_of=instant + 30_000_000)),
-        [OPEN, "get log"],
+        [OPEN, SHOW],
         [],
         Stage.settled,
     ),
     Path(
         "a memory that has changed since",
         past(lambda s, instant: s.read(at=HOME, as_of=instant)),
-        [OPEN, "query versions", "read versions", "get log"],
+        [OPEN, "query versions", "read versions", SHOW],
         [],
         Stage.settled,
     ),
@@ -448,6 +468,36 @@ EVENTS = [
     ),
 ]
 
+VERDICTS = [
+    Path(
+        "that withholds",
+        lambda s: s.scene.judge(s.a),
+        ["read control", "read verdicts", "get verdict", "put verdict", "read verdicts", "transact journal+verdicts"],
+        [],
+    ),
+    Path(
+        "that stands already",
+        lambda s: s.scene.judge(s.a),
+        ["read control", "read verdicts", "get verdict"],
+        [],
+        lambda s: s.scene.judge(s.a),
+    ),
+    Path(
+        "whose event comes at home",
+        lambda s: s.event_at(HOME),
+        ["read control", "get verdict", "read verdicts"],
+        [],
+        lambda s: s.scene.judge(s.a),
+    ),
+    Path(
+        "whose event comes in a replica",
+        lambda s: s.event_at(AWAY),
+        [],
+        ["read control", "get verdict", "read verdicts", "write verdicts"],
+        lambda s: s.scene.judge(s.a),
+    ),
+]
+
 STORES = [
     Path(
         "a creation",
@@ -491,6 +541,7 @@ TABLES = {
     "reading freshly": FRESH_READS,
     "reading the past": PAST_READS,
     "redacting": REDACTIONS,
+    "a verdict": VERDICTS,
     "a store:": STORES,
     "the event of": EVENTS,
 }
@@ -535,9 +586,9 @@ def test_a_creation_is_that_and_its_claim_and_its_look() -> None:
     }
 
 
-def test_a_read_by_id_is_one_read_of_the_index_and_one_get() -> None:
+def test_a_read_by_id_is_one_read_of_the_index_and_then_one_get_and_one_more_read_at_once() -> None:
     counts = counted(lambda scene, made: scene.read(made))
-    assert counts.requests == {"dynamodb.BatchGetItem": 1, "s3.GetObject": 1}
+    assert counts.requests == {"dynamodb.BatchGetItem": 2, "s3.GetObject": 1}
 
 
 @pytest.mark.parametrize("others", [0, 10, 200])
@@ -552,7 +603,7 @@ def test_what_a_write_costs_does_not_depend_on_how_much_the_store_holds(others: 
         scene.create("/n/new")
         scene.read(made)
     assert counts.requests == {
-        "dynamodb.BatchGetItem": 4,
+        "dynamodb.BatchGetItem": 5,
         "dynamodb.Query": 1,
         "dynamodb.TransactWriteItems": 2,
         "dynamodb.single_write": 1,

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from cairn.app.answers import VersionFilter
+from cairn.app.answers import UNSET, ScanPolicy, VersionFilter
 from cairn.app.scanning import Unscanning
-from cairn.core.errors import InvalidRequest, Unavailable
+from cairn.core.errors import InvalidRequest, PermissionDenied, Unavailable
+from cairn.core.records import StoreRecord
 from cairn.scanner import Family, Finding, Policy, Report, Severity, Verdict
 from tests.support.cloud import Cloud
 
@@ -21,9 +22,16 @@ class Scripted:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.read: list[tuple[str, str | None]] = []
+        self.under: list[tuple[Policy, frozenset[str]]] = []
 
-    def scan(self, text: str, path: str | None = None) -> Report:
+    def knows(self, rule_id: str) -> bool:
+        return rule_id == "test-rule"
+
+    def scan(
+        self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
+    ) -> Report:
         self.read.append((text, path))
+        self.under.append((policy, allow))
         verdict = self._judge(text, path)
         severity = Severity.HIGH if verdict is Verdict.REJECT else Severity.MEDIUM
         line, column = (0, 0) if "bad" in (path or "") else (2, 3)
@@ -95,3 +103,80 @@ def test_a_function_without_a_scanner_writes_nothing() -> None:
     store = cairn.create_store(call, name="n", description="", metadata={})
     with pytest.raises(Unavailable):
         cairn.create_memory(call, store.id, path="/a", content="text", full=False)
+
+
+# ---- policies -------------------------------------------------------------------------------------------------------
+
+
+def policed(scanner: Scripted) -> tuple[Cloud, str, str]:
+    """A deployment, an admin's key, and a strict store that lets one rule pass."""
+    cloud = Cloud(scanner=scanner)
+    key = cloud.key()
+    policy = {"policy": "strict", "allow": ["test-rule"]}
+    cairn, call = cloud.sites["us-east-1"].cairn, cloud.call(key)
+    store = cairn.create_store(call, name="n", description="", metadata={}, scan_policy=policy)
+    cloud.deliver()
+    return cloud, key, store.id
+
+
+@pytest.mark.parametrize("landing", ["us-east-1", "eu-west-1"])
+def test_a_write_is_scanned_under_its_stores_policy_wherever_it_lands(landing: str) -> None:
+    scanner = Scripted(by_word)
+    cloud, key, store_id = policed(scanner)
+    cloud.sites[landing].cairn.create_memory(cloud.call(key), store_id, path="/a", content="text", full=False)
+    assert scanner.under == [(Policy.STRICT, frozenset({"test-rule"}))]
+
+
+@pytest.mark.parametrize("landing", ["us-east-1", "eu-west-1"])
+def test_what_an_update_does_not_mention_of_the_policy_stays(landing: str) -> None:
+    cloud, key, store_id = policed(Scripted(by_word))
+    cairn, call = cloud.sites[landing].cairn, cloud.call(key)
+
+    def update(change: object) -> ScanPolicy:
+        return cairn.update_store(
+            call, store_id, name=UNSET, description=UNSET, metadata=UNSET, scan_policy=change
+        ).scan_policy
+
+    assert update({"policy": "audit"}) == ScanPolicy("audit", ("test-rule",))
+    assert update({"allow": []}) == ScanPolicy("audit", ())
+    cloud.deliver()
+    before = cairn.retrieve_store(call, store_id)
+    assert update({"policy": "audit", "allow": []}) == ScanPolicy("audit", ())
+    assert cairn.retrieve_store(call, store_id) == before, "what is so already makes no new record"
+    assert update({"policy": "standard"}) == ScanPolicy()
+    cloud.deliver()
+    for site in cloud.sites.values():
+        assert site.cairn.retrieve_store(call, store_id).scan_policy == ScanPolicy()
+
+
+def test_a_rule_that_no_finding_can_be_of_is_refused_by_name() -> None:
+    cloud, key, store_id = policed(Scripted(by_word))
+    cairn, call = cloud.sites["us-east-1"].cairn, cloud.call(key)
+    policy = {"allow": ["test-rule", "no-such-rule"]}
+    with pytest.raises(InvalidRequest, match=r"scan_policy\.allow: .*no-such-rule"):
+        cairn.create_store(call, name="n", description="", metadata={}, scan_policy=policy)
+    with pytest.raises(InvalidRequest, match=r"scan_policy\.allow: .*no-such-rule"):
+        cairn.update_store(call, store_id, name=UNSET, description=UNSET, metadata=UNSET, scan_policy=policy)
+
+
+def test_below_admin_nobody_sets_a_policy() -> None:
+    cloud, _, store_id = policed(Scripted(by_word))
+    call = cloud.call(cloud.key("write"))
+    with pytest.raises(PermissionDenied):
+        cloud.sites["us-east-1"].cairn.update_store(
+            call, store_id, name=UNSET, description=UNSET, metadata=UNSET, scan_policy={"policy": "audit"}
+        )
+
+
+def test_a_record_without_a_policy_is_read_as_the_default_and_the_default_is_not_written() -> None:
+    """What was written before stores had policies, and what readers of that time can read."""
+    cloud = Cloud()
+    cairn, call = cloud.sites["us-east-1"].cairn, cloud.call(cloud.key())
+    store_id = cairn.create_store(call, name="n", description="", metadata={}).id
+    [key] = [key for key in cloud.buckets.page("us-east-1", "us-east-1/store/", None, 9).keys if store_id in key]
+    stored = cloud.buckets.current("us-east-1", key)
+    assert stored is not None
+    assert b"scan_" not in stored.body
+    record = StoreRecord.from_json(stored.body)
+    assert (record.scan_policy, record.scan_allow) == ("standard", ())
+    assert "scan_policy" not in cloud.rows("us-east-1", "stores")[store_id, "record"]
