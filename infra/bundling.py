@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".bundle"
 EXTRAS = {"dependencies": "lambda", "scanner": "scanner"}
 KINDS = ("function", *EXTRAS, "custom-resources")
-AWS_SERVICES = ("dynamodb", "lambda", "s3", "sqs", "sts")
+AWS_SERVICES = ("dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""
 
 SCANNING = ("writer",)

@@ -11,7 +11,8 @@ import anthropic
 import httpx2
 
 from cairn.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
-from cairn.wire.facade import UseCases
+from cairn.app.cairn import Cairn
+from cairn.wire.facade import SessionUseCases, UseCases
 from cairn.wire.http import HttpApi
 from tests.api.model import Model
 from tests.api.shapes import check_answer
@@ -69,8 +70,9 @@ class Backend:
         self._after_birth = after_birth
         self.metrics = metrics or RecordingMetrics()
         self.region, self.home = cairn.region, (birthplace or cairn).region
-        self._http = served or HttpApi(cairn, clock, SeededRandomness(), self.metrics).answer
-        self._births = served or HttpApi(birthplace or cairn, clock, SeededRandomness(1), self.metrics).answer
+        born = birthplace or cairn
+        self._http = served or HttpApi(cairn, clock, SeededRandomness(), self.metrics, _sessions(cairn)).answer
+        self._births = served or HttpApi(born, clock, SeededRandomness(1), self.metrics, _sessions(born)).answer
         self.gateway = Gateway(self.answer)
         self.api_key = issue_key("main", "admin")
 
@@ -123,6 +125,10 @@ class Backend:
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         sent = {"content-type": "application/json", "authorization": f"Bearer {self.api_key}", **(headers or {})}
         return to_event(method, path, query, sent.items(), raw)
+
+
+def _sessions(cairn: UseCases) -> SessionUseCases | None:
+    return cairn.sessions if isinstance(cairn, Cairn) else None
 
 
 def model_backend(cap: int = 10_000) -> Backend:

@@ -11,7 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from cairn.app.answers import UNSET, Call, Memory, MemoryPrefix, Page, ScanPolicy, Store, Version, VersionFilter
+from cairn.app.answers import (
+    UNSET,
+    Call,
+    Credentials,
+    Memory,
+    MemoryPrefix,
+    Page,
+    ScanPolicy,
+    Store,
+    Version,
+    VersionFilter,
+)
 from cairn.core import limits
 from cairn.core.errors import (
     InvalidRequest,
@@ -283,7 +294,7 @@ class Model:
         if any(memory.version_id == version_id for memory in shelf.memories.values()):
             raise InvalidRequest("memory_version_id", "is the head of a live memory")
         if version.redacted_at is None:
-            by = f"api_key:{call.credentials.key_id}"
+            by = call.credentials.actor
             gone = replace(version, path=None, content=None, content_sha256=None, content_size_bytes=None)
             redacted = replace(gone, redacted_at=self._now(), redacted_by=by)
             shelf.versions[shelf.versions.index(version)] = version = redacted
@@ -292,6 +303,7 @@ class Model:
     # rules
 
     def _enter(self, call: Call, scope: str) -> Key:
+        assert isinstance(call.credentials, Credentials)
         key = self._keys.get(call.credentials.secret_sha256)
         if key is None or key.key_id != call.credentials.key_id:
             raise Unauthenticated("unknown key")
@@ -369,7 +381,7 @@ class Model:
                 store_id=memory.store_id,
                 operation=operation,
                 created_at=memory.updated_at,
-                created_by=f"api_key:{call.credentials.key_id}",
+                created_by=call.credentials.actor,
                 path=memory.path,
                 content_sha256=None if deleted else memory.content_sha256,
                 content_size_bytes=None if deleted else memory.content_size_bytes,

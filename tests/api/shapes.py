@@ -163,7 +163,22 @@ def _check_tombstone(body: Mapping[str, Any]) -> None:
     _fields(body, "id")
 
 
+def _check_session(body: Mapping[str, Any]) -> None:
+    token = {"token", "token_expires_at"} & set(body)
+    names = "id title metadata status resources created_at updated_at archived_at created_by"
+    _fields({name: value for name, value in body.items() if name not in token}, names)
+    assert token in (set(), {"token", "token_expires_at"})
+    assert body["id"].startswith("sesn_")
+    assert body["status"] == ("idle" if body["archived_at"] is None else "terminated")
+    _instants(body, "created_at", "updated_at", *({"token_expires_at"} & token))
+    fields = {"type", "memory_store_id", "access", "instructions", "name", "description", "mount_path"}
+    for resource in body["resources"]:
+        assert set(resource) == fields
+        assert re.fullmatch(r"/mnt/memory/[a-z0-9]+(-[a-z0-9]+)*", resource["mount_path"])
+
+
 _CHECKS = {
+    "session": _check_session,
     "memory_store": _check_store,
     "memory": _check_memory,
     "memory_prefix": _check_prefix,

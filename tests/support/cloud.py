@@ -27,6 +27,7 @@ from cairn.adapters.memory import (
     MemoryIndex,
     MemoryObjects,
     MemoryPeers,
+    MemorySigningKeys,
     MemoryTables,
     PutEvent,
     RecordingMetrics,
@@ -94,6 +95,7 @@ class Cloud:
         self.buckets = MemoryBuckets(self.regions)
         self.buckets.observers.append(self._put)
         self.peers = MemoryPeers()
+        self.signing = MemorySigningKeys({"k1": b"1" * 32})
         self.pending: list[PutEvent] = []
         self.sites: dict[str, Site] = {}
         for region in self.regions:
@@ -128,7 +130,7 @@ class Cloud:
         )
         erasable = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
         eraser = Eraser(region, erasable)
-        site = Site(region, Cairn(region, scanner), Indexing(region), database)
+        site = Site(region, Cairn(region, scanner, self.signing), Indexing(region), database)
         self.sites[name] = site
         for function in ("reader", "writer", "indexer", "eraser"):
             self.peers.register(name, function, _function(site, function, eraser))

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from cairn.app.answers import Call, Credentials, Demand
+from cairn.app.answers import Call, Credentials, Demand, SessionCredentials, VouchedCredentials
 from cairn.app.keys import Keys
 from cairn.app.records import Records
 from cairn.app.region import Region, View
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
 from cairn.core.records import StoreState, parse_epoch
-from cairn.core.rows import ApiKeyRow, RowKey, StoreRow, VersionRow
+from cairn.core.rows import ApiKeyRow, RowKey, SessionRow, StoreRow, VersionRow
 
 WAITS_S = (0.05, 0.1, 0.2, 0.4)
 """The pauses in which a version that was asked for may still come, before the home is asked: 0.75 s in all."""
@@ -46,19 +46,17 @@ class Scope(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A caller let in: the index as read, the key's row, the actor its versions carry."""
+    """A caller let in: the index as read, whose workspace it is, the actor its versions carry, and what it may."""
 
     view: View
-    key: ApiKeyRow
-
-    @property
-    def actor(self) -> str:
-        return f"api_key:{self.key.key_id}"
+    workspace_id: str
+    actor: str
+    scope: Scope
 
     @property
     def sees_withheld(self) -> bool:
         """Whether texts that a verdict withholds are shown to this caller: to those who can release them."""
-        return Scope[self.key.scope] is Scope.admin
+        return self.scope is Scope.admin
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +81,31 @@ class Door:
         self._records = Records(region)
 
     def enter(self, call: Call, scope: Scope, keys: Sequence[RowKey] = ()) -> Access:
-        """Checks the key and its scope, and reads `keys` in the same batch.
+        """Checks an API key and its scope, and reads `keys` in the same batch. A session's token is not enough.
 
         Raises:
             Unauthenticated, PermissionDenied, Unavailable.
         """
-        if call.vouched:
-            view, key = self._region.view(keys), _vouched(call)
+        if isinstance(call.credentials, SessionCredentials):
+            raise PermissionDenied("a session's token opens its stores' memories and nothing else; use an API key")
+        return self._enter(call, scope, keys)
+
+    def _enter(self, call: Call, scope: Scope, keys: Sequence[RowKey]) -> Access:
+        credentials = call.credentials
+        if isinstance(credentials, VouchedCredentials):
+            view = self._region.view(keys)
+            access = Access(view, credentials.workspace_id, credentials.actor, Scope[credentials.scope])
+        elif isinstance(credentials, SessionCredentials):
+            view = self._region.view([SessionRow.key(credentials.workspace_id, credentials.session_id), *keys])
+            access = _admit_session(view, credentials, scope)
         else:
-            view = self._region.view([_key_of(call.credentials), *keys])
-            key = self._admit(view, call.credentials, scope)
-        call.complete_until, call.scope = view.complete_until, key.scope
-        return Access(view, key)
+            view = self._region.view([_key_of(credentials), *keys])
+            access = self._admit(view, credentials, scope)
+        call.complete_until, call.scope = view.complete_until, access.scope.name
+        return access
 
     def enter_store(self, call: Call, scope: Scope, store_id: str, keys: Sequence[RowKey] = ()) -> StoreAccess:
-        """As `enter`, and the store's record; a store of another workspace is not found.
+        """As `enter`, and the store's record; a store of another workspace, or of no session's token, is not found.
 
         For a read, the rows are as fresh as it demands. With a `min_version` they are read once more, after that
         version's own row: a batch is not one moment.
@@ -108,12 +116,15 @@ class Door:
             AskHome: a read whose demand the home alone can meet.
         """
         if ids.STORE.fullmatch(store_id) is None:
-            self.enter(call, scope)
+            self._enter(call, scope, [])
             raise NotFound("memory_store", store_id)
         demand = call.demand if scope is Scope.read else Demand()
         least = [] if demand.min_version is None else [VersionRow.key(store_id, demand.min_version)]
-        entered = self.enter(call, scope, [StoreRow.key(store_id), *keys, *least])
-        store = self.store(entered.view, store_id, entered.key.workspace_id)
+        entered = self._enter(call, scope, [StoreRow.key(store_id), *keys, *least])
+        if isinstance(call.credentials, SessionCredentials):
+            entered = _narrowed(entered, call.credentials, scope, store_id)
+            call.scope = entered.scope.name
+        store = self.store(entered.view, store_id, entered.workspace_id)
         call.home = store.home
         view = entered.view
         if demand.home and store.home != self._region.name:
@@ -121,12 +132,12 @@ class Door:
         if least:
             self._await(call, store, view, least[0])
             view = self._region.view([StoreRow.key(store_id), *keys]) if keys else view
-        access = StoreAccess(view, entered.key, store)
+        access = StoreAccess(view, entered.workspace_id, entered.actor, entered.scope, store)
         call.complete_until = access.complete_until
         return access
 
     def _ask_home(self, call: Call, store: StoreRow) -> None:
-        if call.vouched:
+        if isinstance(call.credentials, VouchedCredentials):
             raise Unavailable("the store's home has moved; try again")
         raise AskHome(store.home)
 
@@ -153,16 +164,41 @@ class Door:
             raise NotFound("memory_store", store_id)
         return store
 
-    def _admit(self, view: View, credentials: Credentials, scope: Scope) -> ApiKeyRow:
+    def _admit(self, view: View, credentials: Credentials, scope: Scope) -> Access:
         attributes = view.rows.get(_key_of(credentials))
         key = self._keys.find(credentials) if attributes is None else ApiKeyRow.from_attributes(attributes)
         if key is None or not hmac.compare_digest(key.secret_sha256, credentials.secret_sha256):
             raise Unauthenticated("the API key is not known here")
         if key.revoked_at is not None:
             raise Unauthenticated("the API key has been revoked")
-        if Scope[key.scope] < scope:
-            raise PermissionDenied(f"the API key's scope is {key.scope}; this needs {scope.name}")
-        return key
+        _require(Scope[key.scope], scope, "the API key's scope is")
+        return Access(view, key.workspace_id, credentials.actor, Scope[key.scope])
+
+
+_SCOPES = {"read_only": Scope.read, "read_write": Scope.write}
+
+
+def _admit_session(view: View, credentials: SessionCredentials, scope: Scope) -> Access:
+    """The token's signature was checked; what may have come since is that its session was ended."""
+    attributes = view.rows.get(SessionRow.key(credentials.workspace_id, credentials.session_id))
+    if attributes is not None and SessionRow.from_attributes(attributes).archived_at is not None:
+        raise Unauthenticated("the token's session has been ended")
+    _require(Scope.write, scope, "a session's token may at most")
+    return Access(view, credentials.workspace_id, credentials.actor, Scope.write)
+
+
+def _narrowed(access: Access, credentials: SessionCredentials, scope: Scope, store_id: str) -> Access:
+    """What a session's token leaves of it for one store. Raises NotFound for any that it does not name."""
+    has = _SCOPES.get(credentials.access.get(store_id, ""))
+    if has is None:
+        raise NotFound("memory_store", store_id)
+    _require(has, scope, f"this session's access to {store_id} is")
+    return replace(access, scope=has)
+
+
+def _require(has: Scope, needs: Scope, what: str) -> None:
+    if has < needs:
+        raise PermissionDenied(f"{what} {has.name}; this needs {needs.name}")
 
 
 def _key_of(credentials: Credentials) -> RowKey:
@@ -172,15 +208,3 @@ def _key_of(credentials: Credentials) -> RowKey:
 def _knows(view: View, key: RowKey) -> bool:
     """Whether the version is indexed; of one that is not, its redaction may be known already."""
     return key in view.rows and VersionRow.from_attributes(view.rows[key]).memory_id is not None
-
-
-def _vouched(call: Call) -> ApiKeyRow:
-    """The key of a caller whom another region has let in; this one may not know it yet."""
-    return ApiKeyRow(
-        workspace_id=call.credentials.workspace_id,
-        key_id=call.credentials.key_id,
-        name="",
-        scope=call.scope,
-        secret_sha256=call.credentials.secret_sha256,
-        created_at=0,
-    )

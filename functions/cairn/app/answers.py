@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from cairn.core.records import SCAN_POLICY_DEFAULT
+from cairn.core.records import SCAN_POLICY_DEFAULT, SessionRecord
 
 T = TypeVar("T")
 
@@ -18,6 +18,37 @@ class Credentials:
     workspace_id: str
     key_id: str
     secret_sha256: str
+
+    @property
+    def actor(self) -> str:
+        """Who the caller is, as versions carry it."""
+        return f"api_key:{self.key_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCredentials:
+    """What a session's token grants, its signature checked: the stores it names, and no others.
+
+    `access` is by store: ``read_write`` or ``read_only``.
+    """
+
+    workspace_id: str
+    session_id: str
+    access: Mapping[str, str]
+
+    @property
+    def actor(self) -> str:
+        """Who the caller is, as versions carry it."""
+        return f"session:{self.session_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class VouchedCredentials:
+    """A caller whom another region has let in, and for whom it asks: this one may not know the key yet."""
+
+    workspace_id: str
+    actor: str
+    scope: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +69,14 @@ class Call:
     """One request: who asks, how fresh the answer must be, and what came to be known of it on the way.
 
     Attributes:
-        vouched: another region has let the caller in, and asks for it.
-        scope: what the caller's key may do, once it has been let in.
+        scope: what the caller may do with what it asks for, once it was let in (`cairn.app.access.Scope`).
         home: the home of what was asked for, once known.
         complete_until: up to when the region that answers is complete, in microseconds since 1970; None until its
             index was read, and where the region does not know.
     """
 
-    credentials: Credentials
+    credentials: Credentials | SessionCredentials | VouchedCredentials
     demand: Demand = Demand()
-    vouched: bool = False
     scope: str = "read"
     home: str | None = field(default=None)
     complete_until: int | None = field(default=None)
@@ -143,6 +172,24 @@ class Version:
     content: str | None = None
     flags: tuple[str, ...] = ()
     withheld: Withheld | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreToAttach:
+    """A store that a new session is to have."""
+
+    memory_store_id: str
+    access: str
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session. `token` is given once, to whoever began the session or asked for another one."""
+
+    record: SessionRecord
+    token: str | None = None
+    token_expires_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar, cast
 from cairn.app.access import AskHome
 from cairn.app.answers import (
     Call,
-    Credentials,
     Demand,
     Memory,
     MemoryPrefix,
@@ -21,6 +20,7 @@ from cairn.app.answers import (
     ScanPolicy,
     Store,
     Version,
+    VouchedCredentials,
     Withheld,
 )
 from cairn.app.passing import Passing
@@ -58,7 +58,7 @@ def _question(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[
         "call": "read",
         "operation": operation,
         "workspace_id": call.credentials.workspace_id,
-        "key_id": call.credentials.key_id,
+        "actor": call.credentials.actor,
         "scope": call.scope,
         "demand": asdict(call.demand),
         "arguments": dict(arguments),
@@ -67,8 +67,8 @@ def _question(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[
 
 def vouched(payload: Mapping[str, Any]) -> Call:
     """The call in a question: a caller whom another region has let in. Raises KeyError, TypeError."""
-    credentials = Credentials(payload["workspace_id"], payload["key_id"], "")
-    return Call(credentials, Demand(**payload["demand"]), vouched=True, scope=payload.get("scope", "read"))
+    credentials = VouchedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
+    return Call(credentials, Demand(**payload["demand"]))
 
 
 def encode(answer: object) -> dict[str, Any]:

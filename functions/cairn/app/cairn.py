@@ -18,7 +18,9 @@ from cairn.app.records import Records, to_record
 from cairn.app.redacting import Redacting, answer
 from cairn.app.region import Region
 from cairn.app.scanning import TextScanner
+from cairn.app.sessions import Sessions
 from cairn.app.stores import Stores, given
+from cairn.app.tokens import NO_SIGNING_KEYS, Tokens
 from cairn.app.versions import Versions
 from cairn.app.writing import Writer
 from cairn.core.commands import from_payload
@@ -26,12 +28,13 @@ from cairn.core.errors import CairnError, NotFound
 from cairn.core.records import StoreState
 from cairn.core.rows import StoreRow
 from cairn.core.slots import LogKey, parse_key
+from cairn.ports.signing import SigningKeys
 
 
 class Cairn:
     """The facade that HTTP, direct invocations and local clients drive. Every method raises `core.errors` only."""
 
-    def __init__(self, region: Region, scanner: TextScanner) -> None:
+    def __init__(self, region: Region, scanner: TextScanner, signing: SigningKeys = NO_SIGNING_KEYS) -> None:
         self._region = region
         self._door = Door(region)
         self._writer = Writer(region, scanner)
@@ -43,6 +46,7 @@ class Cairn:
         self._versions = Versions(region, self._door)
         self._redacting = Redacting(region, self._door, self._writer, passing)
         self._keys = Keys(region)
+        self.sessions = Sessions(region, self._door, Tokens(signing, region.clock))
         self._records = Records(region)
         self._logs = Logs(region)
 

@@ -12,11 +12,12 @@ from cairn.app.logs import Logs
 from cairn.app.records import Placed, Records
 from cairn.app.redacting import erase
 from cairn.app.region import Region, View
+from cairn.app.session_records import SessionRecords
 from cairn.app.verdicts import Verdicts
 from cairn.core.errors import NotFound, Unavailable
-from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, StoreRecord, VerdictRecord
+from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, SessionRecord, StoreRecord, VerdictRecord
 from cairn.core.rows import MemoryRow, VersionRow
-from cairn.core.slots import ApiKeyKey, CutKey, LogKey, RedactionKey, StoreKey, VerdictKey, parse_key
+from cairn.core.slots import ApiKeyKey, CutKey, LogKey, RedactionKey, SessionKey, StoreKey, VerdictKey, parse_key
 from cairn.ports import errors as port_errors
 
 LOCAL_PREFIX = "local/"
@@ -46,6 +47,7 @@ class Indexing:
         self._folder = Folder(region)
         self._records = Records(region)
         self._keys = Keys(region)
+        self._sessions = SessionRecords(region)
         self._verdicts = Verdicts(region)
 
     def object_arrived(self, key: str) -> None:
@@ -76,6 +78,8 @@ class Indexing:
                 self._records.fold(view, Placed(name.slot, StoreRecord.from_json(body)))
             elif isinstance(name, ApiKeyKey):
                 self._keys.fold(view, ApiKeyRecord.from_json(body))
+            elif isinstance(name, SessionKey):
+                self._sessions.fold(view, SessionRecord.from_json(body))
             elif isinstance(name, VerdictKey):
                 self._fold_verdict(view, name, VerdictRecord.from_json(body), journal)
             elif isinstance(name, RedactionKey):

@@ -75,7 +75,7 @@ class Keys:
         rows: list[ApiKeyRow] = []
         after: str | None = None
         while True:
-            page = self._query(view, Query("keys", workspace_id, after=after))
+            page = self._query(view, Query("keys", workspace_id, prefix="apikey_", after=after))
             rows += [ApiKeyRow.from_attributes(found.attributes) for found in page]
             if len(page) < 100:
                 return rows

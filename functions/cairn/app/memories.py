@@ -120,7 +120,7 @@ class Memories:
         """Here, if this is the store's home; otherwise there, and what came of it is folded here."""
         if access.store.home == self._region.name:
             return self._writer.write(access.view, access.store, command)
-        payload = {"call": "write", "workspace_id": access.key.workspace_id, **to_payload(command)}
+        payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
         outcome = decode_outcome(self._passing.call(access.store.home, payload))
         self._fold_here(access.view, outcome)
         if isinstance(outcome.error, NotFound) and outcome.memory is None:

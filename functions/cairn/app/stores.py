@@ -56,7 +56,7 @@ class Stores:
         epoch = Epoch(1, region.name)
         record = StoreRecord(
             store_id=region.new_regional_id("memstore"),
-            workspace_id=access.key.workspace_id,
+            workspace_id=access.workspace_id,
             name=name,
             description=description,
             metadata=dict(metadata),
@@ -122,7 +122,7 @@ class Stores:
         if after is None and created_at_lte is not None:
             after = f"{max(created_at_lte, 0) + 1:020d}"
         while True:
-            query = Query("stores", access.key.workspace_id, after=after, limit=limit + 1, descending=True)
+            query = Query("stores", access.workspace_id, after=after, limit=limit + 1, descending=True)
             try:
                 page = access.view.index.query(query)
             except port_errors.Unavailable as error:

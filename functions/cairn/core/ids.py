@@ -1,7 +1,7 @@
 """Ids: a prefix that names the kind, and a ULID (48 bits of milliseconds, 80 of randomness, Crockford base 32).
 
-Ids of stores and keys also carry the region they were born in, so that a region which has not heard of one yet knows
-whom to ask: ``memstore_useast1_01kb…``.
+Ids of stores, keys and sessions also carry the region they were born in, so that a region which has not heard of one
+yet knows whom to ask: ``memstore_useast1_01kb…``.
 Source: https://github.com/ulid/spec (lower case here).
 """
 
@@ -18,6 +18,7 @@ STORE = re.compile(rf"memstore_([a-z0-9]+)_({_ULID})")
 MEMORY = re.compile(rf"mem_({_ULID})")
 VERSION = re.compile(rf"memver_({_ULID})")
 KEY = re.compile(rf"apikey_([a-z0-9]+)_({_ULID})")
+SESSION = re.compile(rf"sesn_([a-z0-9]+)_({_ULID})")
 WORKSPACE = re.compile(r"wrkspc_[a-z0-9]{1,40}")
 
 
@@ -41,8 +42,8 @@ def region_code(region: str) -> str:
 
 
 def birth_region(id: str, regions: tuple[str, ...]) -> str | None:
-    """The region that a store's or key's id names, or None when the deployment has no such region."""
-    match = STORE.fullmatch(id) or KEY.fullmatch(id)
+    """The region that a store's, key's or session's id names, or None when the deployment has no such region."""
+    match = STORE.fullmatch(id) or KEY.fullmatch(id) or SESSION.fullmatch(id)
     if match is None:
         return None
     return next((region for region in regions if region_code(region) == match[1]), None)

@@ -26,6 +26,14 @@ OBJECT_METADATA_MAX_BYTES = 2_048
 FLAGS_MAX_BYTES = 200
 """What a version's flags may take of that, commas and all. The longest path, region and actor leave 230 bytes."""
 
+SESSION_STORES_MAX = 8
+INSTRUCTIONS_MAX_CHARS = 4_096
+SESSION_TITLE_MAX_CHARS = 255
+TOKEN_LIFETIME_DEFAULT_S = 3_600
+TOKEN_LIFETIME_MIN_S = 60
+TOKEN_LIFETIME_MAX_S = 12 * 3_600
+"""How long a session's token may be valid; a new one is asked for with an API key."""
+
 CLAIM_LIFETIME_US = 5_000_000
 """How long others yield to a claimed path. Safety does not rest on it: whoever breaks a claim takes its slot first."""
 

@@ -283,6 +283,48 @@ class ApiKeyRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A store in a session, as it was when the session began: a snapshot, which later changes do not reach.
+
+    `access` is ``read_write`` or ``read_only``; `mount_path` is where the agent finds it, ``/mnt/memory/notes``.
+    """
+
+    memory_store_id: str
+    access: str
+    instructions: str
+    name: str
+    description: str
+    mount_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """One version of a session's record. Its token stands nowhere: it is signed, not remembered."""
+
+    workspace_id: str
+    session_id: str
+    title: str | None
+    metadata: Mapping[str, str]
+    attachments: tuple[Attachment, ...]
+    created_at: int
+    created_by: str
+    archived_at: int | None = None
+
+    def to_json(self) -> bytes:
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_json(cls, body: bytes) -> SessionRecord:
+        """Raises ValueError for a body that no writer of this schema made."""
+        fields = _load(body)
+        try:
+            attachments = tuple(Attachment(**one) for one in fields.pop("attachments"))
+            return cls(**fields, attachments=attachments)
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"a session's record cannot be read ({error})") from error
+
+
+@dataclass(frozen=True, slots=True)
 class Redaction:
     """The order to erase one version everywhere: which object holds it, who asked, when."""
 

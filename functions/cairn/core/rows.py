@@ -199,6 +199,23 @@ class ApiKeyRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow(Row):
+    """A session's record, as the JSON of its object, beside what is asked of it with every call.
+
+    The end of a session absorbs, like the revocation of a key, whose table this is too.
+    """
+
+    workspace_id: str
+    session_id: str
+    record: str
+    archived_at: int | None = None
+
+    @staticmethod
+    def key(workspace_id: str, session_id: str) -> RowKey:
+        return RowKey("keys", workspace_id, session_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRow(Row):
     """Which generation of tables serves, whether it is known to be complete, and which one is being built.
 

@@ -149,7 +149,20 @@ class ApiKeyKey:
         return f"{self.region}/key/{self.workspace_id}/{self.key_id}/{self.sequence:010d}"
 
 
-ObjectKey = LogKey | StoreKey | CutKey | RedactionKey | VerdictKey | ApiKeyKey
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """The key of one version of a session's record, written by `region`: 1 as it began, 2 once archived."""
+
+    region: str
+    workspace_id: str
+    session_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.region}/session/{self.workspace_id}/{self.session_id}/{self.sequence:010d}"
+
+
+ObjectKey = LogKey | StoreKey | CutKey | RedactionKey | VerdictKey | ApiKeyKey | SessionKey
 
 _SLOT = re.compile(r"(\d{4})-(\d+)\.([a-z0-9-]+)\.(\d{10})")
 _LOG = re.compile(r"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{64})/(\d{4})-(\d+)\.(\d{10})")
@@ -158,6 +171,8 @@ _CUT = re.compile(r"([a-z0-9-]+)/cut/([^/]+)/(\d{4})-(\d+)/(\d{3})")
 _REDACTION = re.compile(r"([a-z0-9-]+)/redaction/([^/]+)/([^/]+)")
 _VERDICT = re.compile(r"([a-z0-9-]+)/verdict/([^/]+)/([^/]+)/(\d{10})")
 _KEY = re.compile(r"([a-z0-9-]+)/key/([^/]+)/([^/]+)/(\d{10})")
+
+_SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
 
 
 def parse_key(key: str) -> ObjectKey:
@@ -174,4 +189,6 @@ def parse_key(key: str) -> ObjectKey:
         return VerdictKey(match[1], match[2], match[3], int(match[4]))
     if match := _KEY.fullmatch(key):
         return ApiKeyKey(match[1], match[2], match[3], int(match[4]))
+    if match := _SESSION.fullmatch(key):
+        return SessionKey(match[1], match[2], match[3], int(match[4]))
     raise ValueError(f"not a key of Cairn: {key!r}")

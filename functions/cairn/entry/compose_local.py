@@ -5,6 +5,7 @@
     ROOT/queue.sqlite   keys to look at: each is announced before it is put
     ROOT/scanner.hsdb   the scanner's patterns, compiled for this machine
     ROOT/key            the API key of whoever owns the folder
+    ROOT/signing.json   the keys that sign the tokens of sessions
 
 Reader, writer, eraser and indexer are the same use cases as in Lambda. Several processes may serve one folder: objects,
 tables and queue are shared between them, and whatever a dead one left in the queue another one folds, or the next.
@@ -19,7 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn.adapters.local import Database, LocalBucket, LocalErasableObjects, LocalIndex, LocalObjects, LocalQueue
+from cairn.adapters.local import (
+    Database,
+    LocalBucket,
+    LocalErasableObjects,
+    LocalIndex,
+    LocalObjects,
+    LocalQueue,
+    LocalSigningKeys,
+)
 from cairn.adapters.local.files import locked, make_folder, write_new
 from cairn.adapters.local.index import LocalTables
 from cairn.adapters.memory import MemoryPeers
@@ -96,8 +105,9 @@ class LocalSite:
             parallel=ThreadParallel(),
             memories_per_store=memories_per_store,
         )
-        self.cairn = Cairn(self.region, scanner)
-        self.api = HttpApi(self.cairn, machine.clock, machine.randomness, machine.metrics)
+        self.cairn = Cairn(self.region, scanner, LocalSigningKeys(root))
+        sessions = self.cairn.sessions
+        self.api = HttpApi(self.cairn, machine.clock, machine.randomness, machine.metrics, sessions)
         indexing = Indexing(self.region)
         self.queue = queue
         folding = Folding(self.region, indexing, BatchFolder(self.region, indexing))
@@ -176,7 +186,7 @@ def owner_key(root: Path, region: Region) -> str:
 
 def _holds(text: str, region: Region) -> bool:
     try:
-        credentials = auth.credentials({"x-api-key": text})
+        credentials = auth.of_key(text)
     except CairnError:
         return False
     row = Keys(region).find(credentials)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cairn.adapters.aws.signing import SecretsManagerKeys
 from cairn.app.cairn import Cairn
 from cairn.app.scanning import Unscanning
 from cairn.entry.running import Answer, Event, Handler, Running
@@ -19,8 +20,10 @@ def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
     running = Running.start(settings)
     region = running.region
-    cairn = Cairn(region, Unscanning())
-    return running.handler(dispatch(cairn, HttpApi(cairn, region.clock, region.randomness, running.metrics)))
+    signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
+    cairn = Cairn(region, Unscanning(), signing)
+    api = HttpApi(cairn, region.clock, region.randomness, running.metrics, cairn.sessions)
+    return running.handler(dispatch(cairn, api))
 
 
 def dispatch(cairn: Cairn, api: HttpApi) -> Answer:

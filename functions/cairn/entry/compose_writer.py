@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cairn.adapters.aws.signing import SecretsManagerKeys
 from cairn.app.cairn import Cairn
 from cairn.entry.running import Answer, Event, Handler, Running
 from cairn.entry.scanner import start_scanner
@@ -18,8 +19,10 @@ def compose(settings: Settings) -> Handler:
     running = Running.start(settings)
     region = running.region
     running.clients.s3(region.name, attempts=1)
-    cairn = Cairn(region, start_scanner(running))
-    return running.handler(dispatch(cairn, HttpApi(cairn, region.clock, region.randomness, running.metrics)))
+    signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
+    cairn = Cairn(region, start_scanner(running), signing)
+    api = HttpApi(cairn, region.clock, region.randomness, running.metrics, cairn.sessions)
+    return running.handler(dispatch(cairn, api))
 
 
 def dispatch(cairn: Cairn, api: HttpApi) -> Answer:

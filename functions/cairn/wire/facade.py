@@ -7,10 +7,49 @@ complete, or None. A read is as fresh as ``call.demand`` says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from cairn.app.answers import UNSET, Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.answers import (
+    UNSET,
+    Call,
+    Memory,
+    MemoryPrefix,
+    Page,
+    Session,
+    SessionCredentials,
+    Store,
+    StoreToAttach,
+    Version,
+    VersionFilter,
+)
+
+
+class SessionUseCases(Protocol):
+    """The operations on sessions, and the check of their tokens."""
+
+    def verify(self, token: str) -> SessionCredentials:
+        """What a token grants. Raises Unauthenticated, Unavailable."""
+
+    def create(
+        self,
+        call: Call,
+        stores: Sequence[StoreToAttach],
+        *,
+        title: str | None,
+        metadata: Mapping[str, str],
+        token_lifetime_s: int,
+    ) -> Session:
+        """A new session and its token."""
+
+    def retrieve(self, call: Call, session_id: str) -> Session:
+        """A session, ended or not."""
+
+    def renew(self, call: Call, session_id: str, token_lifetime_s: int) -> Session:
+        """Another token of a session."""
+
+    def archive(self, call: Call, session_id: str) -> Session:
+        """Ends a session; repeatable."""
 
 
 class UseCases(Protocol):

@@ -13,14 +13,15 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from cairn.app.answers import Call
+from cairn.app.answers import Call, SessionCredentials
+from cairn.core.errors import Unauthenticated
 from cairn.core.ids import ulid
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
 from cairn.ports.metrics import Metrics
 from cairn.wire import auth, freshness, operations
 from cairn.wire.errors import Failure, failure_of, trace
-from cairn.wire.facade import UseCases
+from cairn.wire.facade import SessionUseCases, UseCases
 from cairn.wire.operations import Exchange
 from cairn.wire.requests import method_of, read_event
 
@@ -37,11 +38,20 @@ class HttpApi:
         cairn: the use cases.
         clock: for request ids, cursors and durations.
         randomness: for request ids.
+        sessions: the use cases of sessions, where there are any.
         metrics: gets ``requests`` and ``request_duration_ms``, by operation and status.
     """
 
-    def __init__(self, cairn: UseCases, clock: Clock, randomness: Randomness, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        cairn: UseCases,
+        clock: Clock,
+        randomness: Randomness,
+        metrics: Metrics,
+        sessions: SessionUseCases | None = None,
+    ) -> None:
         self._cairn = cairn
+        self._sessions = sessions
         self._clock = clock
         self._randomness = randomness
         self._metrics = metrics
@@ -71,8 +81,14 @@ class HttpApi:
         request = read_event(event)
         operation, ids = operations.find(request)
         handling.operation = operation.__name__
-        handling.call = Call(auth.credentials(request.headers), freshness.demand(request.headers))
-        return operation(Exchange(self._cairn, handling.call, request, ids, now_us))
+        credentials = auth.credentials(request.headers, self._verify)
+        handling.call = Call(credentials, freshness.demand(request.headers))
+        return operation(Exchange(self._cairn, handling.call, request, ids, now_us, self._sessions))
+
+    def _verify(self, token: str) -> SessionCredentials:
+        if self._sessions is None:
+            raise Unauthenticated("there are no sessions here; use an API key")
+        return self._sessions.verify(token)
 
     def _headers(self, handling: _Handling, failure: Failure | None) -> dict[str, str]:
         headers = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from cairn.app.answers import Memory, MemoryPrefix, Page, Store, Version, Withheld
+from cairn.app.answers import Memory, MemoryPrefix, Page, Session, Store, Version, Withheld
 from cairn.core.times import rfc3339
 
 T = TypeVar("T")
@@ -84,6 +84,37 @@ def version(answer: Version) -> Json:
         "flags": list(answer.flags),
         "withheld": _withheld(answer.withheld),
     }
+
+
+def session(answer: Session) -> Json:
+    """A session, in the part of its shape that concerns memory; the token stands in it once, when it is issued."""
+    record = answer.record
+    shown: Json = {
+        "type": "session",
+        "id": record.session_id,
+        "title": record.title,
+        "metadata": dict(record.metadata),
+        "status": "idle" if record.archived_at is None else "terminated",
+        "resources": [
+            {
+                "type": "memory_store",
+                "memory_store_id": one.memory_store_id,
+                "access": one.access,
+                "instructions": one.instructions,
+                "name": one.name,
+                "description": one.description,
+                "mount_path": one.mount_path,
+            }
+            for one in record.attachments
+        ],
+        "created_at": rfc3339(record.created_at),
+        "updated_at": rfc3339(record.archived_at or record.created_at),
+        "archived_at": _instant(record.archived_at),
+        "created_by": _actor(record.created_by),
+    }
+    if answer.token is not None:
+        shown |= {"token": answer.token, "token_expires_at": _instant(answer.token_expires_at)}
+    return shown
 
 
 def deleted(type: str, id: str) -> Json:

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cairn.app.answers import UNSET, Call, Page, VersionFilter
+from cairn.app.answers import UNSET, Call, Page, StoreToAttach, VersionFilter
 from cairn.core.errors import InvalidRequest, NotFound
 from cairn.wire import cursors, freshness, objects
 from cairn.wire.cursors import Listing
 from cairn.wire.errors import MethodNotAllowed, UnknownRoute
-from cairn.wire.facade import UseCases
+from cairn.wire.facade import SessionUseCases, UseCases
 from cairn.wire.objects import Json
 from cairn.wire.requests import ID_MAX_CHARS, Request
 
@@ -30,6 +30,14 @@ class Exchange:
     request: Request
     ids: tuple[str, ...]
     now_us: int
+    session_cases: SessionUseCases | None = None
+
+    @property
+    def sessions(self) -> SessionUseCases:
+        """The use cases of sessions. Raises UnknownRoute where there are none."""
+        if self.session_cases is None:
+            raise UnknownRoute
+        return self.session_cases
 
     @property
     def store_id(self) -> str:
@@ -224,6 +232,40 @@ def redact_version(exchange: Exchange) -> Json:
     return objects.version(exchange.cairn.redact_version(exchange.call, exchange.store_id, exchange.item_id))
 
 
+def create_session(exchange: Exchange) -> Json:
+    from cairn.wire.schemas import SessionCreate, parse
+
+    body = parse(SessionCreate, exchange.request.body())
+    stores = [StoreToAttach(one.memory_store_id, one.access, one.instructions or "") for one in body.resources]
+    session = exchange.sessions.create(
+        exchange.call,
+        stores,
+        title=body.title,
+        metadata=body.metadata or {},
+        token_lifetime_s=body.token_lifetime_seconds,
+    )
+    return objects.session(session)
+
+
+def retrieve_session(exchange: Exchange) -> Json:
+    return objects.session(exchange.sessions.retrieve(exchange.call, exchange.ids[0]))
+
+
+def renew_session_token(exchange: Exchange) -> Json:
+    from cairn.wire.schemas import SessionToken, parse
+
+    raw = exchange.request.body()
+    body = parse(SessionToken, raw if raw.strip() else b"{}")
+    return objects.session(
+        exchange.sessions.renew(exchange.call, exchange.ids[0], token_lifetime_s=body.token_lifetime_seconds)
+    )
+
+
+def archive_session(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return objects.session(exchange.sessions.archive(exchange.call, exchange.ids[0]))
+
+
 def _actor(request: Request) -> str | None:
     """The one actor asked for. A version has one author, so two of the filters could only be a mistake."""
     kinds = {"api_key_id": "api_key", "session_id": "session", "service_account_id": "service_account"}
@@ -260,6 +302,7 @@ class Route:
 
 _STORES = ("v1", "memory_stores")
 _STORE = (*_STORES, "*")
+_SESSIONS = ("v1", "sessions")
 
 ROUTES: tuple[Route, ...] = (
     Route(_STORES, {"GET": list_stores, "POST": create_store}),
@@ -270,6 +313,10 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "memory_versions"), {"GET": list_versions}),
     Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
     Route((*_STORE, "memory_versions", "*", "redact"), {"POST": redact_version}),
+    Route(_SESSIONS, {"POST": create_session}),
+    Route((*_SESSIONS, "*"), {"GET": retrieve_session}),
+    Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
+    Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
 )
 
 

@@ -115,6 +115,39 @@ class MemoryUpdate(Body):
     precondition: Annotated[Precondition | None, AfterValidator(_present)] = None
 
 
+class MemoryStoreResource(Body):
+    """One store of a new session."""
+
+    type: Literal["memory_store"]
+    memory_store_id: Text
+    access: Literal["read_write", "read_only"] = "read_write"
+    instructions: Annotated[str, Field(max_length=limits.INSTRUCTIONS_MAX_CHARS)] | None = None
+
+
+TokenLifetime = Annotated[int, Field(ge=limits.TOKEN_LIFETIME_MIN_S, le=limits.TOKEN_LIFETIME_MAX_S)]
+
+
+class SessionCreate(Body):
+    """POST /v1/sessions: the part of a managed agent's session that concerns memory. `agent` and the like are let pass.
+
+    `token_lifetime_seconds` is Cairn's own.
+    """
+
+    resources: list[MemoryStoreResource]
+    title: Annotated[str, Field(max_length=limits.SESSION_TITLE_MAX_CHARS)] | None = None
+    metadata: Metadata | None = None
+    agent: Any = None
+    environment_id: Any = None
+    vault_ids: Any = None
+    token_lifetime_seconds: TokenLifetime = limits.TOKEN_LIFETIME_DEFAULT_S
+
+
+class SessionToken(Body):
+    """POST /v1/sessions/{id}/token; may be empty."""
+
+    token_lifetime_seconds: TokenLifetime = limits.TOKEN_LIFETIME_DEFAULT_S
+
+
 B = TypeVar("B", bound=Body)
 
 
@@ -194,6 +227,9 @@ _RULES = {
     "dict_type": "must be an object",
     "list_type": "must be a list",
     "model_type": "must be an object",
+    "int_type": "must be a whole number",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
     "string_too_short": "must be at least {min_length} character long",
     "string_too_long": "must be at most {max_length} characters long",
     "too_long": "must have at most {max_length} pairs",

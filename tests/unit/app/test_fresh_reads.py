@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.app.answers import Call, Credentials, Demand, Memory, Page, Store, Version, VersionFilter
+from cairn.app.answers import Call, Demand, Memory, Page, Store, Version, VersionFilter, VouchedCredentials
 from cairn.core.errors import Busy, InvalidRequest, NotFound, Unavailable
 from cairn.core.rows import ControlRow
 from cairn.ports.index import Change
+from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 PUT = "objects.put_if_absent"
@@ -209,7 +210,7 @@ def test_a_caller_who_was_let_in_here_need_not_be_known_there(scene: Scene, made
 
 
 def test_another_workspace_finds_nothing_at_home_either(scene: Scene, made: Memory) -> None:
-    stranger = Call(Credentials("wrkspc_other", "apikey_x", ""), HOMES, vouched=True)
+    stranger = Call(VouchedCredentials("wrkspc_other", "api_key:apikey_x", "read"), HOMES)
     with pytest.raises(NotFound, match="memory_store"):
         scene.at(HOME).retrieve_memory(stranger, scene.store, made.id, full=True)
 
@@ -230,7 +231,7 @@ def test_a_store_is_as_its_record_is_at_home(scene: Scene, made: Memory) -> None
 
 
 def test_a_home_that_has_moved_says_so_and_passes_nothing_on(scene: Scene, made: Memory) -> None:
-    call = Call(scene.call().credentials, HOMES, vouched=True)
+    call = Call(VouchedCredentials(WORKSPACE, "api_key:apikey_x", "read"), HOMES)
     with pytest.raises(Unavailable, match="moved"):
         scene.at(AWAY).retrieve_memory(call, scene.store, made.id, full=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -165,7 +166,7 @@ def test_who_presents_nothing_of_ours_is_told_no_more_than_that(scene: Scene, wo
 
 def test_a_key_of_one_workspace_does_not_open_another_under_its_name(scene: Scene) -> None:
     call = scene.call(scene.cloud.key(workspace_id="wrkspc_other"))
-    forged = Call(Credentials(WORKSPACE, call.credentials.key_id, call.credentials.secret_sha256))
+    forged = Call(replace(call.credentials, workspace_id=WORKSPACE))
     with pytest.raises(Unauthenticated):
         scene.at(HOME).retrieve_store(forged, scene.store)
 

@@ -46,7 +46,7 @@ def test_a_redacted_version_shows_no_text_where_it_was_asked_for_and_at_home(
     assert (answer.content, answer.path, answer.content_sha256, answer.content_size_bytes) == (None,) * 4
     assert (answer.operation, answer.created_at, answer.memory_id) == ("created", memory.created_at, memory.id)
     assert answer.redacted_at == scene.clock.now_us()
-    assert answer.redacted_by == answer.created_by == f"api_key:{scene.call().credentials.key_id}"
+    assert answer.redacted_by == answer.created_by == scene.call().credentials.actor
     for region in {asked, HOME}:
         assert scene.version(memory.version_id, at=region) == answer
         listed = scene.versions(at=region, memory_id=memory.id, full=True).items

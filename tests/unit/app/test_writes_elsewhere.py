@@ -66,7 +66,7 @@ def test_nothing_is_ever_put_by_the_region_where_the_call_landed(scene: Scene) -
 def test_the_version_carries_the_caller_and_the_id_that_were_made_where_the_call_landed(scene: Scene) -> None:
     made = scene.create("/a", at=AWAY)
     version = scene.version(made.version_id, at=HOME)
-    assert version.created_by == f"api_key:{scene.call().credentials.key_id}"
+    assert version.created_by == scene.call().credentials.actor
 
 
 def test_text_that_has_not_been_replicated_is_read_from_home(scene: Scene) -> None:
@@ -196,7 +196,7 @@ def repeated(scene: Scene, command: Command) -> tuple[dict[str, object], dict[st
 
 def ids(scene: Scene) -> tuple[str, str, str]:
     region = scene.cloud.sites[AWAY].region
-    return region.new_id("mem"), region.new_id("memver"), f"api_key:{scene.call().credentials.key_id}"
+    return region.new_id("mem"), region.new_id("memver"), scene.call().credentials.actor
 
 
 def test_a_creation_that_arrives_twice_is_answered_with_what_it_did(scene: Scene) -> None:

@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cairn.app.answers import Credentials, SessionCredentials
 from cairn.app.keys import key_text
 from cairn.core.errors import PermissionDenied, Unauthenticated
 from cairn.wire.auth import credentials
 
 ULID = "01kb0000000000000000000000"
+
+
+def _no_token(token: str) -> SessionCredentials:
+    raise Unauthenticated("no token is true here")
 
 
 @given(
@@ -25,15 +30,16 @@ def test_every_key_that_is_issued_is_taken_apart_into_what_it_was_made_of(
 ) -> None:
     text = key_text(f"wrkspc_{workspace}", f"apikey_{region}_{ULID}", secret.hex())
     for headers in ({"authorization": f"Bearer {text}"}, {"x-api-key": text}):
-        found = credentials(headers)
+        found = credentials(headers, _no_token)
+        assert isinstance(found, Credentials)
         assert (found.workspace_id, found.key_id) == (f"wrkspc_{workspace}", f"apikey_{region}_{ULID}")
         assert found.secret_sha256 == hashlib.sha256(text.encode()).hexdigest()
-        assert credentials({**headers, "anthropic-workspace-id": f"wrkspc_{workspace}"}) == found
+        assert credentials({**headers, "anthropic-workspace-id": f"wrkspc_{workspace}"}, _no_token) == found
         with pytest.raises(PermissionDenied):
-            credentials({**headers, "anthropic-workspace-id": f"wrkspc_{workspace}x"})
+            credentials({**headers, "anthropic-workspace-id": f"wrkspc_{workspace}x"}, _no_token)
 
 
 @given(headers=st.dictionaries(st.sampled_from(["authorization", "x-api-key", "anthropic-workspace-id"]), st.text()))
 def test_anything_else_is_unauthenticated(headers: dict[str, str]) -> None:
     with pytest.raises(Unauthenticated):
-        credentials(headers)
+        credentials(headers, _no_token)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sts import STSClient
 
@@ -86,6 +87,11 @@ class Clients:
     def bedrock_runtime(self, region: str) -> BedrockRuntimeClient:
         """Guardrails of a region; a question changes nothing and is repeated."""
         client: BedrockRuntimeClient = self._client("bedrock-runtime", region, 3)
+        return client
+
+    def secrets(self, region: str) -> SecretsManagerClient:
+        """Secrets of a region."""
+        client: SecretsManagerClient = self._client("secretsmanager", region, 3)
         return client
 
     def sts(self, region: str) -> STSClient:

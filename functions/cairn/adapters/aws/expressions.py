@@ -34,7 +34,7 @@ ROWS_OF: dict[str, tuple[type[rows.Row], ...]] = {
     "versions": (rows.VersionRow,),
     "verdicts": (rows.VerdictRow,),
     "stores": (rows.StoreRow,),
-    "keys": (rows.ApiKeyRow,),
+    "keys": (rows.ApiKeyRow, rows.SessionRow),
     "journal": (rows.JournalRow,),
     "control": (rows.ControlRow, rows.CompletenessRow),
 }

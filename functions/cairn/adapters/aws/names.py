@@ -50,6 +50,11 @@ class Deployment:
         """The DynamoDB table behind a short name, in the deployed generation or another."""
         return BY_NAME[name].physical_name(self.prefix, generation or self.index_generation)
 
+    @property
+    def signing_secret(self) -> str:
+        """The secret, of the same name in every region, with the keys that sign the tokens of sessions."""
+        return f"{self.prefix}-signing"
+
     def function(self, name: str) -> str:
         """The Lambda function behind a short name; the same in every region."""
         return f"{self.prefix}-{name}"

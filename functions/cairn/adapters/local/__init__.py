@@ -10,6 +10,7 @@ from cairn.adapters.local.database import Database
 from cairn.adapters.local.index import LocalIndex, LocalTables
 from cairn.adapters.local.objects import LocalBucket, LocalErasableObjects, LocalObjects
 from cairn.adapters.local.queue import LocalQueue, Message
+from cairn.adapters.local.signing import LocalSigningKeys
 
 __all__ = [
     "Database",
@@ -18,6 +19,7 @@ __all__ = [
     "LocalIndex",
     "LocalObjects",
     "LocalQueue",
+    "LocalSigningKeys",
     "LocalTables",
     "Message",
 ]

@@ -10,6 +10,7 @@ from cairn.adapters.memory.parallel import OneByOne
 from cairn.adapters.memory.peers import MemoryPeers
 from cairn.adapters.memory.queue import MemoryQueue
 from cairn.adapters.memory.randomness import SeededRandomness
+from cairn.adapters.memory.signing import MemorySigningKeys
 
 __all__ = [
     "ManualClock",
@@ -22,6 +23,7 @@ __all__ = [
     "MemoryObjects",
     "MemoryPeers",
     "MemoryQueue",
+    "MemorySigningKeys",
     "MemoryTables",
     "OneByOne",
     "PutEvent",

@@ -25,7 +25,7 @@ from anthropic.types.beta import (
 from anyio.to_thread import run_sync
 from pydantic import BaseModel
 
-from cairn.adapters.system import SystemRandomness, SystemClock
+from cairn.adapters.system import SystemClock, SystemRandomness
 from cairn.wire.memory_tool import texts
 from cairn.wire.memory_tool.texts import ToolFailure
 from cairn.wire.memory_tool.tool import MemoryTool

@@ -1,0 +1,83 @@
+"""Records of sessions: put once where they are made, folded everywhere, found in the bucket if the index is behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cairn.app.region import Region, View
+from cairn.core import ids
+from cairn.core.errors import OutcomeUnknown, Unavailable
+from cairn.core.records import SessionRecord
+from cairn.core.rows import RowKey, SessionRow
+from cairn.core.slots import SessionKey
+from cairn.ports import errors as port_errors
+from cairn.ports.index import Change, Index
+
+FOLD_ATTEMPTS = 10
+
+
+class SessionRecords:
+    """Puts, folds and finds."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def fold(self, view: View, record: SessionRecord) -> None:
+        """Joins one version of a session's record into every generation of tables. The earliest end absorbs."""
+        key = SessionRow.key(record.workspace_id, record.session_id)
+        for index in view.indexes:
+            self._fold_into(index, key, record)
+
+    def find(self, workspace_id: str, session_id: str) -> SessionRecord | None:
+        """A session that the index lacks, from this bucket or its birth region's. Nothing is folded."""
+        birth = ids.birth_region(session_id, self._region.regions)
+        if birth is None:
+            return None
+        for region in dict.fromkeys((self._region.name, birth)):
+            try:
+                body = self._region.objects.get(str(SessionKey(birth, workspace_id, session_id, 1)), region).body
+                return SessionRecord.from_json(body)
+            except port_errors.ObjectNotFound:
+                continue
+            except port_errors.PortError as error:
+                raise Unavailable("the session's birth region does not answer; try again") from error
+        return None
+
+    def put(self, record: SessionRecord, sequence: int) -> None:
+        """Version 1 or 2 of a record; the same one again changes nothing. Raises Unavailable, OutcomeUnknown."""
+        key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
+        try:
+            self._region.objects.put_if_absent(str(key), record.to_json(), {})
+        except port_errors.ObjectExists:
+            return
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket refuses writes now; try again") from error
+        except port_errors.PortError as error:
+            raise OutcomeUnknown("the session may have been written; read it before trying again") from error
+
+    def _fold_into(self, index: Index, key: RowKey, record: SessionRecord) -> None:
+        for attempt in range(FOLD_ATTEMPTS):
+            attributes = self._region.read(index, [key]).get(key)
+            after = _join(None if attributes is None else SessionRow.from_attributes(attributes), record)
+            if after.to_attributes() == attributes:
+                return
+            try:
+                index.commit([Change(key, attributes, after.to_attributes())])
+                return
+            except (port_errors.Contended, port_errors.OutcomeUnknown):
+                self._region.back_off(attempt)
+            except port_errors.Unavailable as error:
+                raise Unavailable("the index does not answer; try again") from error
+        raise OutcomeUnknown("the session's row stayed contended; read before trying again")
+
+
+def _join(before: SessionRow | None, record: SessionRecord) -> SessionRow:
+    """The record as it began, and the earliest end that is known of it."""
+    ends = [end for end in (record.archived_at, before.archived_at if before else None) if end is not None]
+    began = replace(record, archived_at=None).to_json().decode()
+    return SessionRow(
+        workspace_id=record.workspace_id,
+        session_id=record.session_id,
+        record=began,
+        archived_at=min(ends, default=None),
+    )

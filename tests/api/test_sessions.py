@@ -1,0 +1,204 @@
+"""Sessions and their tokens, with the unchanged SDK, at home and in a region that hears of things late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anthropic
+import jwt
+import pytest
+
+from tests.api.harness import Backend, Reply, cairn_backend, far_backend
+from tests.api.laptop import laptop_backends
+from tests.support.folders import quick_folder
+
+BACKENDS: dict[str, Callable[[int], Backend]] = {"cairn": cairn_backend, "far": far_backend}
+
+
+@pytest.fixture(params=[*sorted(BACKENDS), "laptop"])
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    if request.param in BACKENDS:
+        yield BACKENDS[request.param](10_000)
+        return
+    with quick_folder() as root, laptop_backends(root) as build:
+        yield build(10_000)
+
+
+def _store(backend: Backend, name: str = "Team notes") -> str:
+    return backend.client().beta.memory_stores.create(name=name, description=f"about {name}").id
+
+
+def _begin(backend: Backend, *resources: dict[str, Any], **fields: Any) -> Reply:
+    attached = [{"type": "memory_store", **resource} for resource in resources]
+    return backend.raw("POST", "/v1/sessions", body={"resources": attached, **fields})
+
+
+def _token(backend: Backend, *resources: dict[str, Any]) -> str:
+    return str(_begin(backend, *resources).body["token"])
+
+
+def test_a_session_shows_its_stores_as_they_were_and_where_they_are_mounted(backend: Backend) -> None:
+    one, two, odd = _store(backend, "Demo Memory"), _store(backend, "demo  memory!"), _store(backend, "記憶")
+    reply = _begin(
+        backend,
+        {"memory_store_id": one, "instructions": "read first"},
+        {"memory_store_id": two, "access": "read_only"},
+        {"memory_store_id": odd},
+        title="Tuesday",
+        metadata={"team": "a"},
+    )
+    paths = [resource["mount_path"] for resource in reply.body["resources"]]
+    assert paths == ["/mnt/memory/demo-memory", "/mnt/memory/demo-memory-2", "/mnt/memory/store"]
+    backend.client().beta.memory_stores.update(one, name="Another name")
+    again = backend.raw("GET", f"/v1/sessions/{reply.body['id']}").body
+    assert again == {name: value for name, value in reply.body.items() if not name.startswith("token")}
+    assert again["resources"][0]["name"] == "Demo Memory"
+    assert again["resources"][0]["instructions"] == "read first"
+
+
+def test_the_sdk_begins_sessions(backend: Backend) -> None:
+    session = backend.client().beta.sessions.create(
+        agent="agent_1",
+        environment_id="env_1",
+        resources=[{"type": "memory_store", "memory_store_id": _store(backend), "access": "read_only"}],
+    )
+    assert session.status == "idle"
+    assert session.resources[0].type == "memory_store"
+
+
+def test_what_a_token_writes_carries_the_session(backend: Backend) -> None:
+    store = _store(backend)
+    session = _begin(backend, {"memory_store_id": store}).body
+    memories = backend.client(session["token"]).beta.memory_stores.memories
+    memory = memories.create(store, path="/a", content="x")
+    memories.update(memory.id, memory_store_id=store, content="y")
+    versions = backend.client(session["token"]).beta.memory_stores.memory_versions.list(store, memory_id=memory.id)
+    for version in versions:
+        assert version.created_by is not None
+        assert version.created_by.to_dict() == {"type": "session_actor", "session_id": session["id"]}
+
+
+def test_a_token_of_one_store_opens_no_other_and_nothing_else(backend: Backend) -> None:
+    store, other = _store(backend), _store(backend, "other")
+    client = backend.client(_token(backend, {"memory_store_id": store}))
+    with pytest.raises(anthropic.NotFoundError):
+        client.beta.memory_stores.memories.create(other, path="/a", content="x")
+    with pytest.raises(anthropic.NotFoundError):
+        client.beta.memory_stores.retrieve(other)
+    attempts: list[Callable[[], object]] = [
+        lambda: client.beta.memory_stores.create(name="mine"),
+        lambda: client.beta.memory_stores.list(),
+        lambda: client.beta.memory_stores.update(store, name="mine"),
+        lambda: client.beta.memory_stores.archive(store),
+        lambda: client.beta.memory_stores.delete(store),
+        lambda: client.post("/v1/sessions", cast_to=object, body={"resources": []}),
+    ]
+    for attempt in attempts:
+        with pytest.raises((anthropic.PermissionDeniedError, anthropic.BadRequestError)):
+            attempt()
+    assert client.beta.memory_stores.retrieve(store).id == store
+
+
+def test_read_only_holds_against_a_client_that_lies(backend: Backend) -> None:
+    store = _store(backend)
+    memory = backend.client().beta.memory_stores.memories.create(store, path="/a", content="x")
+    client = backend.client(_token(backend, {"memory_store_id": store, "access": "read_only"}))
+    memories = client.beta.memory_stores.memories
+    assert memories.retrieve(memory.id, memory_store_id=store).content == "x"
+    attempts: list[Callable[[], object]] = [
+        lambda: memories.create(store, path="/b", content="y"),
+        lambda: memories.update(memory.id, memory_store_id=store, content="y"),
+        lambda: memories.update(memory.id, memory_store_id=store, path="/c"),
+        lambda: memories.delete(memory.id, memory_store_id=store),
+        lambda: client.beta.memory_stores.memory_versions.redact(memory.memory_version_id, memory_store_id=store),
+    ]
+    for attempt in attempts:
+        with pytest.raises(anthropic.PermissionDeniedError):
+            attempt()
+    assert [item.to_dict()["path"] for item in memories.list(store)] == ["/a"]
+
+
+def test_a_session_that_has_ended_opens_nothing(backend: Backend) -> None:
+    store = _store(backend)
+    session = _begin(backend, {"memory_store_id": store}).body
+    client = backend.client(session["token"])
+    client.beta.memory_stores.memories.list(store)
+    ended = backend.raw("POST", f"/v1/sessions/{session['id']}/archive").body
+    assert ended["status"] == "terminated"
+    assert backend.raw("POST", f"/v1/sessions/{session['id']}/archive").body == ended
+    with pytest.raises(anthropic.AuthenticationError):
+        client.beta.memory_stores.memories.list(store)
+    assert backend.raw("POST", f"/v1/sessions/{session['id']}/token").status == 400
+
+
+def test_a_token_ends_by_itself_and_another_can_be_had(backend: Backend) -> None:
+    store = _store(backend)
+    session = _begin(backend, {"memory_store_id": store}, token_lifetime_seconds=60).body
+    backend.clock.advance(61)
+    with pytest.raises(anthropic.AuthenticationError):
+        backend.client(session["token"]).beta.memory_stores.memories.list(store)
+    renewed = backend.raw("POST", f"/v1/sessions/{session['id']}/token", body={"token_lifetime_seconds": 120}).body
+    assert list(backend.client(renewed["token"]).beta.memory_stores.memories.list(store)) == []
+
+
+def test_a_key_that_may_only_read_gives_no_leave_to_write(backend: Backend) -> None:
+    store, reader = _store(backend), {"authorization": f"Bearer {backend.issue_key('main', 'read')}"}
+    body = {"resources": [{"type": "memory_store", "memory_store_id": store}]}
+    assert backend.raw("POST", "/v1/sessions", body=body, headers=reader).status == 403
+    body["resources"][0]["access"] = "read_only"
+    assert backend.raw("POST", "/v1/sessions", body=body, headers=reader).status == 200
+
+
+def test_a_session_of_another_workspace_is_not_found(backend: Backend) -> None:
+    session = _begin(backend, {"memory_store_id": _store(backend)}).body
+    stranger = {"authorization": f"Bearer {backend.issue_key('other', 'admin')}"}
+    assert backend.raw("GET", f"/v1/sessions/{session['id']}", headers=stranger).status == 404
+    assert backend.raw("POST", f"/v1/sessions/{session['id']}/archive", headers=stranger).status == 404
+
+
+@pytest.mark.parametrize(
+    ("resources", "field"),
+    [
+        ([], "resources"),
+        ([{"type": "memory_store", "memory_store_id": "STORE"}] * 2, "resources.1.memory_store_id"),
+        ([{"type": "memory_store", "memory_store_id": "STORE", "access": "admin"}], "resources.0.access"),
+        ([{"type": "file", "memory_store_id": "STORE"}], "resources.0.type"),
+        ([{"type": "memory_store", "memory_store_id": "STORE", "instructions": "x" * 4097}], "instructions"),
+    ],
+)
+def test_a_session_that_cannot_be_is_refused_by_the_field(
+    backend: Backend, resources: list[dict[str, str]], field: str
+) -> None:
+    store = _store(backend)
+    named = [{**one, "memory_store_id": store} for one in resources]
+    reply = backend.raw("POST", "/v1/sessions", body={"resources": named})
+    assert reply.status == 400
+    assert field in reply.error["message"]
+
+
+def test_an_archived_store_is_not_attached_but_stays_with_earlier_sessions(backend: Backend) -> None:
+    store = _store(backend)
+    client = backend.client(_token(backend, {"memory_store_id": store}))
+    backend.client().beta.memory_stores.archive(store)
+    assert _begin(backend, {"memory_store_id": store}).status == 400
+    assert list(client.beta.memory_stores.memories.list(store)) == []
+
+
+def test_a_made_up_token_opens_nothing(backend: Backend) -> None:
+    store = _store(backend)
+    token = _token(backend, {"memory_store_id": store})
+    claims = jwt.decode(token.removeprefix("st-cairn-"), options={"verify_signature": False})
+    claims["acc"] = {store: "read_write"}
+    forged = [
+        jwt.encode(claims, "2" * 32, algorithm="HS256", headers={"kid": "k1"}),
+        jwt.encode(claims, "2" * 32, algorithm="HS256", headers={"kid": "k2"}),
+        jwt.encode(claims, "", algorithm="none", headers={"kid": "k1"}),
+        jwt.encode(claims, "2" * 64, algorithm="HS512", headers={"kid": "k1"}),
+        token.removeprefix("st-cairn-")[:-2] + "xx",
+        "",
+        "a.b.c",
+    ]
+    for text in forged:
+        with pytest.raises(anthropic.AuthenticationError):
+            backend.client(f"st-cairn-{text}").beta.memory_stores.memories.list(store)
