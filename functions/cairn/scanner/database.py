@@ -45,6 +45,7 @@ class Matchers:
         written: the rules about secrets and all marks, for the text as written.
         rules: those of both.
         confusables: see `cairn.scanner.folding.read_confusables`.
+        deep_ids: of the deeper rules.
         load_deep: makes the engine of the deeper rules, for the folded copy too. The write path never asks for it.
     """
 
@@ -52,6 +53,7 @@ class Matchers:
     written: Engine
     rules: tuple[Rule, ...]
     confusables: dict[str, str]
+    deep_ids: frozenset[str]
     load_deep: Callable[[], Engine]
 
     def split_marks(self, marks: dict[int, list[int]]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
@@ -80,11 +82,11 @@ def deep_set(rules: Sequence[Rule]) -> PatternSet:
 
 def compile_matchers(directory: Path = RULES_DIRECTORY) -> Matchers:
     """Parse the rules and compile them. About a second of CPU."""
-    rules = read_rules(directory)
+    rules, deep_rules = read_rules(directory), read_rules(directory / DEEP)
     folded, written = pattern_sets(rules)
 
     def load_deep() -> Engine:
-        deep = deep_set(read_rules(directory / DEEP))
+        deep = deep_set(deep_rules)
         return Engine(deep, compile_database(deep))
 
     return Matchers(
@@ -92,6 +94,7 @@ def compile_matchers(directory: Path = RULES_DIRECTORY) -> Matchers:
         Engine(written, compile_database(written)),
         rules,
         read_confusables(),
+        frozenset(rule.id for rule in deep_rules),
         load_deep,
     )
 
@@ -152,6 +155,7 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
         Engine(written, _load(databases[1], source)),
         rules,
         header["confusables"],
+        frozenset(entry["id"] for entry in header["deep_rules"]),
         load_deep,
     )
 

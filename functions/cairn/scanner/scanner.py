@@ -25,7 +25,6 @@ from cairn.scanner.deep import DeepContext, DeepLook, deep_bar
 from cairn.scanner.engine import Located
 from cairn.scanner.findings import Family, Finding, Policy, Report, Severity, judge
 from cairn.scanner.folding import Folder, distinct
-from cairn.scanner.rules import DEEP, RULES_DIRECTORY, read_rules
 from cairn.scanner.spots import Spot, excerpt, show
 from cairn.scanner.weighing import TOGETHER, bar, weigh
 
@@ -36,6 +35,7 @@ LENGTH = "limit-length"
 """The rule about a text that is too long to be read."""
 
 _ENGINE_RULE = re.compile(r"secret-[a-z0-9][a-z0-9-]{0,60}")
+_RULES_IN_CODE = frozenset({*unicode_policy.BY_ID, *path_policy.BY_ID, TOGETHER, LENGTH})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -159,8 +159,7 @@ class Scanner:
 
     def knows(self, rule_id: str) -> bool:
         """Whether an allow-list may name a rule: ours, or any of the secret engine's, which does not list its own."""
-        about_language = (*self._matchers.rules, *read_rules(RULES_DIRECTORY / DEEP))
-        ours = {*unicode_policy.BY_ID, *path_policy.BY_ID, *(rule.id for rule in about_language), TOGETHER, LENGTH}
+        ours = {rule.id for rule in self._matchers.rules} | self._matchers.deep_ids | _RULES_IN_CODE
         return rule_id in ours or _ENGINE_RULE.fullmatch(rule_id) is not None
 
     def explain(self, text: str, deeply: bool = False) -> tuple[Finding, ...]:

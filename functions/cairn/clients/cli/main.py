@@ -20,6 +20,7 @@ from cairn.core.errors import CairnError
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("cairn.clients.cli.serve", "Cairn on this machine: the whole API in one process, without AWS."),
     "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
+    "scan": ("cairn.clients.cli.scan", "The safety scanner: a file, a folder, a store."),
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
     "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
     "regions": ("cairn.clients.cli.regions", "The deployment's regions: add one."),
