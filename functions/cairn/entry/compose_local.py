@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,14 @@ from cairn.scanner.scanner import Scanner
 from cairn.wire import auth
 from cairn.wire.http import HttpApi
 
-REGION = "local"
-WORKSPACE = "wrkspc_local"
+REGION = "laptop"
+"""Not ``local``: what begins with that is outside the index in every region (`cairn.app.indexing.LOCAL_PREFIX`)."""
+
+WORKSPACE = "wrkspc_default"
 FOLD_AFTER_S = 1.0
 """When the indexer looks at what was announced: by then a writer that lives has folded it."""
+
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _log = logging.getLogger(__name__)
 
@@ -114,7 +118,9 @@ class LocalSite:
         self.arrivals = Arrivals(queue, folding, bucket, self.tables, machine.clock)
         peers.register(REGION, "writer", self.cairn.direct)
         peers.register(REGION, "indexer", indexing.direct)
-        peers.register(REGION, "eraser", _erasing(Eraser(self.region, LocalErasableObjects(bucket))))
+        peers.register(
+            REGION, "eraser", _erasing(Eraser(self.region, LocalErasableObjects(bucket)), self._databases[0])
+        )
 
     def close(self) -> None:
         """Ends the indexer and closes the databases. Calls that are still under way fail as Unavailable."""
@@ -208,8 +214,13 @@ def _complete_index(site: LocalSite) -> None:
     Rebuild(site.region, site.tables, site.queue, longest_life_s=0).run(lambda progress: None)
 
 
-def _erasing(eraser: Eraser) -> Any:
+def _erasing(eraser: Eraser, tables: Database) -> Handler:
+    """The eraser; after it, nothing of what it erased is left in the tables' log of writes either."""
+
     def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"erased": eraser.erase(payload["key"])}
+        erased = eraser.erase(payload["key"])
+        if erased:
+            tables.forget()
+        return {"erased": erased}
 
     return answer

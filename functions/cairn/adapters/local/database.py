@@ -2,8 +2,9 @@
 
 Readers see a snapshot and wait for nobody; writers take turns (``BEGIN IMMEDIATE``), each waiting up to `WAIT_S`.
 A transaction is durable when it returns unless the database was opened with ``durable=False``: then it outlives the
-process, but the last moments may be missing after the machine itself stopped.
-Source: https://www.sqlite.org/wal.html, https://www.sqlite.org/pragma.html#pragma_synchronous
+process, but the last moments may be missing after the machine itself stopped. What is deleted is overwritten; copies of
+it stay in the log of writes until that is emptied (`forget`).
+Source: https://www.sqlite.org/wal.html, https://www.sqlite.org/pragma.html#pragma_secure_delete
 """
 
 from __future__ import annotations
@@ -68,6 +69,15 @@ class Database:
                 _roll_back(connection)
                 raise OutcomeUnknown(f"the commit failed: {error}") from error
 
+    def forget(self) -> None:
+        """Empties the log of writes, as far as no reader needs it, so that nothing deleted is left in it.
+
+        Raises:
+            Unavailable: not done now.
+        """
+        with self._connection() as connection, _mapped():
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Closes the connections that nobody uses."""
         with self._lock:
@@ -96,6 +106,7 @@ class Database:
         connection = sqlite3.connect(self._path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA fullfsync = 1")
+        connection.execute("PRAGMA secure_delete = 1")
         return connection
 
 

@@ -71,6 +71,11 @@ class LocalQueue:
         with self._database.writing() as connection:
             connection.executemany("DELETE FROM messages WHERE id = ?", [(message.id,) for message in messages])
 
+    def messages(self) -> list[Message]:
+        """Everything that is not finished, due or not, as it was last taken. Raises Unavailable."""
+        with self._database.reading() as connection:
+            return [Message(*row) for row in connection.execute("SELECT id, body, taken FROM messages")]
+
     def bury(self, message: Message, reason: str) -> None:
         """Sets a message aside for good, with the reason. Raises Unavailable, OutcomeUnknown."""
         with self._database.writing() as connection:

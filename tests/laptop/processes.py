@@ -1,0 +1,66 @@
+"""Real processes of ``cairn serve``, and the unchanged SDK in front of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anthropic
+
+START_S = 60
+END_S = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One process, and what its first line said."""
+
+    process: subprocess.Popen[str]
+    url: str
+    api_key: str
+
+    def client(self, **options: Any) -> anthropic.Anthropic:
+        """The SDK, which tries nothing twice by itself."""
+        return anthropic.Anthropic(base_url=self.url, api_key=self.api_key, max_retries=0, timeout=30, **options)
+
+    def kill(self) -> None:
+        """As ``kill -9`` does."""
+        self.process.kill()
+        self.process.wait(END_S)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Asks it to end; its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(END_S)
+
+
+def command(root: Path, *words: str) -> list[str]:
+    """``cairn serve`` as somebody types it."""
+    return [sys.executable, "-m", "cairn.clients.cli", "serve", "--root", str(root), *words]
+
+
+def environment() -> dict[str, str]:
+    """This process's, with nothing of Cairn's own settings."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("CAIRN_")}
+
+
+@contextmanager
+def serving(root: Path) -> Iterator[Server]:
+    """A server over the folder, on a port that was free; killed when the block ends, if it still runs."""
+    words = command(root, "--port", "0", "--json")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment()) as process:
+        try:
+            assert process.stdout is not None
+            started = json.loads(process.stdout.readline())
+            assert (started["root"], started["pid"]) == (str(root), process.pid)
+            yield Server(process, started["url"], started["api_key"])
+        finally:
+            process.kill()
