@@ -18,6 +18,7 @@ from cairn.app.answers import (
     Memory,
     MemoryPrefix,
     Page,
+    QuarantinedText,
     ScanPolicy,
     Store,
     Version,
@@ -300,6 +301,10 @@ class Model:
             shelf.versions[shelf.versions.index(version)] = version = redacted
         return version
 
+    @property
+    def quarantine(self) -> Unwithheld:
+        return Unwithheld(self)
+
     # rules
 
     def _enter(self, call: Call, scope: str) -> Key:
@@ -405,6 +410,30 @@ class Model:
     def _now(self) -> int:
         self._last_us = max(self._clock.now_us(), self._last_us + 1)
         return self._last_us
+
+
+@dataclass
+class Unwithheld:
+    """Quarantine where nothing was ever withheld: the model knows no verdicts."""
+
+    model: Model
+
+    def page(
+        self, call: Call, store_id: str, *, include_released: bool, limit: int, after: str | None
+    ) -> Page[QuarantinedText]:
+        self.model._shelf(call, "admin", store_id)
+        return Page((), None)
+
+    def retrieve(self, call: Call, store_id: str, version_id: str) -> QuarantinedText:
+        self.model._shelf(call, "admin", store_id)
+        raise NotFound("quarantined_text", version_id)
+
+    def release(self, call: Call, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
+        return self.retrieve(call, store_id, version_id)
+
+    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory:
+        shelf = self.model._shelf(call, "admin", store_id)
+        return _shown(self.model._memory(shelf, self.model._version(shelf, version_id).memory_id), full)
 
 
 def _scanning(change: object, before: ScanPolicy = ScanPolicy()) -> ScanPolicy:  # noqa: B008 - frozen

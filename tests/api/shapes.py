@@ -159,6 +159,24 @@ def _check_version(body: Mapping[str, Any]) -> None:
     _check_judged(body)
 
 
+def _check_quarantined(body: Mapping[str, Any]) -> None:
+    _fields(
+        body,
+        "memory_store_id memory_version_id memory_version_ids status withheld verdicts places all_places",
+    )
+    assert body["memory_version_id"] == body["memory_version_ids"][0]
+    assert (body["status"] == "released") == (body["withheld"] is None)
+    _check_judged({"flags": [], "withheld": body["withheld"]})
+    for verdict in body["verdicts"] or ():
+        _fields(verdict, "memory_version_id outcome reason findings decided_at decided_by")
+        assert all("excerpt" not in finding for finding in verdict["findings"])
+        _instants(verdict, "decided_at")
+    for place in body["places"] or ():
+        _fields(place, "memory_id memory_version_id operation path created_at head")
+        _instants(place, "created_at")
+    assert (body["places"] is None) == (body["all_places"] is None)
+
+
 def _check_tombstone(body: Mapping[str, Any]) -> None:
     _fields(body, "id")
 
@@ -183,6 +201,7 @@ _CHECKS = {
     "memory": _check_memory,
     "memory_prefix": _check_prefix,
     "memory_version": _check_version,
+    "quarantined_text": _check_quarantined,
     "memory_deleted": _check_tombstone,
     "memory_store_deleted": _check_tombstone,
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from cairn.core.records import SCAN_POLICY_DEFAULT, SessionRecord
+from cairn.core.records import SCAN_POLICY_DEFAULT, SessionRecord, VerdictRecord
 
 T = TypeVar("T")
 
@@ -190,6 +190,34 @@ class Session:
     record: SessionRecord
     token: str | None = None
     token_expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A version at which a text stands. `head`: it is its memory's current one."""
+
+    memory_id: str
+    version_id: str
+    operation: str
+    path: str
+    created_at: int
+    head: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedText:
+    """A text that a verdict withheld: the versions it was withheld for, first one first, and why, while it is.
+
+    `verdicts` (oldest first) and `places` (newest first) are None where they were not looked for; `all_places` says
+    whether every version of the store was looked at.
+    """
+
+    store_id: str
+    version_ids: tuple[str, ...]
+    withheld: Withheld | None
+    verdicts: tuple[VerdictRecord, ...] | None = None
+    places: tuple[Place, ...] | None = None
+    all_places: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

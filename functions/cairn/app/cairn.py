@@ -14,6 +14,7 @@ from cairn.app.logs import Logs
 from cairn.app.memories import Memories
 from cairn.app.passing import Passing, encode_error, encode_outcome, encode_settled
 from cairn.app.past import Past
+from cairn.app.quarantine import Quarantine
 from cairn.app.records import Records, to_record
 from cairn.app.redacting import Redacting, answer
 from cairn.app.region import Region
@@ -45,6 +46,7 @@ class Cairn:
         self._memories = Memories(region, self._door, self._writer, passing)
         self._versions = Versions(region, self._door)
         self._redacting = Redacting(region, self._door, self._writer, passing)
+        self._quarantine = Quarantine(region, self._door, self._memories, passing)
         self._keys = Keys(region)
         self.sessions = Sessions(region, self._door, Tokens(signing, region.clock))
         self._records = Records(region)
@@ -207,6 +209,11 @@ class Cairn:
         """See `Redacting.redact`."""
         return self._redacting.redact(call, store_id, version_id)
 
+    @property
+    def quarantine(self) -> Quarantine:
+        """The use cases of withheld texts."""
+        return self._quarantine
+
     # ---- direct invocations -------------------------------------------------------------------------------------
 
     def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,6 +226,7 @@ class Cairn:
             "write": self._write,
             "store": self._change_store,
             "redact": self._redact,
+            "release": self._release,
             "help": self._help,
             "keys.create": self._create_key,
             "keys.revoke": self._revoke_key,
@@ -262,6 +270,10 @@ class Cairn:
 
     def _redact(self, fields: dict[str, Any]) -> dict[str, Any]:
         return answer(self._redacting.redact_at_home(self._own_store(fields["store_id"]), fields))
+
+    def _release(self, fields: dict[str, Any]) -> dict[str, Any]:
+        verdicts = self._quarantine.release_at_home(self._own_store(fields["store_id"]), fields)
+        return {"verdicts": [verdict.to_json().decode() for verdict in verdicts]}
 
     def _help(self, fields: dict[str, Any]) -> dict[str, Any]:
         key = parse_key(fields["key"])

@@ -59,7 +59,7 @@ class Verdicts:
         view, taken = self._region.view(), 0
         record = replace(record, region=self._region.name, findings=tuple(map(_without_text, record.findings)))
         for attempt in range(WRITE_ATTEMPTS):
-            row = self._row(view.index, record.store_id, record.content_hmac)
+            row = self.row(view.index, record.store_id, record.content_hmac)
             standing = verdicts.says_nothing_new(row, record)
             if standing is not None:
                 return self.read(standing.key(record.store_id))
@@ -110,20 +110,18 @@ class Verdicts:
 
     def _find(self, key: VerdictKey) -> VerdictRecord | None:
         try:
-            return self.read(key)
+            return VerdictRecord.from_json(self._region.objects.get(str(key)).body)
         except port_errors.ObjectNotFound:
             return None
-
-    def read(self, key: VerdictKey) -> VerdictRecord:
-        """A verdict in full. One GET.
-
-        Raises:
-            ObjectNotFound: it has not arrived here. Unavailable.
-        """
-        try:
-            return VerdictRecord.from_json(self._region.objects.get(str(key)).body)
         except port_errors.Unavailable as error:
             raise Unavailable("the bucket does not answer; try again") from error
+
+    def read(self, key: VerdictKey) -> VerdictRecord:
+        """A verdict in full: one that is indexed here, so that its object is here too. One GET. Raises Unavailable."""
+        found = self._find(key)
+        if found is None:
+            raise Unavailable("a verdict that is indexed here is not in the bucket; try again")
+        return found
 
     # ---- folding ------------------------------------------------------------------------------------------------
 
@@ -203,7 +201,24 @@ class Verdicts:
             "content", f"is withheld in this store by the safety scanner ({rules})", findings=(*findings,)
         )
 
-    def _row(self, index: Index, store_id: str, content_hmac: str) -> VerdictRow | None:
+    def put_for(self, store_id: str, version_id: str, regions: Iterable[str]) -> list[VerdictRecord]:
+        """Every verdict on one version that these regions put and that is here. A LIST a region, a GET a verdict.
+
+        Raises:
+            Unavailable.
+        """
+        records: list[VerdictRecord] = []
+        try:
+            for region in regions:
+                keys = self._region.objects.list(f"{region}/verdict/{store_id}/{version_id}/").keys
+                found = (self._region.objects.get(key) for key in keys)
+                records += [VerdictRecord.from_json(stored.body) for stored in found]
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        return records
+
+    def row(self, index: Index, store_id: str, content_hmac: str) -> VerdictRow | None:
+        """What this region knows of one text. One index read."""
         key = VerdictRow.key(store_id, content_hmac)
         attributes = self._region.read(index, [key]).get(key)
         return None if attributes is None else VerdictRow.from_attributes(attributes)

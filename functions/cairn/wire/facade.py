@@ -16,6 +16,7 @@ from cairn.app.answers import (
     Memory,
     MemoryPrefix,
     Page,
+    QuarantinedText,
     Session,
     SessionCredentials,
     Store,
@@ -52,8 +53,30 @@ class SessionUseCases(Protocol):
         """Ends a session; repeatable."""
 
 
+class QuarantineCases(Protocol):
+    """What an admin may do with withheld texts; Cairn's own. A text is named by any version that has it."""
+
+    def page(
+        self, call: Call, store_id: str, *, include_released: bool, limit: int, after: str | None
+    ) -> Page[QuarantinedText]:
+        """The store's withheld texts, and on demand those that were released."""
+
+    def retrieve(self, call: Call, store_id: str, version_id: str) -> QuarantinedText:
+        """One text with its verdicts and the versions that have it."""
+
+    def release(self, call: Call, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
+        """Lets the text be shown again; repeatable."""
+
+    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory:
+        """The version's memory, brought back to its newest text that is not withheld."""
+
+
 class UseCases(Protocol):
     """The fourteen operations of the API. Whoever implements them checks key, scope, tenancy, ids, paths and sizes."""
+
+    @property
+    def quarantine(self) -> QuarantineCases:
+        """The operations on withheld texts."""
 
     @property
     def region(self) -> str:

@@ -1,6 +1,6 @@
 """One HTTP API event in, one response out: the boundary that never lets an error through.
 
-A plain table of routes rather than a framework's resolver: there are eight paths; the resolver would take query values
+A plain table of routes rather than a framework's resolver: there are twelve paths; the resolver would take query values
 from the joined form, answer 404 and 422 in shapes of its own, and add a tenth of a second to a cold start.
 
 The same class serves the reader (GET) and the writer (POST, DELETE) in Lambda, and both at once in one process.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from cairn.app.answers import Memory, MemoryPrefix, Page, Session, Store, Version, Withheld
+from cairn.app.answers import Memory, MemoryPrefix, Page, Place, QuarantinedText, Session, Store, Version, Withheld
+from cairn.core.records import VerdictRecord
 from cairn.core.times import rfc3339
 
 T = TypeVar("T")
@@ -115,6 +116,46 @@ def session(answer: Session) -> Json:
     if answer.token is not None:
         shown |= {"token": answer.token, "token_expires_at": _instant(answer.token_expires_at)}
     return shown
+
+
+def quarantined_text(answer: QuarantinedText) -> Json:
+    """A text that a verdict withheld, or withholds."""
+    return {
+        "type": "quarantined_text",
+        "memory_store_id": answer.store_id,
+        "memory_version_id": answer.version_ids[0],
+        "memory_version_ids": list(answer.version_ids),
+        "status": "released" if answer.withheld is None else "withheld",
+        "withheld": _withheld(answer.withheld),
+        "verdicts": None if answer.verdicts is None else [_verdict(verdict) for verdict in answer.verdicts],
+        "places": None if answer.places is None else [_place(place) for place in answer.places],
+        "all_places": answer.all_places,
+    }
+
+
+def _verdict(answer: VerdictRecord) -> Json:
+    by = _actor(answer.decided_by) if answer.by_person else {"type": answer.decided_by}
+    return {
+        "type": "verdict",
+        "memory_version_id": answer.version_id,
+        "outcome": answer.outcome.value,
+        "reason": answer.reason,
+        "findings": [dict(finding) for finding in answer.findings],
+        "decided_at": rfc3339(answer.decided_at),
+        "decided_by": by,
+    }
+
+
+def _place(answer: Place) -> Json:
+    return {
+        "type": "place",
+        "memory_id": answer.memory_id,
+        "memory_version_id": answer.version_id,
+        "operation": answer.operation,
+        "path": answer.path,
+        "created_at": rfc3339(answer.created_at),
+        "head": answer.head,
+    }
 
 
 def deleted(type: str, id: str) -> Json:

@@ -1,4 +1,4 @@
-"""The fourteen operations: from a request to a use case to JSON. A route is a method, a path, and a function.
+"""The operations: from a request to a use case to JSON. A route is a method, a path, and a function.
 
 Bodies are parsed with pydantic, imported only where there is one: the reader has none, and starts faster without.
 """
@@ -266,6 +266,42 @@ def archive_session(exchange: Exchange) -> Json:
     return objects.session(exchange.sessions.archive(exchange.call, exchange.ids[0]))
 
 
+def list_quarantine(exchange: Exchange) -> Json:
+    released = exchange.request.query.one_of("include_released", "true", "false") == "true"
+    listing: Listing = ("quarantine", exchange.store_id, released)
+    answer = exchange.cairn.quarantine.page(
+        exchange.call,
+        exchange.store_id,
+        include_released=released,
+        limit=exchange.request.query.limit(),
+        after=exchange.position(listing),
+    )
+    return exchange.page(listing, answer, objects.quarantined_text)
+
+
+def retrieve_quarantined(exchange: Exchange) -> Json:
+    return objects.quarantined_text(
+        exchange.cairn.quarantine.retrieve(exchange.call, exchange.store_id, exchange.item_id)
+    )
+
+
+def release_quarantined(exchange: Exchange) -> Json:
+    from cairn.wire.schemas import Release, parse
+
+    body = parse(Release, exchange.request.body())
+    return objects.quarantined_text(
+        exchange.cairn.quarantine.release(exchange.call, exchange.store_id, exchange.item_id, reason=body.reason)
+    )
+
+
+def restore_quarantined(exchange: Exchange) -> Json:
+    full = exchange.request.query.full(default=False)
+    _check_no_body(exchange)
+    return objects.memory(
+        exchange.cairn.quarantine.restore(exchange.call, exchange.store_id, exchange.item_id, full=full)
+    )
+
+
 def _actor(request: Request) -> str | None:
     """The one actor asked for. A version has one author, so two of the filters could only be a mistake."""
     kinds = {"api_key_id": "api_key", "session_id": "session", "service_account_id": "service_account"}
@@ -317,6 +353,10 @@ ROUTES: tuple[Route, ...] = (
     Route((*_SESSIONS, "*"), {"GET": retrieve_session}),
     Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
     Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
+    Route((*_STORE, "quarantine"), {"GET": list_quarantine}),
+    Route((*_STORE, "quarantine", "*"), {"GET": retrieve_quarantined}),
+    Route((*_STORE, "quarantine", "*", "release"), {"POST": release_quarantined}),
+    Route((*_STORE, "quarantine", "*", "restore"), {"POST": restore_quarantined}),
 )
 
 

@@ -37,6 +37,10 @@ def _unicode(text: str) -> str:
     return text
 
 
+def _one_line(text: str) -> str:
+    return _without_controls(_unicode(text))
+
+
 def _present(value: Any) -> Any:
     if value is None:
         raise PydanticCustomError("null", "must not be null; leave it out instead")
@@ -146,6 +150,12 @@ class SessionToken(Body):
     """POST /v1/sessions/{id}/token; may be empty."""
 
     token_lifetime_seconds: TokenLifetime = limits.TOKEN_LIFETIME_DEFAULT_S
+
+
+class Release(Body):
+    """POST …/quarantine/{id}/release. Cairn's own."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=limits.RELEASE_REASON_MAX_CHARS), AfterValidator(_one_line)]
 
 
 B = TypeVar("B", bound=Body)
