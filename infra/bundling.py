@@ -37,10 +37,10 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".bundle"
 EXTRAS = {"dependencies": "lambda", "scanner": "scanner"}
 KINDS = ("function", *EXTRAS, "custom-resources")
-AWS_SERVICES = ("dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
+AWS_SERVICES = ("bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""
 
-SCANNING = ("writer",)
+SCANNING = ("scanner", "writer")
 """Functions that scan: their bundle carries the rules, compiled."""
 SCANNER_DATABASE = "scanner.hsdb"
 

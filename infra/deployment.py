@@ -19,7 +19,7 @@ from typing import Any
 CONTEXT_KEY = "cairn"
 OVERRIDES_KEY = "cairn-overrides"
 
-FUNCTIONS = ("reader", "writer", "indexer", "eraser", "reconciler")
+FUNCTIONS = ("reader", "writer", "indexer", "eraser", "scanner", "reconciler")
 ARCHITECTURES = ("x86_64", "arm64")
 BUNDLINGS = ("lambda", "host")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -75,6 +75,7 @@ class Limits:
         requests_per_second: The HTTP API's steady rate, all callers together.
         requests_burst: How far the rate may be exceeded for a moment.
         indexer_concurrency: The most indexers that run at once for one queue, 2 to 1000.
+        scanner_concurrency: The most scanners that look again at once, 2 to 1000.
         reserved_concurrency: Function to reserved concurrency; a function not named shares the account's.
     """
 
@@ -82,6 +83,7 @@ class Limits:
     requests_per_second: int = 500
     requests_burst: int = 1_000
     indexer_concurrency: int = 20
+    scanner_concurrency: int = 10
     reserved_concurrency: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,6 +91,7 @@ class Limits:
         _whole("limits.requests_per_second", self.requests_per_second, 1, 100_000)
         _whole("limits.requests_burst", self.requests_burst, self.requests_per_second, 100_000)
         _whole("limits.indexer_concurrency", self.indexer_concurrency, 2, 1_000)
+        _whole("limits.scanner_concurrency", self.scanner_concurrency, 2, 1_000)
         for name, count in _mapping("limits.reserved_concurrency", self.reserved_concurrency).items():
             _one_of("limits.reserved_concurrency", name, FUNCTIONS)
             _whole(f"limits.reserved_concurrency.{name}", count, 0, 100_000)
@@ -133,6 +136,7 @@ class Deployment:
         python_version: The functions' Python, for example ``3.13``.
         functions_path: The folder of the functions' code, from the checkout's root; a test may have another.
         index_generation: Region to the generation of its index tables that the stack declares; 1 where absent.
+        guardrails: Region to the Bedrock guardrail that its scanner asks, ``{"id": …, "version": …}``; none by default.
         log_retention_days: How long logs are kept.
         log_level: Of every function.
         emulated: Deployed to the local cloud. The templates are the same; only cdk-nag, which takes its time, is left.
@@ -149,6 +153,7 @@ class Deployment:
     python_version: str = "3.13"
     functions_path: str = "functions"
     index_generation: Mapping[str, int] = field(default_factory=dict)
+    guardrails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     log_retention_days: int = 30
     log_level: str = "INFO"
     emulated: bool = False
@@ -189,6 +194,9 @@ class Deployment:
         for region, generation in _mapping("index_generation", self.index_generation).items():
             _one_of("index_generation", region, self.regions)
             _whole(f"index_generation.{region}", generation, 1, 1_000_000)
+        for region, guardrail in _mapping("guardrails", self.guardrails).items():
+            _one_of("guardrails", region, self.regions)
+            _guardrail(f"guardrails.{region}", guardrail)
         _one_of("log_retention_days", self.log_retention_days, RETENTION_DAYS)
         _one_of("log_level", self.log_level, LOG_LEVELS)
         longest = max(len(f"{self.prefix}--{region}") for region in self.regions) + _ACCOUNT_CHARACTERS
@@ -286,6 +294,22 @@ def _known(path: str, record: Mapping[str, Any], shape: type) -> Mapping[str, An
         if name not in names:
             raise InvalidDeployment(f"{path}{name}", record[name], f"is not a field; the fields are {', '.join(names)}")
     return record
+
+
+def _guardrail(field_name: str, value: Any) -> None:
+    """Source: Amazon Bedrock API reference, "ApplyGuardrail", URI request parameters."""
+    given = _mapping(field_name, value)
+    for name in given:
+        _one_of(field_name, name, ("id", "version"))
+    _text(
+        f"{field_name}.id", given.get("id"), re.compile(r"[a-z0-9]+"), "must be a guardrail's id, as its owner sees it"
+    )
+    _text(
+        f"{field_name}.version",
+        given.get("version"),
+        re.compile(r"[1-9][0-9]{0,7}|DRAFT"),
+        "must be a version's number, as a string, or 'DRAFT'",
+    )
 
 
 def _mapping(field_name: str, value: Any) -> Mapping[str, Any]:

@@ -1,4 +1,5 @@
-"""The region's queues: what happened to the bucket, and what a rebuild still has to read.
+"""The region's queues: what happened to the bucket, and what a rebuild still has to read, and what the scanner is to
+look at again.
 
 Each has its dead-letter queue. A message is tried five times, then set aside for two weeks and an alarm rings.
 """
@@ -59,11 +60,20 @@ class WorkQueue(Construct):
 class RegionQueues(Construct):
     """The queues of one region."""
 
-    def __init__(self, scope: Construct, deployment: Deployment, region: str, *, consumer_timeout: Duration) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        deployment: Deployment,
+        region: str,
+        *,
+        indexer_timeout: Duration,
+        scanner_timeout: Duration,
+    ) -> None:
         """Make the queues; `index` accepts what the region's bucket reports."""
         super().__init__(scope, "Queues")
-        self.index = WorkQueue(self, deployment, "index", consumer_timeout=consumer_timeout)
-        self.rebuild = WorkQueue(self, deployment, "rebuild", consumer_timeout=consumer_timeout)
+        self.index = WorkQueue(self, deployment, "index", consumer_timeout=indexer_timeout)
+        self.rebuild = WorkQueue(self, deployment, "rebuild", consumer_timeout=indexer_timeout)
+        self.scan = WorkQueue(self, deployment, "scan", consumer_timeout=scanner_timeout)
         self.index.queue.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="BucketReports",
@@ -80,7 +90,7 @@ class RegionQueues(Construct):
     @property
     def all(self) -> tuple[WorkQueue, ...]:
         """Every queue of the region."""
-        return (self.index, self.rebuild)
+        return (self.index, self.rebuild, self.scan)
 
     @property
     def index_policy(self) -> IDependable:

@@ -11,6 +11,7 @@ from infra.constructs.bucket import RegionBucket
 from infra.constructs.dashboard import RegionDashboard
 from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.functions.region import RegionFunctions
+from infra.constructs.functions.scanner import SHAPE as SCANNER
 from infra.constructs.queues import RegionQueues
 from infra.constructs.tables import RegionTables
 from infra.deployment import Deployment
@@ -27,7 +28,9 @@ class BaseStack(Stack):
             env=Environment(account=deployment.account, region=region),
             description=f"Cairn {deployment.stage}: bucket, index and functions of {region}",
         )
-        queues = RegionQueues(self, deployment, region, consumer_timeout=INDEXER.timeout)
+        queues = RegionQueues(
+            self, deployment, region, indexer_timeout=INDEXER.timeout, scanner_timeout=SCANNER.timeout
+        )
         bucket = RegionBucket(
             self, deployment, region, notified_arn=queues.index.queue.queue_arn, notified_ready=queues.index_policy
         )

@@ -7,7 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scripts.costing import prices
 from scripts.costing.meter import Units
-from scripts.costing.paths import FORWARDED, HOME, LISTED, READS, REGIONS, WRITES, Path, dollars, stored_bytes, used
+from scripts.costing.paths import (
+    FORWARDED,
+    HOME,
+    LISTED,
+    READS,
+    REGIONS,
+    WRITES,
+    NothingFound,
+    Path,
+    Suspicious,
+    dollars,
+    second_look,
+    stored_bytes,
+    used,
+)
 
 DOCUMENT = prices.ROOT / "docs" / "cost.md"
 ITEMS = {
@@ -109,6 +123,16 @@ def _by_size() -> str:
     return _table(head, rows)
 
 
+def _second_look() -> str:
+    head = ["a million of", "1 region", "2 regions", "3 regions"]
+    looks = {
+        "second looks that find nothing": NothingFound(),
+        "second looks that flag or withhold, with their verdicts": Suspicious(),
+    }
+    rows = [[name, *(_money(second_look(deep, count)) for count in (1, 2, 3))] for name, deep in looks.items()]
+    return _table(head, rows)
+
+
 def _storage() -> str:
     object_bytes, row_bytes = stored_bytes()
     monthly = {
@@ -135,7 +159,7 @@ def _assumptions() -> str:
     rows += [
         ["the same, to another region", f"{prices.FAR_MS:g} ms more"],
         ["a function's own work, once", f"{prices.OWN_MS:g} ms"],
-        ["memory of reader and writer", f"{prices.MEMORY_MB['writer']:,} MB"],
+        ["memory of reader, writer and scanner", f"{prices.MEMORY_MB['writer']:,} MB"],
         ["memory of indexer and eraser", f"{prices.MEMORY_MB['indexer']:,} MB"],
         ["events in one batch of the indexer's", str(prices.BATCH_SIZE)],
         ["a memory's content", f"{prices.CONTENT_BYTES:,} bytes"],
@@ -150,6 +174,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "broken down": _broken_down,
     "reads": _reads,
     "by size": _by_size,
+    "second look": _second_look,
     "storage": _storage,
     "counted": _counted,
     "prices": _prices,

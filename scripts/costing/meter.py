@@ -120,6 +120,8 @@ class Meter:
             self.add(call.origin, "get")
             if far and call.name == "objects.get":
                 self.add(call.target, "transfer_bytes", CONTENT_BYTES)
+        elif call.name == "queue.send":
+            self.add(call.origin, "sqs")
         elif call.name == "peers.call":
             if far:
                 self.add(call.origin, "transfer_bytes", PASSED_ON_BYTES)

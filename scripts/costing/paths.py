@@ -10,8 +10,10 @@ from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.memory import ManualClock
 from cairn.app.answers import Memory, VersionFilter
 from cairn.app.cairn import Cairn
+from cairn.app.inspecting import DeepScanner
 from cairn.core.rows import RowKey
 from cairn.core.tables import BY_NAME
+from cairn.scanner import Family, Finding, Policy, Report, Severity, Verdict
 from scripts.costing.meter import Meter, MeteredIndex, Units, item_bytes
 from scripts.costing.prices import BATCH_SIZE, CONTENT_BYTES, PATH, PRICES
 from tests.support.cloud import Cloud
@@ -23,14 +25,39 @@ LISTED = 20
 TEXT, OTHER = "x" * CONTENT_BYTES, "y" * CONTENT_BYTES
 
 
+class NothingFound:
+    """A second look at what nearly every text is: nothing is found in it."""
+
+    def scan_deeply(
+        self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
+    ) -> Report:
+        return Report(Verdict.ALLOW, (), policy)
+
+
+class Suspicious(NothingFound):
+    """A second look that flags."""
+
+    def scan_deeply(
+        self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
+    ) -> Report:
+        finding = Finding("deep", Family.UNICODE, Severity.MEDIUM, "found", "remove it", 1, 1, "")
+        return Report(Verdict.FLAG, (finding,), policy)
+
+
 class Played:
     """A deployment with a store of some memories, whose every use of AWS is metered from `begin` on."""
 
-    def __init__(self, regions: int, path: str = PATH) -> None:
+    def __init__(self, regions: int, path: str = PATH, deep_scanner: DeepScanner | None = None) -> None:
         self.meter = Meter()
         self.path = path
         self._measuring = False
-        self.cloud = Cloud(REGIONS[:regions], interceptor=self._intercept, clock=ManualClock(), parallel=self.meter)
+        self.cloud = Cloud(
+            REGIONS[:regions],
+            interceptor=self._intercept,
+            clock=ManualClock(),
+            parallel=self.meter,
+            deep_scanner=deep_scanner or NothingFound(),
+        )
         for name, site in self.cloud.sites.items():
             site.region.index = MeteredIndex(site.region.index, name, self.meter)
         self.call = self.cloud.call(self.cloud.key())
@@ -89,6 +116,10 @@ class Played:
         self.meter.add(event.region, "sqs", 1 + 2 / BATCH_SIZE)
         with self.meter.function(event.region, "indexer", 1 / BATCH_SIZE):
             self.cloud.deliver_one(0)
+        if self.cloud.sites[event.region].inspections.messages:
+            self.meter.add(event.region, "sqs", 2 / BATCH_SIZE)
+            with self.meter.function(event.region, "scanner", 1 / BATCH_SIZE):
+                self.cloud.inspect_all(event.region)
 
     def object_bytes(self, key: str) -> int:
         """Body and metadata of an object at home."""
@@ -154,6 +185,17 @@ def _page(played: Played, depth: int, full: bool) -> object:
 def used(path: Path, regions: int, memory_path: str = PATH) -> dict[str, Units]:
     """What one call of this kind uses, by region."""
     return Played(regions, memory_path).measure(path.act, path.function, path.at)
+
+
+def second_look(deep_scanner: DeepScanner, regions: int) -> float:
+    """What a million second looks cost, in dollars: an update that is looked at again, without the update itself."""
+    looked_at = Played(regions, deep_scanner=deep_scanner)
+    unseen = Played(regions)
+    unseen.cloud.unwatched()
+    act = WRITES[0]
+    used_by = [played.measure(act.act, act.function, act.at) for played in (looked_at, unseen)]
+    with_look, without = (sum(sum(dollars(units).values()) for units in one.values()) for one in used_by)
+    return with_look - without
 
 
 def dollars(units: Units) -> dict[str, float]:

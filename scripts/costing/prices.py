@@ -66,6 +66,7 @@ DURATIONS_MS = {
     "index.count": 20.0,
     "index.commit": 10.0,
     "peers.call": 5.0,
+    "queue.send": 10.0,
 }
 """How long one call takes."""
 
@@ -73,7 +74,7 @@ FAR_MS = 80.0
 """What a call to another region takes longer."""
 
 OWN_MS = 5.0
-"""What a function takes for itself: parsing, deciding, and, for a write, the scan of its text."""
+"""What a function takes for itself: parsing, deciding, and, for a write or a second look, the scan of its text."""
 
 
 def declared(path: str, pattern: str) -> int:
@@ -89,5 +90,5 @@ BATCH_SIZE = declared("infra/constructs/functions/indexer.py", r"BATCH_SIZE = (\
 
 MEMORY_MB = {
     name: declared(f"infra/constructs/functions/{name}.py", r"memory_mb=(\d+)")
-    for name in ("reader", "writer", "indexer", "eraser")
+    for name in ("reader", "writer", "indexer", "eraser", "scanner")
 }

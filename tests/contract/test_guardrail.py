@@ -51,6 +51,11 @@ def test_an_attack_is_blocked_and_other_text_is_not(world: World) -> None:
     assert (opinion.confidence, opinion.blocked) == (Confidence.NONE, False)
 
 
+@pytest.mark.parametrize("text", ["", " ", "\n\n"])
+def test_of_nothing_nothing_is_thought(world: World, text: str) -> None:
+    assert not world.guardrail.ask(text).blocked
+
+
 def test_a_guardrail_that_does_not_answer_says_nothing_of_the_text(world: World) -> None:
     world.close()
     with pytest.raises(Unavailable) as failed:

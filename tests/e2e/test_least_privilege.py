@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 pytestmark = pytest.mark.e2e
 
-FUNCTIONS = ("reader", "writer", "indexer", "eraser")
+FUNCTIONS = ("reader", "writer", "indexer", "eraser", "scanner")
 DENIED = ("AccessDenied", "AccessDeniedException", "AllAccessDenied", "403", "InvalidAccess")
 
 

@@ -74,12 +74,17 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | WRITE_INDEX
     | READ_OBJECTS
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("index"), queue("rebuild")])
-    | each(["sqs:SendMessage"], [queue("index-dlq")])
+    | each(["sqs:SendMessage"], [queue("index-dlq"), queue("scan")])
     | each(["dynamodb:PutItem"], [table("control")])
     | each(["lambda:InvokeFunction"], [*(function("writer", region) for region in REGIONS), function("eraser", HERE)]),
     "eraser": READ_INDEX
     | each(["s3:GetObject", "s3:GetObjectVersion", "s3:PutObject", "s3:DeleteObjectVersion"], [f"{bucket(HERE)}/*"])
     | each(["s3:ListBucket", "s3:ListBucketVersions"], [bucket(HERE)]),
+    "scanner": READ_INDEX
+    | each(WRITE, [table("verdicts-g*"), table("journal")])
+    | READ_OBJECTS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/verdict/*"])
+    | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("scan")]),
 }
 
 
@@ -94,7 +99,7 @@ RECONCILER = (
         ["lambda:InvokeFunction"],
         [
             function(name, region)
-            for name in ("reader", "writer", "indexer", "eraser", "reconciler")
+            for name in ("reader", "writer", "indexer", "eraser", "scanner", "reconciler")
             for region in (THERE, FAR)
         ],
     )
@@ -149,6 +154,7 @@ def test_the_role_has_no_other_policy(three_regions: App, name: str) -> None:
 
 OWN_SLOT = f"{bucket(HERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 OTHERS_SLOT = f"{bucket(HERE)}/{THERE}/log/memstore_1/9f2c/0001-0.0000000042"
+GUARDRAIL = f"arn:aws:bedrock:{HERE}:{ACCOUNT}:guardrail/gr4"
 ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 
 
@@ -179,6 +185,17 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("eraser", "s3:GetObject", ABROAD, False),
         ("eraser", "dynamodb:PutItem", table("memories-g1"), False),
         ("eraser", "lambda:InvokeFunction", function("writer", HERE), False),
+        ("scanner", "s3:GetObject", OWN_SLOT, True),
+        ("scanner", "s3:PutObject", OWN_SLOT, False),
+        ("scanner", "s3:PutObject", f"{bucket(HERE)}/{HERE}/verdict/memstore_1/memver_1/0000000001", True),
+        ("scanner", "s3:PutObject", f"{bucket(HERE)}/{THERE}/verdict/memstore_1/memver_1/0000000001", False),
+        ("scanner", "s3:PutObject", f"{bucket(THERE)}/{HERE}/verdict/memstore_1/memver_1/0000000001", False),
+        ("scanner", "s3:DeleteObject", f"{bucket(HERE)}/{HERE}/verdict/memstore_1/memver_1/0000000001", False),
+        ("scanner", "dynamodb:PutItem", table("memories-g1"), False),
+        ("scanner", "sqs:SendMessage", queue("scan"), False),
+        ("scanner", "lambda:InvokeFunction", function("writer", HERE), False),
+        ("scanner", "bedrock:ApplyGuardrail", GUARDRAIL, False),
+        ("indexer", "sqs:SendMessage", queue("scan"), True),
         ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{THERE}:{ACCOUNT}:table/cairn-test-memories-g1", False),
         ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-other-memories-g1", False),
     ],
@@ -188,6 +205,18 @@ def test_a_role_answers_as_the_design_says(
 ) -> None:
     decision = by_role(grants(three_regions, name), action, resource)
     assert decision == ("Allow" if may else "ImplicitDeny")
+
+
+def test_a_guardrail_is_asked_where_the_record_names_one_and_nowhere_else(synthesized: Synthesize) -> None:
+    app = synthesized(record(HERE, THERE, guardrails={HERE: {"id": "gr4", "version": "3"}}))
+    assert by_role(grants(app, "scanner"), "bedrock:ApplyGuardrail", GUARDRAIL) == "Allow"
+    assert by_role(grants(app, "scanner"), "bedrock:ApplyGuardrail", f"{GUARDRAIL}x") == "ImplicitDeny"
+    for name in MAY.keys() - {"scanner"}:
+        assert by_role(grants(app, name), "bedrock:ApplyGuardrail", GUARDRAIL) == "ImplicitDeny"
+    told = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "cairn-test-scanner")
+    assert told["Environment"]["Variables"]["CAIRN_GUARDRAIL_ID"] == "gr4"
+    assert told["Environment"]["Variables"]["CAIRN_GUARDRAIL_VERSION"] == "3"
+    assert "GUARDRAIL" not in str(app.base(THERE).body)
 
 
 def test_the_indexer_notes_the_batches_of_a_rebuild_and_never_which_generation_serves(three_regions: App) -> None:
@@ -220,7 +249,7 @@ def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: A
 
 @pytest.mark.parametrize(
     ("name", "timeout_s", "memory_mb"),
-    [("reader", 29, 1024), ("writer", 29, 1024), ("indexer", 60, 512), ("eraser", 60, 512)],
+    [("reader", 29, 1024), ("writer", 29, 1024), ("indexer", 60, 512), ("eraser", 60, 512), ("scanner", 60, 1024)],
 )
 def test_a_function_is_as_large_as_the_design_says(one_region: App, name: str, timeout_s: int, memory_mb: int) -> None:
     made = one_region.base(HERE).named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")
@@ -238,10 +267,10 @@ def test_a_function_is_traced_and_logs_json_that_expires(one_region: App, name: 
     assert group["RetentionInDays"] == 30
 
 
-def test_every_function_carries_the_dependencies_and_the_writer_the_scanner_too(one_region: App) -> None:
+def test_every_function_carries_the_dependencies_and_those_that_scan_the_scanner_too(one_region: App) -> None:
     layers = {
         made["FunctionName"]: len(made.get("Layers", []))
         for made in one_region.base(HERE).properties("AWS::Lambda::Function")
     }
     assert min(layers.values()) == 1
-    assert [name for name, count in layers.items() if count > 1] == ["cairn-test-writer"]
+    assert sorted(name for name, count in layers.items() if count > 1) == ["cairn-test-scanner", "cairn-test-writer"]

@@ -7,7 +7,8 @@ import pytest
 from tests.infra.policies import by_resource, role
 from tests.infra.synthesized import ACCOUNT, HERE, App
 
-QUEUES = ["index", "rebuild"]
+QUEUES = ["index", "rebuild", "scan"]
+READERS = {"index": "indexer", "rebuild": "indexer", "scan": "scanner"}
 TWO_WEEKS_S = 14 * 24 * 3600
 
 
@@ -30,19 +31,19 @@ def test_messages_are_encrypted_and_kept_for_two_weeks(one_region: App, name: st
 @pytest.mark.parametrize("name", QUEUES)
 def test_a_message_stays_hidden_for_six_times_its_readers_timeout(one_region: App, name: str) -> None:
     template = one_region.base(HERE)
-    reader = template.named("AWS::Lambda::Function", "FunctionName", "cairn-test-indexer")
+    reader = template.named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{READERS[name]}")
     queue = template.named("AWS::SQS::Queue", "QueueName", f"cairn-test-{name}")
     assert queue["VisibilityTimeout"] == 6 * reader["Timeout"]
 
 
 @pytest.mark.parametrize("name", QUEUES)
-def test_the_indexer_reads_it_and_reports_each_message_by_itself(one_region: App, name: str) -> None:
+def test_its_function_reads_it_and_reports_each_message_by_itself(one_region: App, name: str) -> None:
     (mapping,) = [
         mapping
         for mapping in one_region.base(HERE).properties("AWS::Lambda::EventSourceMapping")
         if mapping["EventSourceArn"].endswith(f":cairn-test-{name}")
     ]
-    assert mapping["FunctionName"] == "cairn-test-indexer"
+    assert mapping["FunctionName"] == f"cairn-test-{READERS[name]}"
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BatchSize"] == 10
 
@@ -68,7 +69,7 @@ def test_one_dead_letter_rings(one_region: App, name: str) -> None:
     assert "cairn-test-alarms" in str(alarm["AlarmActions"])
 
 
-@pytest.mark.parametrize("name", ["reader", "writer", "indexer", "eraser"])
+@pytest.mark.parametrize("name", ["reader", "writer", "indexer", "eraser", "scanner"])
 @pytest.mark.parametrize("trouble", ["errors", "throttles"])
 def test_a_function_in_trouble_rings(one_region: App, name: str, trouble: str) -> None:
     alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"cairn-test-{name}-{trouble}")

@@ -7,6 +7,7 @@ event at a time. What stands at every port call is the caller's to choose (`adap
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from cairn.adapters.layered import (
     InterceptedIndex,
     InterceptedObjects,
     InterceptedPeers,
+    InterceptedQueue,
     Interceptor,
 )
 from cairn.adapters.memory import (
@@ -27,6 +29,7 @@ from cairn.adapters.memory import (
     MemoryIndex,
     MemoryObjects,
     MemoryPeers,
+    MemoryQueue,
     MemorySigningKeys,
     MemoryTables,
     PutEvent,
@@ -38,11 +41,13 @@ from cairn.app.answers import Call, Credentials
 from cairn.app.cairn import Cairn
 from cairn.app.erasing import Eraser
 from cairn.app.indexing import Indexing
+from cairn.app.inspecting import DeepScanner, Inspected, Inspecting
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough, TextScanner
 from cairn.core.errors import CairnError
 from cairn.core.rows import CompletenessRow, ControlRow
 from cairn.ports.clock import Clock
+from cairn.ports.guardrail import Guardrail
 from cairn.ports.index import Change
 from cairn.ports.parallel import Parallel
 
@@ -63,6 +68,8 @@ class Site:
     cairn: Cairn
     indexing: Indexing
     database: MemoryDatabase
+    inspections: MemoryQueue
+    inspecting: Inspecting | None
 
     def direct(self, function: str, payload: Mapping[str, Any], eraser: Eraser) -> Mapping[str, Any]:
         if function == "writer":
@@ -87,8 +94,12 @@ class Cloud:
         memories_per_store: int = 10_000,
         scanner: TextScanner | None = None,
         lagging: bool = False,
+        deep_scanner: DeepScanner | None = None,
+        guardrail: Guardrail | None = None,
     ) -> None:
+        """Without a `deep_scanner` nobody looks again, and what the indexers pass on is not kept."""
         self.regions = tuple(regions)
+        self._deep_scanner, self._guardrail = deep_scanner, guardrail
         self.clock = clock or ManualClock()
         self.randomness = SeededRandomness(seed)
         self.metrics = RecordingMetrics()
@@ -130,7 +141,11 @@ class Cloud:
         )
         erasable = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
         eraser = Eraser(region, erasable)
-        site = Site(region, Cairn(region, scanner, self.signing), Indexing(region), database)
+        deep, inspections = self._deep_scanner, MemoryQueue()
+        inspecting = None if deep is None else Inspecting(region, deep, self._guardrail)
+        passed_on = None if deep is None else InterceptedQueue(inspections, name, interceptor)
+        indexing = Indexing(region, passed_on)
+        site = Site(region, Cairn(region, scanner, self.signing), indexing, database, inspections, inspecting)
         self.sites[name] = site
         for function in ("reader", "writer", "indexer", "eraser"):
             self.peers.register(name, function, _function(site, function, eraser))
@@ -152,9 +167,25 @@ class Cloud:
     # ---- the network --------------------------------------------------------------------------------------------
 
     def deliver(self) -> None:
-        """Copies and indexes until nothing is under way."""
-        while self.pending:
-            self.deliver_one(0)
+        """Copies, indexes and looks again until nothing is under way."""
+        while self.pending or any(site.inspections.messages for site in self.sites.values()):
+            while self.pending:
+                self.deliver_one(0)
+            for region in self.regions:
+                self.inspect_all(region)
+
+    def unwatched(self) -> None:
+        """From now on nobody looks again, and nothing is passed on for it."""
+        for site in self.sites.values():
+            site.indexing = Indexing(site.region)
+
+    def inspect_all(self, region: str) -> list[Inspected]:
+        """The scanner takes every message that waits; what became of each. Raises as `Inspecting.inspect`."""
+        site, became = self.sites[region], []
+        for message in site.inspections.take(1_000):
+            if site.inspecting is not None:
+                became.append(site.inspecting.inspect(json.loads(message)["inspect"]))
+        return became
 
     def deliver_one(self, position: int) -> None:
         """Plays one event: its copies are made, and its region's indexer is woken."""

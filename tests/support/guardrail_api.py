@@ -62,7 +62,7 @@ class GuardrailApi:
             return 400, {"__type": "ValidationException"}
         text = "".join(block["text"]["text"] for block in request["content"])
         units = -(-len(text) // TEXT_UNIT_CHARACTERS)
-        if not text or units > TEXT_UNITS_MAX:
+        if not text.strip() or units > TEXT_UNITS_MAX:
             return 400, {"__type": "ValidationException"}
         self.texts.append(text)
         return 200, self._assessed(text, units if self.filters else 0, request.get("outputScope") == "FULL")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, Sessio
 from cairn.core.rows import MemoryRow, VersionRow
 from cairn.core.slots import ApiKeyKey, CutKey, LogKey, RedactionKey, SessionKey, StoreKey, VerdictKey, parse_key
 from cairn.ports import errors as port_errors
+from cairn.ports.queue import Queue
 
 LOCAL_PREFIX = "local/"
 """Objects of this region alone, outside replication: nothing of them is indexed."""
@@ -41,8 +43,10 @@ class Malformed(Exception):
 class Indexing:
     """Folds whatever arrives in this region's bucket."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, inspections: Queue | None = None) -> None:
+        """Folds into `region`'s tables; what is to be looked at again (`app.inspecting`) goes to `inspections`."""
         self._region = region
+        self._inspections = inspections
         self._logs = Logs(region)
         self._folder = Folder(region)
         self._records = Records(region)
@@ -121,7 +125,17 @@ class Indexing:
             reactions.append(lambda: self._erase_all(view, settled))
         else:
             reactions.append(lambda: self._follow(view, entry))
+        inspections = self._inspections
+        if inspections is not None and entry.has_content and key.slot.epoch.home == self._region.name:
+            reactions.append(lambda: self._pass_on(inspections, key))
         return reactions
+
+    def _pass_on(self, inspections: Queue, key: LogKey) -> None:
+        """Has a new version of this home looked at again. A rebuild, which only folds, passes nothing on."""
+        try:
+            inspections.send([json.dumps({"inspect": str(key)})])
+        except port_errors.Unavailable as error:
+            raise Unavailable("the scanner's queue does not answer; try again") from error
 
     def _measure(self, entry: Entry) -> None:
         """How long after it was written at its home an entry was known here; a blank is of no age of its own."""

@@ -64,13 +64,13 @@ def admit(scanner: TextScanner, store: StoreRow, command: Command) -> tuple[str,
         findings = report.rejecting
         field = "path" if all(finding.line == 0 for finding in findings) else "content"
         rules = ", ".join(dict.fromkeys(finding.rule for finding in findings))
-        raise InvalidRequest(field, f"refused by the safety scanner ({rules})", findings=tuple(map(_told, findings)))
+        raise InvalidRequest(field, f"refused by the safety scanner ({rules})", findings=tuple(map(told, findings)))
     if report.verdict is Verdict.FLAG:
         return kept_flags(finding.rule for finding in report.findings if finding.severity is not Severity.LOW)
     return ()
 
 
-def _told(finding: Finding) -> dict[str, object]:
+def told(finding: Finding) -> dict[str, object]:
     """A finding as the API tells it."""
     fields = asdict(finding)
     del fields["weight"]

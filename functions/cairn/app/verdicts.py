@@ -16,7 +16,16 @@ from cairn.core.decide import sha256_hex
 from cairn.core.errors import Busy, InvalidRequest, OutcomeUnknown, Unavailable
 from cairn.core.limits import WRITE_ATTEMPTS
 from cairn.core.records import VerdictRecord
-from cairn.core.rows import JOURNAL_LIFETIME_US, JOURNAL_PERIOD_US, JournalRow, RowKey, StoreRow, VerdictRow
+from cairn.core.rows import (
+    JOURNAL_LIFETIME_US,
+    JOURNAL_PERIOD_US,
+    JournalRow,
+    Row,
+    RowKey,
+    SightingRow,
+    StoreRow,
+    VerdictRow,
+)
 from cairn.core.slots import VerdictKey
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Index
@@ -145,14 +154,10 @@ class Verdicts:
             raise OutcomeUnknown("the verdict was written, but is not indexed yet; repeat the call") from error
 
     def _fold_into(self, index: Index, record: VerdictRecord, journal: list[Change], new: bool) -> None:
-        key = VerdictRow.key(record.store_id, record.content_hmac)
         for attempt in range(FOLD_ATTEMPTS):
-            before = self._region.read(index, [key]).get(key)
-            joined = verdicts.join_verdict(None if before is None else VerdictRow.from_attributes(before), record)
-            after = None if joined is None else joined.to_attributes()
-            if after == before and not (journal and new):
+            changed = self._changed(index, record)
+            if not changed and not (journal and new):
                 return
-            changed = [] if after == before else [Change(key, before, after)]
             try:
                 index.commit([*changed, *journal])
                 return
@@ -161,6 +166,18 @@ class Verdicts:
             except port_errors.Unavailable as error:
                 raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
         raise OutcomeUnknown("the verdict's row stayed contended; repeat the call")
+
+    def _changed(self, index: Index, record: VerdictRecord) -> list[Change]:
+        """What a verdict says that the index does not hold yet. One index read."""
+        key, seen = VerdictRow.key(record.store_id, record.content_hmac), verdicts.sightings(record)
+        rows = self._region.read(index, [key, *seen])
+        judged = verdicts.join_verdict(VerdictRow.from_attributes(rows[key]) if key in rows else None, record)
+        after: dict[RowKey, Row | None] = {key: judged}
+        for place, sighting in seen.items():
+            before = SightingRow.from_attributes(rows[place]) if place in rows else None
+            after[place] = verdicts.join_sighting(before, sighting)
+        attributes = {place: None if row is None else row.to_attributes() for place, row in after.items()}
+        return [Change(place, rows.get(place), new) for place, new in attributes.items() if new != rows.get(place)]
 
     def _journal(self, record: VerdictRecord) -> Change:
         """The row that says what this home acknowledged in the period that is open now."""

@@ -369,6 +369,7 @@ class VerdictRecord:
         findings: as the API tells them, each with its ``rule``, without the excerpt.
         decided_by: ``scanner``, or who released it: ``api_key:…``.
         reason: one line; for a release, in the words of whoever released it.
+        fingerprints: `core.fingerprints` of what was found, by which other memories of the store are compared with it.
         region, sequence: its key's; whoever makes a record leaves them to `app.verdicts.Verdicts.put`.
     """
 
@@ -381,6 +382,7 @@ class VerdictRecord:
     decided_by: str
     reason: str = ""
     findings: tuple[Mapping[str, object], ...] = ()
+    fingerprints: tuple[str, ...] = ()
     region: str = ""
     sequence: int = 0
 
@@ -407,7 +409,8 @@ class VerdictRecord:
         fields = _load(body)
         try:
             findings = tuple({"rule": finding["rule"], **finding} for finding in fields["findings"])
-            return cls(**{**fields, "findings": findings, "outcome": VerdictOutcome(fields["outcome"])})
+            lists = {"findings": findings, "fingerprints": tuple(map(str, fields.get("fingerprints", ())))}
+            return cls(**{**fields, **lists, "outcome": VerdictOutcome(fields["outcome"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a verdict cannot be read ({error})") from error
 

@@ -149,6 +149,31 @@ class VerdictRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SightingRow(Row):
+    """A fingerprint (`core.fingerprints`) in one memory: which of its versions last had it, and in which text.
+
+    It stands in the table of verdicts, out of which it is made; no HMAC of a text begins as it does.
+    """
+
+    store_id: str
+    kind: str
+    digest: str
+    memory_id: str
+    severity: str
+    version_id: str
+    content_hmac: str
+
+    @staticmethod
+    def key(store_id: str, kind: str, digest: str, memory_id: str) -> RowKey:
+        return RowKey("verdicts", store_id, f"{SightingRow.prefix(kind, digest)}#{memory_id}")
+
+    @staticmethod
+    def prefix(kind: str, digest: str = "") -> str:
+        """What the sort keys of all sightings of a kind, or of one fingerprint, begin with."""
+        return f"seen#{kind}#{digest}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRow(Row):
     """A store's record as the index knows it; stands twice, by id and in its workspace's order of creation.
 

@@ -16,8 +16,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from cairn.core.fingerprints import Fingerprint
 from cairn.core.records import VerdictOutcome, VerdictRecord
-from cairn.core.rows import VerdictRow
+from cairn.core.rows import RowKey, SightingRow, VerdictRow
 from cairn.core.slots import VerdictKey
 
 RULES_KEPT = 16
@@ -100,6 +101,33 @@ def join_verdict(before: VerdictRow | None, record: VerdictRecord) -> VerdictRow
 def _higher(marks: Mapping[str, str] | None, mark: Mark) -> dict[str, str]:
     before = dict(marks or {})
     return {**before, mark.version_id: max(before.get(mark.version_id, ""), mark.to_text())}
+
+
+def sightings(record: VerdictRecord) -> dict[RowKey, SightingRow]:
+    """What a verdict's fingerprints say, by where it stands. Raises ValueError for one that is none."""
+    rows = {}
+    for text in record.fingerprints:
+        seen = Fingerprint.parse(text)
+        key = SightingRow.key(record.store_id, seen.kind, seen.digest, seen.memory_id)
+        rows[key] = SightingRow(
+            store_id=record.store_id,
+            kind=seen.kind.value,
+            digest=seen.digest,
+            memory_id=seen.memory_id,
+            severity=seen.severity,
+            version_id=record.version_id,
+            content_hmac=record.content_hmac,
+        )
+    return rows
+
+
+def join_sighting(before: SightingRow | None, seen: SightingRow) -> SightingRow:
+    """The later version's, by id; of one version's the greater, so that it does not matter which was folded first."""
+
+    def order(row: SightingRow) -> tuple[str, str, str]:
+        return (row.version_id, row.severity, row.content_hmac)
+
+    return seen if before is None or order(seen) > order(before) else before
 
 
 def withholdings(row: VerdictRow | None) -> tuple[Mark, ...]:

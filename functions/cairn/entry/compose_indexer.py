@@ -32,9 +32,12 @@ def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
     running = Running.start(settings)
     region, deployment = running.region, settings.deployment
-    name = deployment.dead_letter_queue("index")
-    dead_letters = SqsQueue(running.clients, deployment, name, region.clock, region.randomness)
-    indexing = Indexing(region)
+
+    def queue(name: str) -> SqsQueue:
+        return SqsQueue(running.clients, deployment, name, region.clock, region.randomness)
+
+    dead_letters = queue(deployment.dead_letter_queue("index"))
+    indexing = Indexing(region, inspections=queue(deployment.queue("scan")))
     folding = Folding(indexing, BatchFolder(region, indexing), dead_letters, running.metrics)
     return running.handler(dispatch(indexing, folding))
 

@@ -15,11 +15,21 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _STAGE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _ACCOUNT = re.compile(r"\d{12}")
+_GUARDRAIL = re.compile(r"[a-z0-9]+")
+_GUARDRAIL_VERSION = re.compile(r"[1-9][0-9]{0,7}|DRAFT")
 _REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 
 class SettingsError(Exception):
     """A variable is missing or wrong. The message names it and says what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenGuardrail:
+    """One version of a Bedrock guardrail, in the function's own region."""
+
+    identifier: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ class Settings:
         log_level: one of `LOG_LEVELS`.
         service: the function's short name, for logs and metrics.
         endpoint_url: where an emulator of AWS listens, or None on AWS.
+        guardrail: what the scanner asks for a second opinion, or None where that is off.
     """
 
     deployment: Deployment
@@ -39,6 +50,7 @@ class Settings:
     log_level: str = "INFO"
     service: str = "cairn"
     endpoint_url: str | None = None
+    guardrail: ChosenGuardrail | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -65,6 +77,7 @@ class Settings:
             log_level=_log_level(environment),
             service=environment.get("POWERTOOLS_SERVICE_NAME") or "cairn",
             endpoint_url=environment.get("AWS_ENDPOINT_URL") or None,
+            guardrail=_guardrail(environment),
         )
 
 
@@ -107,6 +120,16 @@ class LocalSettings:
             memories_per_store=_count(environment, "CAIRN_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
             log_level=_log_level(environment, "WARNING"),
         )
+
+
+def _guardrail(environment: Mapping[str, str]) -> ChosenGuardrail | None:
+    """Off unless its id is given; the version has to be given too, because ``DRAFT`` changes under one's feet."""
+    if not environment.get("CAIRN_GUARDRAIL_ID", "").strip():
+        return None
+    return ChosenGuardrail(
+        _matching(environment, "CAIRN_GUARDRAIL_ID", _GUARDRAIL, "a guardrail's id"),
+        _matching(environment, "CAIRN_GUARDRAIL_VERSION", _GUARDRAIL_VERSION, "a version's number, or DRAFT"),
+    )
 
 
 def _required(environment: Mapping[str, str], name: str) -> str:

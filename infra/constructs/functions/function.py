@@ -6,6 +6,7 @@ be added to it afterwards, by CDK neither.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aws_cdk import Duration, RemovalPolicy
@@ -43,6 +44,7 @@ class Function(Construct):
         shape: Shape,
         statements: list[iam.PolicyStatement],
         layers: Layers,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Make the function, its role ``{prefix}-{name}-{region}`` and its log ``/aws/lambda/{prefix}-{name}``."""
         super().__init__(scope, shape.name.title())
@@ -76,7 +78,7 @@ class Function(Construct):
             layers=[layers.dependencies, *([layers.scanner] if shape.scans else [])],
             memory_size=shape.memory_mb,
             timeout=shape.timeout,
-            environment=_environment(deployment, region, shape.name),
+            environment={**_environment(deployment, region, shape.name), **(environment or {})},
             tracing=lambda_.Tracing.ACTIVE,
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=log,

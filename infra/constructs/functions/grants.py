@@ -31,9 +31,13 @@ class Grants:
         """Read the index in every generation, and the journal."""
         return self._allow("ReadIndex", [f"dynamodb:{verb}" for verb in READ], self._index_tables(with_indexes=True))
 
-    def write_index(self) -> iam.PolicyStatement:
-        """Write the index in every generation, and the journal; each write may be a part of a transaction."""
-        return self._allow("WriteIndex", [f"dynamodb:{verb}" for verb in WRITE], self._index_tables())
+    def write_index(self, *tables: str) -> iam.PolicyStatement:
+        """Write the index in every generation, and the journal; each write may be a part of a transaction.
+
+        Args:
+            *tables: Of them, these alone; none named, all.
+        """
+        return self._allow("WriteIndex", [f"dynamodb:{verb}" for verb in WRITE], self._index_tables(tables))
 
     def read_control(self) -> iam.PolicyStatement:
         """Read which generation serves."""
@@ -96,10 +100,15 @@ class Grants:
         """Send to these queues."""
         return self._allow("SendToQueues", ["sqs:SendMessage"], [self._queue(queue) for queue in queues])
 
-    def _index_tables(self, *, with_indexes: bool = False) -> list[str]:
+    def ask_guardrail(self, identifier: str) -> iam.PolicyStatement:
+        """Ask one guardrail of the function's own region for its opinion on a text."""
+        arn = self._deployment.arn("bedrock", self._region, f"guardrail/{identifier}")
+        return self._allow("AskGuardrail", ["bedrock:ApplyGuardrail"], [arn])
+
+    def _index_tables(self, only: tuple[str, ...] = (), *, with_indexes: bool = False) -> list[str]:
         arns = []
         for table in TABLES:
-            if table.name == "control":
+            if table.name == "control" or (only and table.name not in only):
                 continue
             arn = self._table(f"{table.name}-g*" if table.generational else table.name)
             arns.append(arn)

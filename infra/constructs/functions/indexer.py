@@ -23,6 +23,6 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.note_rebuilt_batches(),
         *grants.read_objects(),
         grants.consume("index", "rebuild"),
-        grants.send("index-dlq"),
+        grants.send("index-dlq", "scan"),
         *grants.invoke("InvokeWritersAndEraser", ("writer", deployment.regions), ("eraser", [region])),
     ]

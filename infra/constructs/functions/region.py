@@ -7,11 +7,11 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.bundling import ROOT
-from infra.constructs.functions import eraser, indexer, reader, reconciler, writer
+from infra.constructs.functions import eraser, indexer, reader, reconciler, scanner, writer
 from infra.constructs.functions.code import Layers
 from infra.constructs.functions.function import Function, Shape
 from infra.constructs.functions.grants import Grants
-from infra.constructs.queues import RegionQueues
+from infra.constructs.queues import RegionQueues, WorkQueue
 from infra.deployment import Deployment
 
 
@@ -19,7 +19,7 @@ class RegionFunctions(Construct):
     """Every function of one region. The reconciler is among them once it has a handler."""
 
     def __init__(self, scope: Construct, deployment: Deployment, region: str, queues: RegionQueues) -> None:
-        """Make the functions and join the indexer to its queues."""
+        """Make the functions and join the indexer and the scanner to their queues."""
         super().__init__(scope, "Functions")
         layers = Layers(self, deployment)
         grants = Grants(deployment, region)
@@ -31,16 +31,37 @@ class RegionFunctions(Construct):
         self.writer = make(writer.SHAPE, writer.statements(grants, deployment, region))
         self.indexer = make(indexer.SHAPE, indexer.statements(grants, deployment, region))
         self.eraser = make(eraser.SHAPE, eraser.statements(grants))
-        self.all = {"reader": self.reader, "writer": self.writer, "indexer": self.indexer, "eraser": self.eraser}
+        self.scanner = Function(
+            self,
+            deployment,
+            region,
+            shape=scanner.SHAPE,
+            statements=scanner.statements(grants, deployment, region),
+            layers=layers,
+            environment=scanner.environment(deployment, region),
+        )
+        self.all = {
+            "reader": self.reader,
+            "writer": self.writer,
+            "indexer": self.indexer,
+            "eraser": self.eraser,
+            "scanner": self.scanner,
+        }
         if (ROOT / deployment.functions_path / "reconciler" / "handler.py").is_file():
             self.all["reconciler"] = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region))
-        for queue in queues.all:
-            lambda_.EventSourceMapping(
-                self,
-                f"{queue.node.id}WakesIndexer",
-                target=self.indexer.function,
-                event_source_arn=queue.queue.queue_arn,
-                batch_size=indexer.BATCH_SIZE,
-                max_concurrency=deployment.limits.indexer_concurrency,
-                report_batch_item_failures=True,
-            )
+        limits = deployment.limits
+        for queue in (queues.index, queues.rebuild):
+            self._wake(self.indexer, queue, indexer.BATCH_SIZE, limits.indexer_concurrency)
+        self._wake(self.scanner, queues.scan, scanner.BATCH_SIZE, limits.scanner_concurrency)
+
+    def _wake(self, function: Function, queue: WorkQueue, batch_size: int, concurrency: int) -> None:
+        """Have a function read a queue, each message for itself."""
+        lambda_.EventSourceMapping(
+            self,
+            f"{queue.node.id}Wakes{function.node.id}",
+            target=function.function,
+            event_source_arn=queue.queue.queue_arn,
+            batch_size=batch_size,
+            max_concurrency=concurrency,
+            report_batch_item_failures=True,
+        )

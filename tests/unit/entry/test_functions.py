@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cairn.core.rows import ControlRow
-from cairn.entry import compose_eraser, compose_indexer, compose_reader, compose_writer
+from cairn.entry import compose_eraser, compose_indexer, compose_reader, compose_scanner, compose_writer
 from cairn.entry.running import FunctionFailed, Handler
 from cairn.entry.settings import Settings
 from tests.api.shapes import check_answer
@@ -37,6 +37,7 @@ class Functions:
         self.clients = clients
         settings = Settings.read(ENVIRONMENT)
         self.queue_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.dead_letter_queue("index"))["QueueUrl"]
+        self.scan_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.queue("scan"))["QueueUrl"]
         control = ControlRow(serving=1, complete=True)
         item: Any = {
             "pk": {"S": ControlRow.KEY.pk},
@@ -49,6 +50,7 @@ class Functions:
         self.writer = compose_writer.compose(settings)
         self.indexer = compose_indexer.compose(settings)
         self.eraser = compose_eraser.compose(settings)
+        self.scanner = compose_scanner.compose(settings)
         issued = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "n", "scope": "admin"}
         self.api_key = self.writer(issued, CONTEXT)["api_key"]
 
@@ -103,6 +105,36 @@ def test_the_indexer_restores_what_the_index_has_lost(functions: Functions) -> N
     assert functions.ask(functions.reader, "GET", f"{memories}/{memory}")["content"] == "1"
     (letter,) = functions.clients.sqs(HOME).receive_message(QueueUrl=functions.queue_url)["Messages"]
     assert json.loads(letter["Body"])["key"] == f"{HOME}/log/nonsense"
+
+
+def test_the_scanner_looks_again_at_what_the_indexer_passes_on(functions: Functions) -> None:
+    stores = "/v1/memory_stores"
+    store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
+    functions.ask(functions.writer, "POST", f"{stores}/{store}/memories", body={"path": "/a", "content": "a note"})
+    body = json.dumps({"Records": [{"s3": {"object": {"key": key}}} for key in functions.object_keys()]})
+    functions.indexer({"Records": [{"messageId": "m", "body": body, "eventSource": "aws:sqs"}]}, CONTEXT)
+    (message,) = functions.clients.sqs(HOME).receive_message(QueueUrl=functions.scan_url)["Messages"]
+    assert "/log/" in json.loads(message["Body"])["inspect"]
+    records = [
+        {"messageId": "good", "body": message["Body"], "eventSource": "aws:sqs"},
+        {"messageId": "bad", "body": "no JSON", "eventSource": "aws:sqs"},
+        {"messageId": "strange", "body": '{"inspect": ["a"]}', "eventSource": "aws:sqs"},
+    ]
+    answer = functions.scanner({"Records": records}, CONTEXT)
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["bad", "strange"]
+
+
+def test_the_scanner_answers_whoever_asks_about_a_text(functions: Functions) -> None:
+    key = (
+        "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEAx7t9Qm2Vb0\n" * 8 + "-----END RSA PRIVATE KEY-----"
+    )
+    answer = functions.scanner({"text": f"our key:\n{key}", "path": "/a"}, CONTEXT)
+    assert answer["verdict"] == "reject"
+    assert "MIIEpAIBAAKCAQEAx7t9Qm2Vb0" not in json.dumps(answer)
+    assert functions.scanner({"text": "a note"}, CONTEXT)["verdict"] == "allow"
+    refused = functions.scanner({"content": "a note"}, CONTEXT)
+    assert (refused["type"], refused["error"]["type"]) == ("error", "invalid_request_error")
+    assert refused["request_id"] == "invocation-1"
 
 
 def test_the_eraser_erases_nothing_without_a_reason(functions: Functions) -> None:

@@ -38,6 +38,22 @@ def test_everything_can_be_set() -> None:
     assert settings.endpoint_url == "http://127.0.0.1:4566"
 
 
+def test_a_guardrail_is_off_unless_it_is_named_with_its_version() -> None:
+    assert Settings.read(COMPLETE).guardrail is None
+    assert Settings.read({**COMPLETE, "CAIRN_GUARDRAIL_ID": " ", "CAIRN_GUARDRAIL_VERSION": "3"}).guardrail is None
+    chosen = {"CAIRN_GUARDRAIL_ID": "gr4", "CAIRN_GUARDRAIL_VERSION": "3"}
+    guardrail = Settings.read({**COMPLETE, **chosen}).guardrail
+    assert guardrail is not None
+    assert (guardrail.identifier, guardrail.version) == ("gr4", "3")
+    for name, value in (
+        ("CAIRN_GUARDRAIL_ID", "GR 4"),
+        ("CAIRN_GUARDRAIL_VERSION", ""),
+        ("CAIRN_GUARDRAIL_VERSION", "0"),
+    ):
+        with pytest.raises(SettingsError, match=name):
+            Settings.read({**COMPLETE, **chosen, name: value})
+
+
 @pytest.mark.parametrize("name", sorted(COMPLETE))
 @pytest.mark.parametrize("value", [None, "", "  "])
 def test_a_missing_variable_is_named(name: str, value: str | None) -> None:

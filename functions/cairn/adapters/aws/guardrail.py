@@ -45,12 +45,16 @@ class BedrockGuardrail:
         self._version = version
 
     def ask(self, text: str) -> Opinion:
-        """One request a piece, until one is blocked. botocore repeats what was throttled or lost: nothing is changed.
+        """One request a piece, until one is blocked; none for blanks, which the API refuses.
+
+        botocore repeats what was throttled or lost: nothing is changed by it.
 
         Raises:
             Unavailable: as the port says; a guardrail without content filters too, whose silence says nothing.
         """
         worst = Opinion(Confidence.NONE)
+        if not text.strip():
+            return worst
         for piece in pieces(text):
             opinion = self._ask(piece)
             if opinion.blocked:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cairn.core.tables import BY_NAME
 
-QUEUES = ("index", "rebuild")
+QUEUES = ("index", "rebuild", "scan")
 """Short names of a region's queues; each has a dead-letter queue."""
 
 

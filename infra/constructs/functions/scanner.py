@@ -1,0 +1,44 @@
+"""`scanner`: looks again, more deeply, at every committed version, and answers whoever asks about a text.
+
+It reads, puts verdicts under its own region's prefix, and folds them. It deletes nothing, and puts nothing else.
+"""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+
+from infra.constructs.functions.function import Shape
+from infra.constructs.functions.grants import Grants
+from infra.deployment import Deployment
+
+SHAPE = Shape(name="scanner", memory_mb=1024, timeout=Duration.seconds(60), scans=True)
+
+BATCH_SIZE = 10
+
+PUTS = ("verdict",)
+
+WRITES = ("verdicts", "journal")
+"""The tables that folding a verdict writes."""
+
+
+def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
+    """What the scanner may."""
+    guardrail = deployment.guardrails.get(region)
+    return [
+        grants.read_index(),
+        grants.write_index(*WRITES),
+        grants.read_control(),
+        *grants.read_objects(),
+        grants.put_own_objects(PUTS),
+        grants.consume("scan"),
+        *([grants.ask_guardrail(guardrail["id"])] if guardrail else []),
+    ]
+
+
+def environment(deployment: Deployment, region: str) -> dict[str, str]:
+    """What it is told besides what every function is told."""
+    guardrail = deployment.guardrails.get(region)
+    if guardrail is None:
+        return {}
+    return {"CAIRN_GUARDRAIL_ID": guardrail["id"], "CAIRN_GUARDRAIL_VERSION": guardrail["version"]}
