@@ -17,7 +17,7 @@ from typing import Protocol
 from cairn.app.logs import Logs
 from cairn.app.records import Records
 from cairn.app.region import Region, View
-from cairn.app.scanning import told
+from cairn.app.scanning import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE, STORE_RULES, policy_of, told
 from cairn.app.verdicts import SCANNER, Verdicts
 from cairn.core import verdicts
 from cairn.core.errors import Unavailable
@@ -143,7 +143,7 @@ class Inspecting:
         store = self._store(view, name.store_id)
         if store is None or entry.content_sha256 is None:
             return None
-        policy, allow = Policy.STANDARD, frozenset[str]()
+        policy, allow = policy_of(store)
         hmac = self._verdicts.hmac(store, entry.content_sha256)
         return _Subject(entry, found.body.decode(), store, policy, allow, hmac)
 
@@ -282,12 +282,6 @@ def _fingerprints(subject: _Subject, report: Report) -> list[Fingerprint]:
 
 
 # ---- findings that no text shows by itself -------------------------------------------------------------------------
-
-QUOTED_RULE = "store-quoted-secret"
-REPEATED_RULE = "store-repeated-phrase"
-GUARDRAIL_RULE = "guardrail-prompt-attack"
-STORE_RULES = frozenset({QUOTED_RULE, REPEATED_RULE, GUARDRAIL_RULE})
-"""Rules of the second look alone, named here so that a store's allow-list can name them."""
 
 
 def _quotation(text: str, position: int, severity: Severity) -> Finding:

@@ -11,6 +11,12 @@ from cairn.core.records import SCAN_POLICY_DEFAULT, kept_flags
 from cairn.core.rows import StoreRow
 from cairn.scanner import Finding, Policy, Report, Severity, Verdict
 
+QUOTED_RULE = "store-quoted-secret"
+REPEATED_RULE = "store-repeated-phrase"
+GUARDRAIL_RULE = "guardrail-prompt-attack"
+STORE_RULES = frozenset({QUOTED_RULE, REPEATED_RULE, GUARDRAIL_RULE})
+"""Rules of the second look (`app.inspecting`), which no text shows by itself; an allow-list may name them too."""
+
 
 class TextScanner(Protocol):
     """What a scan is asked for; `cairn.scanner.Scanner` is the real one."""
@@ -58,7 +64,7 @@ def admit(scanner: TextScanner, store: StoreRow, command: Command) -> tuple[str,
     """
     if isinstance(command, DeleteMemory):
         return ()
-    policy, allow = Policy(store.scan_policy or SCAN_POLICY_DEFAULT), frozenset(store.scan_allow or ())
+    policy, allow = policy_of(store)
     report = scanner.scan(command.content or "", command.path, policy, allow)
     if report.verdict is Verdict.REJECT:
         findings = report.rejecting
@@ -68,6 +74,11 @@ def admit(scanner: TextScanner, store: StoreRow, command: Command) -> tuple[str,
     if report.verdict is Verdict.FLAG:
         return kept_flags(finding.rule for finding in report.findings if finding.severity is not Severity.LOW)
     return ()
+
+
+def policy_of(store: StoreRow) -> tuple[Policy, frozenset[str]]:
+    """How a store has its texts scanned: its policy, and the rules whose findings do not count."""
+    return Policy(store.scan_policy or SCAN_POLICY_DEFAULT), frozenset(store.scan_allow or ())
 
 
 def told(finding: Finding) -> dict[str, object]:

@@ -13,7 +13,7 @@ from cairn.app.confirming import Confirming
 from cairn.app.passing import Passing
 from cairn.app.records import Placed, Records, to_record, to_row
 from cairn.app.region import Region
-from cairn.app.scanning import TextScanner
+from cairn.app.scanning import STORE_RULES, TextScanner
 from cairn.core.errors import InvalidRequest, NotFound, Unavailable
 from cairn.core.limits import METADATA_MAX_PAIRS
 from cairn.core.listing import check_position
@@ -184,7 +184,7 @@ class Stores:
     def _check_policy(self, scan_policy: Mapping[str, Any] | None) -> None:
         """Raises InvalidRequest for a rule that no finding can be of: allowing it could only be a mistake."""
         for rule in (scan_policy or {}).get("allow") or ():
-            if not self._scanner.knows(rule):
+            if rule not in STORE_RULES and not self._scanner.knows(rule):
                 raise InvalidRequest("scan_policy.allow", f"names no rule of the scanner: {rule}")
 
 

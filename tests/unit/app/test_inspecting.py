@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.memory import MemoryGuardrail
-from cairn.app.answers import Memory
-from cairn.app.inspecting import (
-    FINGERPRINTS_MAX,
-    GUARDRAIL_RULE,
-    QUOTED_RULE,
-    REPEATED_RULE,
-    Inspected,
-)
+from cairn.app.answers import UNSET, Memory
+from cairn.app.inspecting import FINGERPRINTS_MAX, Inspected
 from cairn.app.rebuilding import BatchFolder
+from cairn.app.scanning import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE
 from cairn.app.verdicts import Verdicts
 from cairn.core import verdicts
 from cairn.core.errors import CairnError, Unavailable
@@ -47,6 +42,12 @@ class Looked(Scene):
         self.looking = Looking()
         self.guardrail = guardrail
         super().__init__(deep_scanner=self.looking, guardrail=guardrail)
+
+    def govern(self, **scan: Any) -> None:
+        """The store's policy and allow-list."""
+        unset = {"name": UNSET, "description": UNSET, "metadata": UNSET}
+        self.at(HOME).update_store(self.call(), self.store, **unset, scan_policy=scan)
+        self.deliver()
 
     def write(self, path: str, content: str) -> Memory:
         """A memory, looked at."""
@@ -160,6 +161,33 @@ def test_of_a_text_full_of_findings_a_few_fingerprints_are_kept(scene: Looked) -
     scene.write("/a", "\n".join(f"the key is hq7-Number{number:04d}" for number in range(50)))
     (verdict,) = scene.verdicts()
     assert len(verdict.fingerprints) == FINGERPRINTS_MAX
+
+
+def test_an_audited_store_has_its_texts_flagged_and_never_withheld(scene: Looked) -> None:
+    scene.govern(policy="audit")
+    memory = scene.write("/a", PLANTED)
+    assert scene.rules() == [(VerdictOutcome.FLAG, (DEEP_RULE,))]
+    assert not scene.withheld(HOME, memory)
+
+
+def test_a_strict_store_has_suspicions_withheld(scene: Looked) -> None:
+    scene.govern(policy="strict")
+    assert scene.withheld(AWAY, scene.write("/a", SUSPECT))
+
+
+@pytest.mark.parametrize(
+    ("rule", "texts"),
+    [
+        (DEEP_RULE, [PLANTED]),
+        (QUOTED_RULE, [f"the key is {SECRET}", f"log in with {SECRET}"]),
+        (REPEATED_RULE, [f"{number} {SUSPECT}" for number in range(3)]),
+    ],
+)
+def test_a_rule_that_the_store_allows_is_not_held_against_its_texts(scene: Looked, rule: str, texts: list[str]) -> None:
+    scene.govern(allow=[rule])
+    for number, text in enumerate(texts):
+        scene.write(f"/{number}", text)
+    assert rule not in str(scene.rules())
 
 
 # ---- once, and of its own region's versions -----------------------------------------------------------------------
