@@ -37,6 +37,7 @@ LAG_UNPROMISED = Duration.hours(1)
 FAILED_REQUESTS_PERCENT = 1.0
 METRICS_PER_ALARM = 10
 """Source: Amazon CloudWatch User Guide, "Create a CloudWatch alarm based on a metric math expression"."""
+MISSING = {False: cloudwatch.TreatMissingData.NOT_BREACHING, True: cloudwatch.TreatMissingData.BREACHING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Alarm:
         metric: What is watched, with its period.
         above: It rings while the metric is greater than this.
         periods: For as many periods on end.
+        never_silent: What is watched must be measured whatever callers do, so that its absence rings too.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Alarm:
     metric: cloudwatch.IMetric
     above: float = 0
     periods: int = 1
+    never_silent: bool = False
 
 
 class RegionAlarms(Construct):
@@ -86,6 +89,7 @@ class RegionAlarms(Construct):
             *self._replication(),
             *self._tables(),
             *self._api(api),
+            *self._reconciling(functions),
         ):
             self._make(alarm)
 
@@ -210,6 +214,35 @@ class RegionAlarms(Construct):
             periods=2,
         )
 
+    def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:
+        """What only the reconciler knows, in a deployment that has one."""
+        reconciler = functions.all.get("reconciler")
+        if reconciler is None:
+            return
+        yield Alarm(
+            "reconciler-silent",
+            "reconciler-silent",
+            "The reconciler has not run: nothing says up to when this region is complete, and nothing mends it.",
+            cloudwatch.MathExpression(
+                expression="IF(runs > 0, 0, 1)",
+                using_metrics={"runs": reconciler.function.metric_invocations(period=FIVE_MINUTES, statistic="Sum")},
+                label="five minutes without a run",
+                period=FIVE_MINUTES,
+            ),
+            periods=3,
+            never_silent=True,
+        )
+        for home in self._deployment.peers(self._region):
+            yield Alarm(
+                f"incomplete-from-{home}",
+                "watermark",
+                f"{self._region} does not know to hold everything that was acknowledged in {home} until lately.",
+                self._counted("watermark_age_ms", statistic="Maximum", home=home),
+                above=self._late.to_milliseconds(),
+                periods=3,
+                never_silent=True,
+            )
+
     def _counted(self, name: str, *, statistic: str = "Sum", **dimensions: str) -> cloudwatch.Metric:
         return measures.counted(
             self._deployment, self._region, name, statistic=statistic, period=FIVE_MINUTES, **dimensions
@@ -228,7 +261,7 @@ class RegionAlarms(Construct):
             threshold=wanted.above,
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
             evaluation_periods=wanted.periods,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            treat_missing_data=MISSING[wanted.never_silent],
         )
         alarm.add_alarm_action(actions.SnsAction(self.topic))
         alarm.add_ok_action(actions.SnsAction(self.topic))

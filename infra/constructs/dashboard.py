@@ -17,6 +17,8 @@ from infra.constructs.queues import RegionQueues
 from infra.deployment import Deployment
 
 PERIOD = measures.MINUTE
+COLUMNS = 24
+"""Of a dashboard. Source: Amazon CloudWatch User Guide, "Dashboard body structure and syntax"."""
 
 
 class RegionDashboard(Construct):
@@ -37,7 +39,12 @@ class RegionDashboard(Construct):
         used = functions.all.values()
         here = (deployment, region)
         board = cloudwatch.Dashboard(self, "Page", dashboard_name=f"{deployment.prefix}-{region}")
-        board.add_widgets(
+        watermarks = []
+        if "reconciler" in functions.all:
+            ages = measures.searched(*here, "watermark_age_ms", "home", statistic="Maximum")
+            watermarks.append(_graph("Not known to be complete for, by home, ms", [ages]))
+        _row(
+            board,
             _graph(
                 "From written to known here, p50 and p99 by home, ms",
                 [measures.searched(*here, "replication_lag_ms", "home", statistic=s) for s in ("p50", "p99")],
@@ -49,8 +56,10 @@ class RegionDashboard(Construct):
                     for peer in deployment.peers(region)
                 ],
             ),
+            *watermarks,
         )
-        board.add_widgets(
+        _row(
+            board,
             _graph(
                 "Queues, s since the oldest message",
                 [q.queue.metric_approximate_age_of_oldest_message(period=PERIOD, label=q.name) for q in queues.all],
@@ -72,7 +81,8 @@ class RegionDashboard(Construct):
                 ],
             ),
         )
-        board.add_widgets(
+        _row(
+            board,
             _graph("Objects folded", [measures.searched(*here, "objects_folded", "source")]),
             _graph("Objects that cannot be read", [measures.searched(*here, "objects_malformed")]),
             _graph(
@@ -80,12 +90,14 @@ class RegionDashboard(Construct):
                 [metric for verb in ("Read", "Write") for metric in measures.table_throttles(*here, verb)],
             ),
         )
-        board.add_widgets(
+        _row(
+            board,
             _graph("Writes by outcome", [measures.searched(*here, "writes", "outcome")]),
             _graph("Races lost, and decided again", [measures.searched(*here, "slots_lost")]),
             _graph("Requests by operation and status", [measures.searched(*here, "requests", "operation", "status")]),
         )
-        board.add_widgets(
+        _row(
+            board,
             _graph("Function errors", [f.function.metric_errors(period=PERIOD) for f in used]),
             _graph("Function throttles", [f.function.metric_throttles(period=PERIOD) for f in used]),
             _graph(
@@ -93,7 +105,8 @@ class RegionDashboard(Construct):
                 [f.function.metric_duration(statistic=s, period=PERIOD) for f in used for s in ("p50", "p99")],
             ),
         )
-        board.add_widgets(
+        _row(
+            board,
             _graph("Requests", [api.api.metric_count(period=PERIOD)]),
             _graph(
                 "Refused and failed requests",
@@ -103,5 +116,16 @@ class RegionDashboard(Construct):
         )
 
 
-def _graph(title: str, metrics: Sequence[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:
-    return cloudwatch.GraphWidget(title=title, left=list(metrics), width=8)
+_Graph = tuple[str, Sequence[cloudwatch.IMetric]]
+
+
+def _graph(title: str, metrics: Sequence[cloudwatch.IMetric]) -> _Graph:
+    return title, metrics
+
+
+def _row(board: cloudwatch.Dashboard, *graphs: _Graph) -> None:
+    """Graphs side by side, over the whole width."""
+    width = COLUMNS // len(graphs)
+    board.add_widgets(
+        *(cloudwatch.GraphWidget(title=title, left=list(metrics), width=width) for title, metrics in graphs)
+    )

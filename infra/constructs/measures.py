@@ -24,6 +24,7 @@ EMITTED_BY = {
     "replication_lag_ms": "indexer",
     "requests": "writer",
     "slots_lost": "writer",
+    "watermark_age_ms": "reconciler",
     "writes": "writer",
 }
 """A metric that an alarm or a graph of one function asks for, and the function that counts it."""

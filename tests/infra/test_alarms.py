@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from cairn.core.tables import TABLES
 from cairn.entry.telemetry import COMMON_DIMENSIONS, NAMESPACE
 from infra.constructs import measures
+from infra.deployment import FUNCTIONS
 from scripts import check_docs
 from tests.infra.conftest import Synthesize
 from tests.infra.synthesized import ACCOUNT, FAR, HERE, ROOT, THERE, App, record
@@ -47,24 +49,33 @@ def threshold_s(alarm: Alarm) -> float:
     return float(alarm["Threshold"]) / (1000 if alarm.get("MetricName", "").endswith("_ms") else 1)
 
 
+@pytest.fixture
+def whole(synthesized: Synthesize, tmp_path: Path) -> App:
+    """A deployment with every function that there may be."""
+    for name in FUNCTIONS:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "handler.py").touch()
+    return synthesized(record(HERE, THERE, functions_path=str(tmp_path)))
+
+
 # ---- every alarm ----------------------------------------------------------------------------------------------------
 
 
-def test_every_alarm_publishes_when_it_rings_and_when_it_is_over(three_regions: App) -> None:
-    for one in alarms(three_regions):
+def test_every_alarm_publishes_when_it_rings_and_when_it_is_over(whole: App) -> None:
+    for one in alarms(whole):
         for actions in (one["AlarmActions"], one["OKActions"]):
             assert actions == ["cairn-test-alarms"], one["AlarmName"]
 
 
-def test_every_alarm_says_what_it_means_and_names_a_runbook_that_is_there(three_regions: App) -> None:
-    for one in alarms(three_regions):
+def test_every_alarm_says_what_it_means_and_names_a_runbook_that_is_there(whole: App) -> None:
+    for one in alarms(whole):
         named = RUNBOOK.search(one["AlarmDescription"])
         assert named is not None, one["AlarmName"]
         text = (ROOT / named[1]).read_text()
         assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == list(HEADINGS), named[1]
 
 
-def test_every_runbook_is_in_the_list_and_names_commands_and_files_that_are_there(three_regions: App) -> None:
+def test_every_runbook_is_in_the_list_and_names_commands_and_files_that_are_there() -> None:
     index = (ROOT / "docs/operations/README.md").read_text()
     runbooks = sorted(path.name for path in (ROOT / "docs/operations").glob("*.md") if path.name != "README.md")
     assert [name for name in runbooks if f"({name})" not in index] == []
@@ -95,11 +106,18 @@ def test_every_metric_of_ours_on_the_dashboard_is_counted_with_just_these_dimens
         assert frozenset(set(named) - set(COMMON_DIMENSIONS)) in measured[name], name
 
 
+def test_the_dashboard_shows_how_old_the_watermarks_are_where_there_are_any(one_region: App, whole: App) -> None:
+    shown = [str(app.base(HERE).properties("AWS::CloudWatch::Dashboard")) for app in (one_region, whole)]
+    has_reconciler = "cairn-test-reconciler" in str(one_region.base(HERE).body)
+    assert [("watermark_age_ms" in board) for board in shown] == [has_reconciler, True]
+
+
 def test_the_apps_names_for_what_is_counted_are_the_functions_own(three_regions: App) -> None:
     assert measures.NAMESPACE == NAMESPACE
     functions = {one["FunctionName"] for one in three_regions.base(HERE).properties("AWS::Lambda::Function")}
-    assert {f"cairn-test-{service}" for service in measures.EMITTED_BY.values()} <= functions
-    assert set(measures.EMITTED_BY) <= set(counted())
+    emitted = {name for name, service in measures.EMITTED_BY.items() if f"cairn-test-{service}" in functions}
+    assert {"replication_lag_ms", "writes"} <= emitted <= set(counted())
+    assert set(measures.EMITTED_BY.values()) <= set(FUNCTIONS)
 
 
 # ---- what rings -----------------------------------------------------------------------------------------------------
@@ -174,10 +192,32 @@ def test_no_alarm_has_more_metrics_than_cloudwatch_takes(three_regions: App) -> 
     assert max(len(list(metrics(one))) for one in alarms(three_regions)) <= 10
 
 
-def test_an_alarm_that_has_nothing_to_measure_is_quiet(one_region: App) -> None:
+def test_an_alarm_that_has_nothing_to_measure_is_quiet_unless_it_watches_what_must_always_be(whole: App) -> None:
     """A region without traffic is not in trouble; what must run whatever the traffic is watched by its absence."""
-    for one in alarms(one_region):
-        assert one["TreatMissingData"] == "notBreaching", one["AlarmName"]
+    for one in alarms(whole):
+        name = one["AlarmName"].removeprefix("cairn-test-")
+        always = name == "reconciler-silent" or name.startswith("incomplete-from-")
+        assert one["TreatMissingData"] == ("breaching" if always else "notBreaching"), name
+
+
+def test_a_reconciler_that_does_not_run_rings(whole: App) -> None:
+    silent = alarm(whole, "reconciler-silent")
+    (runs,) = metrics(silent)
+    assert (runs["MetricName"], dimensions(runs)) == ("Invocations", {"FunctionName": "cairn-test-reconciler"})
+    assert (silent["Threshold"], silent["EvaluationPeriods"]) == (0, 3)
+
+
+def test_a_region_that_is_not_known_to_be_complete_rings_for_that_home(whole: App) -> None:
+    for home in whole.deployment.peers(HERE):
+        incomplete = alarm(whole, f"incomplete-from-{home}")
+        assert incomplete["MetricName"] == "watermark_age_ms"
+        assert dimensions(incomplete) == {"service": "reconciler", "stage": "test", "region": HERE, "home": home}
+        assert threshold_s(incomplete) == 900
+
+
+def test_without_a_reconciler_nothing_watches_it(synthesized: Synthesize, tmp_path: Path) -> None:
+    names = {one["AlarmName"] for one in alarms(synthesized(record(HERE, THERE, functions_path=str(tmp_path))))}
+    assert not [name for name in names if "reconciler" in name or "incomplete" in name]
 
 
 # ---- who hears of it ------------------------------------------------------------------------------------------------
