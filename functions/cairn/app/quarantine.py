@@ -28,7 +28,7 @@ from cairn.core.rows import MemoryRow, StoreRow, VerdictRow, VersionRow
 from cairn.core.slots import LogRef
 from cairn.core.verdicts import releases, withheld_ever, withholdings
 from cairn.ports import errors as port_errors
-from cairn.ports.index import Query
+from cairn.ports.index import Found, Query
 
 ROWS_PER_QUERY = 1_000
 VERSIONS_LOOKED_AT = 100_000
@@ -92,12 +92,14 @@ class Quarantine:
         return self._door.enter_store(call, Scope.admin, store_id, [VersionRow.key(store_id, version_id)])
 
     def _judged(self, view: View, store_id: str, after: str | None) -> Iterator[VerdictRow]:
+        """The rows of texts; those of sightings stand behind them all in the same partition, and are left out."""
         while True:
             found = self._query(view, Query("verdicts", store_id, after=after, limit=ROWS_PER_QUERY))
-            yield from (VerdictRow.from_attributes(attributes) for attributes in found)
-            if len(found) < ROWS_PER_QUERY:
+            texts = [one for one in found if _POSITION.fullmatch(one.sort_key)]
+            yield from (VerdictRow.from_attributes(one.attributes) for one in texts)
+            if len(texts) < ROWS_PER_QUERY:
                 return
-            after = str(found[-1]["content_hmac"])
+            after = texts[-1].sort_key
 
     def _row(self, view: View, store: StoreRow, version_id: str) -> VerdictRow:
         """The row of the text of a version; of one whose text was erased, that of the verdicts put for it."""
@@ -157,10 +159,10 @@ class Quarantine:
         while True:
             query = Query("versions", store_id, after=after, limit=ROWS_PER_QUERY, descending=True)
             found = self._query(view, query)
-            yield from (VersionRow.from_attributes(attributes) for attributes in found)
+            yield from (VersionRow.from_attributes(one.attributes) for one in found)
             if len(found) < ROWS_PER_QUERY:
                 return
-            after = str(found[-1]["version_id"])
+            after = found[-1].sort_key
 
     def _heads(self, view: View, rows: Sequence[VersionRow]) -> dict[str, str]:
         """The current version of each live memory among these."""
@@ -174,9 +176,9 @@ class Quarantine:
                     heads[head.memory_id] = head.version_id
         return heads
 
-    def _query(self, view: View, query: Query) -> list[Mapping[str, Any]]:
+    def _query(self, view: View, query: Query) -> list[Found]:
         try:
-            return [found.attributes for found in view.index.query(query)]
+            return [*view.index.query(query)]
         except port_errors.Unavailable as error:
             raise Unavailable("the index does not answer; try again") from error
 

@@ -17,6 +17,8 @@ from cairn.core.errors import (
     Unavailable,
 )
 from cairn.core.records import VerdictOutcome
+from cairn.core.rows import SightingRow
+from cairn.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 BAD = "the bad text"
@@ -106,6 +108,25 @@ def test_a_listing_of_many_pages_shows_each_text_once(ward: Ward) -> None:
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
+def test_what_the_second_look_remembers_beside_the_texts_is_no_text(
+    ward: Ward, bad: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sightings stand in the same partition. A page of one row at a time meets each of them."""
+    monkeypatch.setattr("cairn.app.quarantine.ROWS_PER_QUERY", 1)
+    key = SightingRow.key(ward.scene.store, "phrase", "0" * 64, bad.id)
+    row = SightingRow(
+        store_id=ward.scene.store,
+        kind="phrase",
+        digest="0" * 64,
+        memory_id=bad.id,
+        severity="high",
+        version_id=bad.version_id,
+        content_hmac="f" * 64,
+    )
+    ward.scene.cloud.sites[HOME].region.index.commit([Change(key, None, row.to_attributes())])
+    assert [text.version_ids for text in ward.page(include_released=True).items] == [(bad.version_id,)]
+
+
 def test_a_text_is_shown_with_every_place_where_it_stands_and_every_verdict(ward: Ward, at: str) -> None:
     scene = ward.scene
     one = scene.create("/one", BAD)
