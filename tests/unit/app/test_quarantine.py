@@ -107,7 +107,6 @@ def test_a_listing_of_many_pages_shows_each_text_once(ward: Ward) -> None:
     assert sorted(found) == sorted(memory.version_id for memory in made)
 
 
-@pytest.mark.parametrize("at", [HOME, AWAY])
 def test_what_the_second_look_remembers_beside_the_texts_is_no_text(
     ward: Ward, bad: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +126,7 @@ def test_what_the_second_look_remembers_beside_the_texts_is_no_text(
     assert [text.version_ids for text in ward.page(include_released=True).items] == [(bad.version_id,)]
 
 
+@pytest.mark.parametrize("at", [HOME, AWAY])
 def test_a_text_is_shown_with_every_place_where_it_stands_and_every_verdict(ward: Ward, at: str) -> None:
     scene = ward.scene
     one = scene.create("/one", BAD)
