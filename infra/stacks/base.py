@@ -13,6 +13,7 @@ from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.functions.region import RegionFunctions
 from infra.constructs.functions.scanner import SHAPE as SCANNER
 from infra.constructs.queues import RegionQueues
+from infra.constructs.signing import SigningSecret
 from infra.constructs.tables import RegionTables
 from infra.deployment import Deployment
 
@@ -35,6 +36,8 @@ class BaseStack(Stack):
             self, deployment, region, notified_arn=queues.index.queue.queue_arn, notified_ready=queues.index_policy
         )
         RegionTables(self, deployment, region)
+        if region == deployment.regions[0]:
+            SigningSecret(self, deployment, region)
         functions = RegionFunctions(self, deployment, region, queues)
         api = RegionApi(self, deployment, reader=functions.reader.function, writer=functions.writer.function)
         RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)

@@ -17,7 +17,7 @@ from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, record
 REGIONS = [HERE, THERE, FAR]
 GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
 
-PUT_BY_WRITER = ["log", "store", "key", "redaction", "verdict"]
+PUT_BY_WRITER = ["log", "store", "key", "redaction", "verdict", "session"]
 
 
 def table(name: str) -> str:
@@ -51,6 +51,9 @@ WRITE = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dyna
 
 READ_INDEX = each(READ, [*INDEX, *SECOND_ORDERS, table("control")])
 WRITE_INDEX = each(WRITE, INDEX)
+READ_SIGNING_KEYS = each(
+    ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:cairn-test-signing-??????"]
+)
 READ_OBJECTS = each(["s3:GetObject"], [f"{bucket(region)}/*" for region in REGIONS]) | each(
     ["s3:ListBucket"], [bucket(region) for region in REGIONS]
 )
@@ -64,10 +67,12 @@ def common(name: str) -> set[tuple[str, str]]:
 MAY: dict[str, set[tuple[str, str]]] = {
     "reader": READ_INDEX
     | READ_OBJECTS
+    | READ_SIGNING_KEYS
     | each(["lambda:InvokeFunction"], [function("reader", THERE), function("reader", FAR), function("indexer", HERE)]),
     "writer": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
+    | READ_SIGNING_KEYS
     | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in PUT_BY_WRITER])
     | each(["lambda:InvokeFunction"], [function("writer", THERE), function("writer", FAR), function("eraser", HERE)]),
     "indexer": READ_INDEX

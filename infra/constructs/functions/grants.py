@@ -105,6 +105,11 @@ class Grants:
         arn = self._deployment.arn("bedrock", self._region, f"guardrail/{identifier}")
         return self._allow("AskGuardrail", ["bedrock:ApplyGuardrail"], [arn])
 
+    def read_signing_keys(self) -> iam.PolicyStatement:
+        """Read the keys that sign tokens. Six characters of the name are Secrets Manager's own to choose."""
+        arn = self._deployment.arn("secretsmanager", self._region, f"secret:{self._deployment.prefix}-signing-??????")
+        return self._allow("ReadSigningKeys", ["secretsmanager:GetSecretValue"], [arn])
+
     def _index_tables(self, only: tuple[str, ...] = (), *, with_indexes: bool = False) -> list[str]:
         arns = []
         for table in TABLES:

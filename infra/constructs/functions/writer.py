@@ -14,7 +14,7 @@ from infra.deployment import Deployment
 
 SHAPE = Shape(name="writer", memory_mb=1024, timeout=Duration.seconds(29), scans=True)
 
-PUTS = ("key", "log", "redaction", "store", "verdict")
+PUTS = ("key", "log", "redaction", "session", "store", "verdict")
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
@@ -24,6 +24,7 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.write_index(),
         grants.read_control(),
         *grants.read_objects(),
+        grants.read_signing_keys(),
         grants.put_own_objects(PUTS),
         *grants.invoke("InvokePeers", ("writer", deployment.peers(region)), ("eraser", [region])),
     ]
