@@ -36,7 +36,7 @@ class Laptop:
 
     @property
     def call(self) -> Call:
-        return Call(auth.credentials({"x-api-key": self.api_key}))
+        return Call(auth.of_key(self.api_key))
 
     @contextmanager
     def site(self) -> Iterator[LocalSite]:
@@ -223,7 +223,7 @@ def test_a_file_that_holds_no_key_of_this_folder_is_replaced(laptop: Laptop, tex
 
 
 def test_a_key_that_was_revoked_is_replaced(laptop: Laptop) -> None:
-    credentials = auth.credentials({"x-api-key": laptop.api_key})
+    credentials = auth.of_key(laptop.api_key)
     with laptop.site() as site:
         site.cairn.direct(
             {"call": "keys.revoke", "workspace_id": credentials.workspace_id, "key_id": credentials.key_id}
