@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cairn.entry.settings import Settings, SettingsError
+from cairn.entry.settings import LocalSettings, Settings, SettingsError
 
 COMPLETE = {
     "CAIRN_STAGE": "dev",
@@ -84,3 +86,27 @@ def test_a_missing_variable_is_named(name: str, value: str | None) -> None:
 def test_a_wrong_variable_is_named(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         Settings.read({**COMPLETE, name: value})
+
+
+def test_a_laptop_needs_to_be_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert LocalSettings.read({}) == LocalSettings(Path("/home/somebody/.cairn"), 8377, False, 10_000, "WARNING")
+
+
+def test_a_laptop_can_be_told_everything() -> None:
+    told = {
+        "CAIRN_ROOT": "/srv/cairn",
+        "CAIRN_PORT": "0",
+        "CAIRN_OUTPUT": "json",
+        "CAIRN_MAX_MEMORIES_PER_STORE": "5",
+        "CAIRN_LOG_LEVEL": "info",
+    }
+    assert LocalSettings.read(told) == LocalSettings(Path("/srv/cairn"), 0, True, 5, "INFO")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("CAIRN_PORT", "65536"), ("CAIRN_PORT", "http"), ("CAIRN_MAX_MEMORIES_PER_STORE", "0")]
+)
+def test_a_wrong_variable_of_a_laptop_is_named(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        LocalSettings.read({name: value})

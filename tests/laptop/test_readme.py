@@ -1,0 +1,68 @@
+"""The README's five minutes on a laptop, as they are written there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import anthropic
+
+from tests.laptop.processes import environment
+
+ROOT = Path(__file__).parents[2]
+PASSAGE = re.search(r"^## Five minutes on a laptop$.*?(?=^## )", (ROOT / "README.md").read_text(), re.M | re.S)
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of the passage."""
+    assert PASSAGE is not None
+    return re.findall(rf"^```{language}\n(.*?)^```$", PASSAGE[0], re.M | re.S)
+
+
+def test_the_passage_does_what_it_says(root: Path) -> None:
+    """Home is a folder of the test, and the port one that is free: nothing else is changed."""
+    (console,), (python,) = blocks("console"), blocks("python")
+    make_environment, install, serve = map(shlex.split, console.splitlines())
+    assert make_environment == ["python3", "-m", "venv", ".venv"]
+    assert install[:2] == [".venv/bin/pip", "install"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert re.fullmatch(r"\.\[(\w+)\]", install[2])[1] in extras  # type: ignore[index]
+    (root / ".cairn").mkdir()
+    (root / "scanner.hsdb").rename(root / ".cairn" / "scanner.hsdb")
+    home = {**environment(), "HOME": str(root)}
+    words = [sys.executable, "-m", "cairn.clients.cli", *serve[1:], "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=home) as server:
+        try:
+            assert server.stdout is not None
+            url = re.findall(r"http://127\.0\.0\.1:\d+", server.stdout.readline())[0]
+            for _ in range(3):
+                server.stdout.readline()
+            code = python.replace("http://127.0.0.1:8377", url)
+            assert code != python
+            subprocess.run([sys.executable, "-c", code], env=home, check=True, timeout=60)
+            stores = anthropic.Anthropic(base_url=url, api_key=(root / ".cairn" / "key").read_text().strip()).beta
+            (store,) = stores.memory_stores.list()
+            (memory,) = stores.memory_stores.memories.list(store.id, view="full")
+            assert memory.type == "memory"
+            assert (memory.path, memory.content) == ("/hello.md", "first")
+        finally:
+            server.kill()
+
+
+def test_the_port_it_names_is_the_one_that_is_taken_by_default() -> None:
+    from cairn.entry.settings import LocalSettings
+
+    assert f":{LocalSettings.read({}).port}" in blocks("python")[0]
+    shown = subprocess.run(
+        [sys.executable, "-m", "cairn.clients.cli", "serve", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "200"},
+    ).stdout
+    assert str(LocalSettings.read({}).port) in shown
