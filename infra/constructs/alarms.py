@@ -89,6 +89,7 @@ class RegionAlarms(Construct):
             *self._replication(),
             *self._tables(),
             *self._api(api),
+            *self._scanning(),
             *self._reconciling(functions),
         ):
             self._make(alarm)
@@ -213,6 +214,16 @@ class RegionAlarms(Construct):
             above=FAILED_REQUESTS_PERCENT,
             periods=2,
         )
+
+    def _scanning(self) -> Iterator[Alarm]:
+        if self._region in self._deployment.guardrails:
+            yield Alarm(
+                "guardrail-unavailable",
+                "guardrail",
+                "The guardrail that the scanner asks does not answer; versions are judged without it.",
+                self._counted("guardrail_unavailable"),
+                periods=3,
+            )
 
     def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:
         """What only the reconciler knows, in a deployment that has one."""

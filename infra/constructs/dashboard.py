@@ -93,6 +93,7 @@ class RegionDashboard(Construct):
         _row(
             board,
             _graph("Writes by outcome", [measures.searched(*here, "writes", "outcome")]),
+            _graph("Committed versions looked at again", [measures.searched(*here, "versions_inspected", "outcome")]),
             _graph("Races lost, and decided again", [measures.searched(*here, "slots_lost")]),
             _graph("Requests by operation and status", [measures.searched(*here, "requests", "operation", "status")]),
         )

@@ -19,11 +19,13 @@ from infra.deployment import Deployment
 NAMESPACE = "Cairn"
 
 EMITTED_BY = {
+    "guardrail_unavailable": "scanner",
     "objects_folded": "indexer",
     "objects_malformed": "indexer",
     "replication_lag_ms": "indexer",
     "requests": "writer",
     "slots_lost": "writer",
+    "versions_inspected": "scanner",
     "watermark_age_ms": "reconciler",
     "writes": "writer",
 }

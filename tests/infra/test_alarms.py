@@ -215,6 +215,14 @@ def test_a_region_that_is_not_known_to_be_complete_rings_for_that_home(whole: Ap
         assert threshold_s(incomplete) == 900
 
 
+def test_a_guardrail_that_does_not_answer_rings_where_one_is_set_up(synthesized: Synthesize) -> None:
+    app = synthesized(record(HERE, THERE, guardrails={HERE: {"id": "abc123", "version": "1"}}))
+    unavailable = alarm(app, "guardrail-unavailable")
+    assert dimensions(unavailable) == {"service": "scanner", "stage": "test", "region": HERE}
+    assert RUNBOOK.search(unavailable["AlarmDescription"]) and (ROOT / "docs/operations/guardrail.md").is_file()
+    assert "guardrail" not in str([one["AlarmName"] for one in alarms(app, THERE)])
+
+
 def test_without_a_reconciler_nothing_watches_it(synthesized: Synthesize, tmp_path: Path) -> None:
     names = {one["AlarmName"] for one in alarms(synthesized(record(HERE, THERE, functions_path=str(tmp_path))))}
     assert not [name for name in names if "reconciler" in name or "incomplete" in name]

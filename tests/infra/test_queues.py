@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from cairn.adapters.aws.names import QUEUES as names_of_queues
 from tests.infra.policies import by_resource, role
 from tests.infra.synthesized import ACCOUNT, HERE, App
 
 QUEUES = ["index", "rebuild", "scan"]
 READERS = {"index": "indexer", "rebuild": "indexer", "scan": "scanner"}
 TWO_WEEKS_S = 14 * 24 * 3600
+
+
+def test_the_command_line_knows_every_queue_there_is(one_region: App) -> None:
+    names = {queue["QueueName"] for queue in one_region.base(HERE).properties("AWS::SQS::Queue")}
+    assert names == {f"cairn-test-{name}{end}" for name in names_of_queues for end in ("", "-dlq")}
 
 
 @pytest.mark.parametrize("name", QUEUES)

@@ -30,6 +30,7 @@ from tests.unit.app.scene import HOME, Scene
         ('{"Records": [1]}', [Letter("a message of no known kind", TRIED_IN_VAIN)]),
         ('{"Records": []}', [Letter("an event of no object", TRIED_IN_VAIN)]),
         ('{"rebuild": {"run": "run_1", "batch": 3}}', [Letter("batch 3 of run_1", TRIED_IN_VAIN)]),
+        ('{"inspect": "a/b"}', [Letter("a/b", TRIED_IN_VAIN)]),
         ('{"key": "a/b"}', [Letter("a/b", TRIED_IN_VAIN)]),
         ("{}", [Letter("a message of no known kind", TRIED_IN_VAIN)]),
         ("[1]", [Letter("?", "neither an event nor a letter")]),
