@@ -82,7 +82,7 @@ def test_rows_of_many_tables_are_read_at_once_and_missing_ones_left_out(rows: In
         StoreRow.key("memstore_1"): {"n": 4},
         StoreRow.listing_key("wrkspc_1", 17, "memstore_1"): {"n": 5},
         ApiKeyRow.key("wrkspc_1", "apikey_1"): {"n": 6},
-        JournalRow.key("us-east-1", 5, "us-east-1/log/1"): {"n": 7},
+        JournalRow.key("us-east-1", 5, 0, "us-east-1/log/1"): {"n": 7},
         ControlRow.KEY: {"n": 8},
         RowKey("verdicts", "memstore_1", "hmac"): {"n": 9},
     }

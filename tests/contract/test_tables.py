@@ -39,7 +39,7 @@ def test_a_dropped_generation_is_gone_and_may_be_made_anew_empty(rows: IndexWorl
 
 
 def test_dropping_leaves_other_generations_and_what_stands_outside_them(rows: IndexWorld) -> None:
-    journal = JournalRow.key("us-east-1", 1, "us-east-1/log/1")
+    journal = JournalRow.key("us-east-1", 1, 0, "us-east-1/log/1")
     rows.tables.make(2)
     rows.index.commit([Change(key, None, {"n": 1}) for key in (KEY, journal, ControlRow.KEY)])
     rows.tables.drop(2)

@@ -14,17 +14,32 @@ from unittest import mock
 
 from cairn.adapters.memory import MemoryBuckets, MemoryObjects
 from cairn.app import cairn as facade
-from cairn.app import claims, erasing, folding, indexing, logs, putting, writing
+from cairn.app import (
+    claims,
+    erasing,
+    folding,
+    indexing,
+    journal,
+    logs,
+    periods,
+    putting,
+    reconciling,
+    watermarks,
+    writing,
+)
 from cairn.app.putting import Put
+from cairn.app.region import View
 from cairn.core import fold
+from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown
 from cairn.core.records import Entry, Operation
-from cairn.core.rows import LogRow, MemoryRow, PathRow
+from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow
 from cairn.core.slots import LogKey, Slot
 from cairn.ports import errors as port_errors
+from cairn.ports.index import Change
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
-from tests.simulation.options import Options, crowded, drawn
+from tests.simulation.options import Links, Options, crowded, drawn
 from tests.simulation.ports import SkewedClock
 from tests.simulation.shrinking import case_of, run
 
@@ -206,6 +221,62 @@ class VoidKeepingIndexing(indexing.Indexing):
         super()._erase_all(view, [one for one in settled if not one.void])
 
 
+# ---- completeness -------------------------------------------------------------------------------------------------
+
+
+class HolesAllowed(watermarks.Watermarks):
+    """What a checkpoint names and this region lacks will come sooner or later."""
+
+    def _fold_names(self, view: View, names: tuple[Named, ...], home: str, late: bool) -> bool:
+        super()._fold_names(view, names, home, late)
+        return True
+
+
+class JournalLater(journal.Journal):
+    """The caller is answered first, and what it was told is journaled when there is time."""
+
+    def changes(self, names: Sequence[Named]) -> list[Change]:
+        clock, index = self._region.clock, self._region.index
+        assert isinstance(clock, SkewedClock)
+        later = [change for change in super().changes(names) if change.unconditional]
+        if later:
+            clock.scheduler.spawn("late journal", lambda: index.commit(later), 5.0)
+        return []
+
+
+class PeriodUnchecked(journal.Journal):
+    """A row may be put in any period."""
+
+    def changes(self, names: Sequence[Named]) -> list[Change]:
+        return [change for change in super().changes(names) if change.unconditional]
+
+
+class WholeWithoutLooking(periods.Periods):
+    """A journal is taken for whole, whatever became of its table."""
+
+    def _close(self, state: JournalStateRow) -> bool:
+        super()._close(state)
+        return True
+
+    def _begin(self) -> JournalStateRow:
+        state = super()._begin()
+        whole = replace(state, listed=False)
+        self._set(state, whole)
+        return whole
+
+
+def hurried(seed: int) -> Options:
+    """A world whose writers stand still for longer than a period lasts, and whose copies come late or not at all."""
+    return replace(
+        drawn(seed), tick_s=0.5, stall=0.02, stall_s=8.0, torn=0.5, links=Links(delay_s=3.0, slow=0.3, dropped=0.2)
+    )
+
+
+def losing_journals(seed: int) -> Options:
+    """A world whose journals vanish."""
+    return replace(hurried(seed), journals_lost=3)
+
+
 BUGS: tuple[Bug, ...] = (
     Bug(
         "drop the condition on a put",
@@ -265,6 +336,30 @@ BUGS: tuple[Bug, ...] = (
         "forget one region in a redaction",
         lambda: _in_place_of((erasing, "Eraser", ForgetfulEraser)),
         ("redacted_text_is_nowhere",),
+    ),
+    Bug(
+        "advance the watermark on a checkpoint with a hole",
+        lambda: _in_place_of((reconciling, "Watermarks", HolesAllowed)),
+        ("the_watermark_never_claims_what_is_missing",),
+        hurried,
+    ),
+    Bug(
+        "journal row after the acknowledgement",
+        lambda: _in_place_of((folding, "Journal", JournalLater)),
+        ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
+        hurried,
+    ),
+    Bug(
+        "period not checked",
+        lambda: _in_place_of((folding, "Journal", PeriodUnchecked)),
+        ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
+        hurried,
+    ),
+    Bug(
+        "a lost journal is taken for an empty one",
+        lambda: _in_place_of((reconciling, "Periods", WholeWithoutLooking)),
+        ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
+        losing_journals,
     ),
     Bug(
         "keep the text of a void",

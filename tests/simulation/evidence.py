@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from cairn.adapters.memory import MemoryDatabase
 from cairn.app.answers import Memory, Version, VersionFilter
 from cairn.app.region import View
 from cairn.core.errors import CairnError, PathConflict
+from cairn.core.rows import mark_key
 from cairn.core.slots import LogKey, parse_key
 from tests.simulation.history import History, Seen
 
@@ -48,7 +50,7 @@ class Evidence:
         homes: the home of each store.
         wiped: regions whose tables vanished on the way, and when.
         defects: errors that no caller is meant to see.
-        journaled: by region: the positions that its journal names.
+        named: by region: the positions that the checkpoints in its bucket name as its own.
         again: `rows`, after every event has come once more.
         blocked: paths that could not be written at rest, and what was said instead.
     """
@@ -62,7 +64,7 @@ class Evidence:
     homes: dict[str, str]
     wiped: dict[str, int]
     defects: list[str]
-    journaled: dict[str, set[str]] = field(default_factory=dict)
+    named: dict[str, set[str]] = field(default_factory=dict)
     again: dict[str, Tables] = field(default_factory=dict)
     blocked: list[str] = field(default_factory=list)
 
@@ -87,17 +89,26 @@ def gather(world: World) -> Evidence:
         homes={store_id: world.home(store_id) for store_id in world.stores},
         wiped=dict(world.wiped),
         defects=defects,
-        journaled={name: _journaled(site.database) for name, site in sites},
+        named={region: _named(world, region) for region in world.options.regions},
     )
     evidence.again = {name: _again(world, name) for name, _ in sites}
     evidence.blocked = _blocked(world)
     return evidence
 
 
-def _journaled(database: MemoryDatabase) -> set[str]:
-    """Path hash and slot, as versions name their position, of every object that the journal names."""
-    names = (parse_key(row["object_key"]) for key, row in database.everything() if key.table == "journal")
-    return {f"{name.path_hash}/{name.slot}" for name in names if isinstance(name, LogKey)}
+def _named(world: World, region: str) -> set[str]:
+    """Path hash and slot, as versions name their position, of every entry that a checkpoint of the region names."""
+    named: set[str] = set()
+    page = world.buckets.page(region, f"{region}/checkpoint/", None, 1000)
+    while True:
+        for key in page.keys:
+            body = json.loads(world.buckets.versions(region, key)[-1].object.body)
+            lines = body["names"] if isinstance(body, dict) else body
+            names = [parse_key(line[0]) for line in lines]
+            named |= {f"{name.path_hash}/{name.slot}" for name in names if isinstance(name, LogKey)}
+        if page.next_after is None:
+            return named
+        page = world.buckets.page(region, f"{region}/checkpoint/", page.next_after, 1000)
 
 
 def _blocked(world: World) -> list[str]:
@@ -118,7 +129,9 @@ def _blocked(world: World) -> list[str]:
 
 def rows_of(database: MemoryDatabase, table: str, generation: int) -> dict[tuple[str, str], dict[str, Any]]:
     """Every row of one table."""
-    return {key: dict(row) for key, (_, _, row) in database.table(table, generation).order.rows.items()}
+    mark = mark_key(table)
+    rows = database.table(table, generation).order.rows.items()
+    return {key: dict(row) for key, (_, _, row) in rows if key != (mark.pk, mark.sk)}
 
 
 def _rows(site: Site) -> Tables:

@@ -47,6 +47,7 @@ class Operation:
         asked: the call's arguments.
         invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
         answer: what was answered: None is an outcome that nobody knows.
+        home_us: the most that the clock of the store's home had shown when the answer came.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Operation:
     invoked: int
     returned: int | None = None
     answer: Any = None
+    home_us: int = 0
 
     @property
     def refused(self) -> bool:
@@ -85,11 +87,26 @@ class Listed:
         return "(" + ", ".join(str(one) for one in self.items) + ")" + (" …" if self.next_after else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a region said of itself in one batch of reads: up to when it has what each home acknowledged.
+
+    `asked` are the versions that it was asked for in that batch, `present` those that it had.
+    """
+
+    region: str
+    moment: int
+    until: Mapping[str, int]
+    asked: frozenset[str]
+    present: frozenset[str]
+
+
 @dataclass(slots=True)
 class History:
     """Every operation of a run, in the order of invocation."""
 
     operations: list[Operation] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
 
     def lines(self) -> list[str]:
         return [str(one) for one in self.operations]

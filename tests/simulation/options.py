@@ -58,6 +58,8 @@ class Options:
         lagging: global indexes follow late.
         page: how many lines a page of a listing has.
         think_s: how long clients rest at most between two calls.
+        tick_s: how long each region's reconciler rests, on average, between two ticks.
+        journals_lost: how often all rows of one region's journal vanish.
     """
 
     regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
@@ -82,6 +84,8 @@ class Options:
     lagging: bool = False
     page: int = 3
     think_s: float = 0.0
+    tick_s: float = 2.0
+    journals_lost: int = 0
 
 
 def drawn(seed: int) -> Options:
@@ -94,6 +98,7 @@ def drawn(seed: int) -> Options:
         return chance.choice(values) if chance.random() < 0.35 else 0.0
 
     wipes, rebuilds = chance.choice([(0, 0), (0, 0), (0, 0), (0, 0), (1, 0), (2, 0), (0, 1), (1, 1)])
+    slow = wipes or rebuilds
     return Options(
         regions=regions,
         clients=chance.choice([2, 3, 4, 5]),
@@ -127,7 +132,9 @@ def drawn(seed: int) -> Options:
         freezes=chance.choice([0, 0, 0, 1, 2]),
         lagging=chance.random() < 0.5,
         page=chance.choice([1, 2, 3, 20]),
-        think_s=chance.choice([10.0, 40.0]) if wipes or rebuilds else chance.choice([0.0, 0.0, 0.2, 5.0]),
+        think_s=chance.choice([10.0, 40.0]) if slow else chance.choice([0.0, 0.0, 0.2, 5.0]),
+        tick_s=30.0 if slow else chance.choice([0.5, 2.0, 6.0]),
+        journals_lost=chance.choice([0, 0, 0, 1, 2]),
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 BIRTH_US = 1_790_000_000_000_000
 
-LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0}
+LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0, "reconciler": 60.0}
 """How long an invocation of each function may last before it is killed."""
 
 LONGEST_LIFE_S = 60.0
@@ -33,9 +33,16 @@ class SkewedClock:
     def __init__(self, scheduler: Scheduler, skew_us: int) -> None:
         self.scheduler = scheduler
         self.skew_us = skew_us
+        self.highest_us = 0
         self._frozen: tuple[int, int] | None = None
 
     def now_us(self) -> int:
+        """What it shows; `highest_us` is the most that it has ever shown."""
+        shown_us = self._shown_us()
+        self.highest_us = max(self.highest_us, shown_us)
+        return shown_us
+
+    def _shown_us(self) -> int:
         if self._frozen is not None and self.scheduler.now_us < self._frozen[1]:
             return self._frozen[0]
         return BIRTH_US + self.scheduler.now_us + self.skew_us

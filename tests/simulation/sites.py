@@ -23,15 +23,17 @@ from cairn.adapters.memory import (
     RecordingMetrics,
     SeededRandomness,
 )
-from cairn.app import cairn, erasing, indexing, rebuilding
+from cairn.app import cairn, erasing, indexing, rebuilding, reconciling
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough
-from cairn.core.rows import ControlRow
+from cairn.core.rows import ControlRow, RowKey
 from cairn.ports.index import Change
 from cairn.ports.peers import Peers
 from tests.simulation.ports import AnyOrder, SkewedClock, TornErasableObjects, TornIndex
 
 T = TypeVar("T")
+SETTLED_US = 1_000_000
+"""Longer than a batch of reads takes here, however slow its task is."""
 
 
 class Sandbox:
@@ -43,6 +45,7 @@ class Sandbox:
         self.indexing = indexing.Indexing(region)
         self.batches = rebuilding.BatchFolder(region, self.indexing)
         self.eraser = erasing.Eraser(region, erasable)
+        self.reconciling = reconciling.Reconciling(region, SETTLED_US)
 
     def message(self, text: str) -> None:
         """What the indexer does with one message of its queue: an object's key, or a batch of a rebuild."""
@@ -128,6 +131,13 @@ class Site:
         self.database.drop(control.serving)
         self.database.make(control.serving)
         index.commit([Change(ControlRow.KEY, attributes, replace(control, complete=False).to_attributes())])
+
+    def lose_journal(self) -> None:
+        """Every row of the journal is gone."""
+        with self.database.lock:
+            table = self.database.table("journal", 0)
+            for pk, sk in list(table.order.rows):
+                self.database.put(table, RowKey("journal", pk, sk), None)
 
     def control(self) -> ControlRow | None:
         """Which generation of tables serves."""

@@ -19,20 +19,23 @@ from cairn.app.answers import Call, Credentials
 from cairn.app.cairn import Cairn
 from cairn.app.rebuilding import Rebuild
 from cairn.core import errors
+from cairn.core.rows import VersionRow
 from cairn.ports.errors import OutcomeUnknown
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.evidence import Evidence, gather
-from tests.simulation.history import History, Operation, Refusal
+from tests.simulation.history import Claim, History, Operation, Refusal, Seen
 from tests.simulation.network import Network
 from tests.simulation.options import Options, drawn
 from tests.simulation.ports import LIVES_S, LONGEST_LIFE_S, SkewedClock, TaskPeers
-from tests.simulation.sites import Site
+from tests.simulation.sites import SETTLED_US, Site
 from tests.simulation.tasks import Crash, Scheduler
 
 T = TypeVar("T")
 WORKSPACE = "wrkspc_default"
 REPAIRS_MAX = 4
 REPAIR_PERIOD_US = 200_000_000
+WATCHES = 3
+ASKED_MAX = 40
 _LATE = frozenset({"objects.put_if_absent", "index.commit"})
 
 
@@ -139,6 +142,48 @@ class World:
         if not self.calm and self.options.think_s:
             self.scheduler.sleep(self.chance.random() * self.options.think_s)
 
+    # ---- reconcilers --------------------------------------------------------------------------------------------
+
+    def _reconcile_now_and_then(self, site: Site) -> None:
+        while not self.calm:
+            self.scheduler.sleep(self.chance.uniform(0.1, 2 * self.options.tick_s))
+            self._tick(site)
+            self._hear(site)
+
+    def _tick(self, site: Site) -> None:
+        """One invocation. It may die, and the next one may come before it is through."""
+
+        def invoke() -> None:
+            try:
+                site.use(lambda sandbox: sandbox.reconciling.tick())
+            except Exception as error:  # noqa: BLE001 - reported at the end of the run
+                self.defects.append(f"reconciler of {site.name}: {error!r}")
+
+        self.scheduler.spawn(f"reconciler of {site.name}", invoke, life_s=LIVES_S["reconciler"])
+
+    def _hear(self, site: Site) -> None:
+        """Asks a region in one batch for what was acknowledged so far, and notes what it says of itself."""
+        answers = [one.answer for one in self.history.operations[-ASKED_MAX:] if one.acknowledged]
+        asked = {one.version_id: one.memory_id for one in answers if isinstance(one, Seen)}
+        keys = [VersionRow.key(store_id, id) for store_id in self.stores for id in asked]
+        try:
+            view = site.use(lambda sandbox: sandbox.region.view(keys))
+        except errors.CairnError:
+            return
+        present = frozenset(VersionRow.from_attributes(row).version_id for key, row in view.rows.items() if key in keys)
+        until = dict(view.watermarks)
+        self.history.claims.append(Claim(site.name, self.scheduler.tick(), until, frozenset(asked), present))
+
+    def _watch(self) -> None:
+        """At rest: every region's reconciler has its way, until what it knows has settled."""
+        for _ in range(WATCHES):
+            for site in self.sites.values():
+                self._tick(site)
+                self.scheduler.run()
+            self.scheduler.now_us += 2 * SETTLED_US
+        for site in self.sites.values():
+            self._hear(site)
+
     def come_to_rest(self) -> None:
         """No fault any more; what was dropped is repaired, and everything that is under way arrives."""
         self.calm = self.network.calm = True
@@ -148,6 +193,7 @@ class World:
             self.network.repair()
         self.scheduler.run()
         self.defects += [f"never done: {one}" for one in self.network.broken]
+        self._watch()
         for site in self.sites.values():
             site.database.settle()
 
@@ -168,6 +214,10 @@ class World:
             self._sometime("rebuild", partial(self._rebuild_until_done, site))
         for _ in range(options.wipes):
             self._sometime("wipe", partial(self._wipe, self.chance.choice(regions)))
+        for _ in range(options.journals_lost):
+            self._sometime("journal lost", self.sites[self.chance.choice(regions)].lose_journal)
+        for site in self.sites.values():
+            self.scheduler.spawn(f"schedule of {site.name}", partial(self._reconcile_now_and_then, site))
         if options.lagging:
             self.scheduler.spawn("indexes catch up", self._settle_now_and_then)
 
@@ -289,6 +339,9 @@ class World:
         else:
             operation.answer = task.result
         operation.returned = self.scheduler.tick()
+        clock = self.sites[self.home(store_id)].clock
+        clock.now_us()
+        operation.home_us = clock.highest_us
         return operation.answer
 
 

@@ -42,10 +42,11 @@ from cairn.app.cairn import Cairn
 from cairn.app.erasing import Eraser
 from cairn.app.indexing import Indexing
 from cairn.app.inspecting import DeepScanner, Inspected, Inspecting
+from cairn.app.reconciling import Reconciling
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough, TextScanner
 from cairn.core.errors import CairnError
-from cairn.core.rows import CompletenessRow, ControlRow
+from cairn.core.rows import CompletenessRow, ControlRow, mark_key
 from cairn.ports.clock import Clock
 from cairn.ports.guardrail import Guardrail
 from cairn.ports.index import Change
@@ -67,6 +68,7 @@ class Site:
     region: Region
     cairn: Cairn
     indexing: Indexing
+    reconciling: Reconciling
     database: MemoryDatabase
     inspections: MemoryQueue
     inspecting: Inspecting | None
@@ -144,11 +146,14 @@ class Cloud:
         deep, inspections = self._deep_scanner, MemoryQueue()
         inspecting = None if deep is None else Inspecting(region, deep, self._guardrail)
         passed_on = None if deep is None else InterceptedQueue(inspections, name, interceptor)
-        indexing = Indexing(region, passed_on)
-        site = Site(region, Cairn(region, scanner, self.signing), indexing, database, inspections, inspecting)
+        indexing, reconciling = Indexing(region, passed_on), Reconciling(region)
+        site = Site(
+            region, Cairn(region, scanner, self.signing), indexing, reconciling, database, inspections, inspecting
+        )
         self.sites[name] = site
         for function in ("reader", "writer", "indexer", "eraser"):
             self.peers.register(name, function, _function(site, function, eraser))
+        site.reconciling.tick()
 
     def tables(self, region: str) -> MemoryTables:
         return MemoryTables(self.sites[region].database)
@@ -219,7 +224,8 @@ class Cloud:
         """Every row of a table, as it stands, for comparisons between regions."""
         site = self.sites[region]
         order = site.database.table(table, site.region.index.generation).order
-        return {key: row for key, (_, _, row) in order.rows.items()}
+        mark = mark_key(table)
+        return {key: row for key, (_, _, row) in order.rows.items() if key != (mark.pk, mark.sk)}
 
 
 def _function(site: Site, function: str, eraser: Eraser) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:

@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from cairn.app.journal import Journal
 from cairn.app.region import Region, View
 from cairn.core import fold
+from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.records import Entry, Operation, Redaction
 from cairn.core.rows import (
-    JOURNAL_LIFETIME_US,
-    JOURNAL_PERIOD_US,
     Attributes,
-    JournalRow,
     LogRow,
     MemoryRow,
     PathRow,
@@ -109,8 +108,12 @@ class Folder:
         known: Mapping[RowKey, Attributes | None] | None = None,
         journal: bool = True,
         paths_too: bool = False,
+        own: bool = False,
     ) -> None:
-        """Makes the index hold at least what these entries say.
+        """Makes the index hold at least what these entries say, and the journal those that were committed here.
+
+        What the caller is about to acknowledge as its `own` is journaled whatever the index knew of it; anything else,
+        where it was new to the index, so that nobody builds on a version that no checkpoint will name.
 
         An update of a memory that stays where it was says nothing new of its path, whose rows are left alone then,
         unless `paths_too` is set: by whoever found those rows to be behind the log.
@@ -125,25 +128,38 @@ class Folder:
             serving = index.generation == view.index.generation
             for start in range(0, len(settled), ENTRIES_PER_TRANSACTION):
                 some = settled[start : start + ENTRIES_PER_TRANSACTION]
-                work_out = partial(self._work_out, settled=some, journal=journal and serving, paths_too=paths_too)
-                self._commit_until_done(index, work_out, known if serving else None)
+                period = Journal(self._region, view.period) if journal and serving else None
+                work_out = partial(self._work_out, settled=some, journal=period, paths_too=paths_too, own=own)
+                self._commit_until_done(index, work_out, known if serving else None, period)
 
-    def fold_redaction(self, view: View, order: Redaction) -> None:
-        """Makes the version's row say that it is redacted, whether or not the version is known yet."""
+    def fold_redaction(self, view: View, order: Redaction, name: Named | None = None, own: bool = False) -> None:
+        """Makes the version's row say that it is redacted, whether or not the version is known yet.
+
+        `name` is the order's object, if it is of this home: it is journaled where the order was new to the index, or
+        the caller is about to acknowledge it as its `own`.
+        """
         key = VersionRow.key(order.store_id, order.version_id)
         for index in view.indexes:
-            self._commit_until_done(index, lambda rows: self._redact(rows, key, order), None)
+            here = name is not None and index.generation == view.index.generation
+            journal = Journal(self._region, view.period) if here else None
+            names = [] if name is None else [name]
+            work_out = partial(self._redact, key=key, order=order, journal=journal, names=names, own=own)
+            self._commit_until_done(index, work_out, None, journal)
 
-    def _redact(self, rows: _Rows, key: RowKey, order: Redaction) -> list[Change]:
+    def _redact(
+        self, rows: _Rows, key: RowKey, order: Redaction, journal: Journal | None, names: list[Named], own: bool
+    ) -> list[Change]:
         rows.load([key])
         rows.after[key] = fold.join_redaction(rows.version(key), order)
-        return rows.changes(set())
+        changes = rows.changes(set())
+        return changes + journal.changes(names) if journal is not None and (own or changes) else changes
 
     def _commit_until_done(
         self,
         index: Index,
         work_out: Callable[[_Rows], list[Change]],
         known: Mapping[RowKey, Attributes | None] | None,
+        journal: Journal | None,
     ) -> None:
         rows = _Rows(self._region, index, dict(known or {}))
         for attempt in range(FOLD_ATTEMPTS):
@@ -159,31 +175,35 @@ class Folder:
             except port_errors.Unavailable as error:
                 raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
             rows = _Rows(self._region, index, {})
+            if journal is not None:
+                journal.look_again()
         raise OutcomeUnknown("the index stayed contended; read before trying again")
 
-    def _work_out(self, rows: _Rows, settled: Sequence[Settled], journal: bool, paths_too: bool) -> list[Change]:
+    def _work_out(
+        self, rows: _Rows, settled: Sequence[Settled], journal: Journal | None, paths_too: bool, own: bool
+    ) -> list[Change]:
         rows.load([key for one in settled for key in _own_keys(one)])
         paths: dict[str, str] = {}
-        new_versions: list[Entry] = []
+        news: set[str] = set()
         occupancy: list[Settled] = []
         for one in settled:
             stays = False
             if one.is_version:
-                new_versions += self._join_version(rows, one.entry)
+                if self._join_version(rows, one.entry) or own:
+                    news.add(one.entry.version_id)
                 stays = self._join_memory(rows, one, paths)
             if not stays or paths_too:
                 occupancy.append(one)
         read_also = self._join_occupancy(rows, occupancy, paths)
         changes = rows.changes(read_also)
-        if journal:
-            changes += self._journal(new_versions)
-        return changes
+        return changes if journal is None else changes + journal.changes(self._names(settled, news))
 
-    def _join_version(self, rows: _Rows, entry: Entry) -> list[Entry]:
+    def _join_version(self, rows: _Rows, entry: Entry) -> bool:
+        """Joins the version; whether the index had not known it."""
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         before = rows.version(key)
         rows.after[key] = fold.join_version(before, entry)
-        return [entry] if before is None or before.memory_id is None else []
+        return before is None or before.memory_id is None
 
     def _join_memory(self, rows: _Rows, one: Settled, paths: dict[str, str]) -> bool:
         """Joins the head, and notes the paths concerned; whether the memory stays where it was, as updates leave it."""
@@ -222,17 +242,16 @@ class Folder:
             )
         return {*log_keys.values(), *memory_keys.values()}
 
-    def _journal(self, entries: Sequence[Entry]) -> list[Change]:
-        """Rows that say what this home acknowledged in the period that is open now."""
-        now_us = self._region.clock.now_us()
-        changes = []
-        for entry in entries:
-            if entry.slot.epoch.home != self._region.name:
-                continue
-            row = JournalRow(object_key=str(entry.key), expires_at=(now_us + JOURNAL_LIFETIME_US) // 1_000_000)
-            key = JournalRow.key(self._region.name, now_us // JOURNAL_PERIOD_US, str(entry.key))
-            changes.append(Change(key, None, row.to_attributes(), unconditional=True))
-        return changes
+    def _names(self, settled: Sequence[Settled], version_ids: set[str]) -> list[Named]:
+        """What a checkpoint is to name of these versions of this home: their entries, and those that completed them."""
+        here = [one.entry for one in settled if not one.void and one.entry.slot.epoch.home == self._region.name]
+        pairs = [(entry, _shown_as(entry)) for entry in here]
+        return [Named(str(entry.key), version_id) for entry, version_id in pairs if version_id in version_ids]
+
+
+def _shown_as(entry: Entry) -> str | None:
+    """The version that stands in the index once the entry is folded."""
+    return entry.moved_version_id if entry.operation is Operation.MOVED_OUT else entry.version_id
 
 
 def _own_keys(one: Settled) -> list[RowKey]:

@@ -15,10 +15,22 @@ from cairn.app.redacting import erase
 from cairn.app.region import Region, View
 from cairn.app.session_records import SessionRecords
 from cairn.app.verdicts import Verdicts
+from cairn.core.checkpoint import Named
 from cairn.core.errors import NotFound, Unavailable
 from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, SessionRecord, StoreRecord, VerdictRecord
 from cairn.core.rows import MemoryRow, VersionRow
-from cairn.core.slots import ApiKeyKey, CutKey, LogKey, RedactionKey, SessionKey, StoreKey, VerdictKey, parse_key
+from cairn.core.slots import (
+    ApiKeyKey,
+    CheckpointKey,
+    CheckpointPartKey,
+    CutKey,
+    LogKey,
+    RedactionKey,
+    SessionKey,
+    StoreKey,
+    VerdictKey,
+    parse_key,
+)
 from cairn.ports import errors as port_errors
 from cairn.ports.queue import Queue
 
@@ -73,21 +85,24 @@ class Indexing:
             name = parse_key(key)
             if isinstance(name, LogKey):
                 return self._fold_entry(view, name, journal)
-            if isinstance(name, CutKey):
+            if isinstance(name, (CutKey, CheckpointKey, CheckpointPartKey)):
                 return []
             body = self._body(key)
             if body is None:
                 return []
             if isinstance(name, StoreKey):
-                self._records.fold(view, Placed(name.slot, StoreRecord.from_json(body)))
-            elif isinstance(name, ApiKeyKey):
-                self._keys.fold(view, ApiKeyRecord.from_json(body))
-            elif isinstance(name, SessionKey):
-                self._sessions.fold(view, SessionRecord.from_json(body))
-            elif isinstance(name, VerdictKey):
+                self._records.fold(view, Placed(name.slot, StoreRecord.from_json(body)), journal)
+                return []
+            if isinstance(name, VerdictKey):
                 self._fold_verdict(view, name, VerdictRecord.from_json(body), journal)
+                return []
+            own = Named(key) if journal and name.region == self._region.name else None
+            if isinstance(name, ApiKeyKey):
+                self._keys.fold(view, ApiKeyRecord.from_json(body), own)
+            elif isinstance(name, SessionKey):
+                self._sessions.fold(view, SessionRecord.from_json(body), own)
             elif isinstance(name, RedactionKey):
-                return self._fold_redaction(view, Redaction.from_json(body))
+                return self._fold_redaction(view, Redaction.from_json(body), own)
         except ValueError as error:
             raise Malformed(key, str(error)) from error
         return []
@@ -176,13 +191,13 @@ class Indexing:
     def _erase(self, key: LogKey) -> bool:
         return erase(self._region, str(key))
 
-    def _fold_redaction(self, view: View, order: Redaction) -> list[Callable[[], object]]:
+    def _fold_redaction(self, view: View, order: Redaction, own: Named | None) -> list[Callable[[], object]]:
         log_key = LogKey(order.store_id, order.ref.path_hash, order.ref.slot)
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)
         if attributes is not None and (memory_id := VersionRow.from_attributes(attributes).memory_id) is not None:
             self._overtaken(view, log_key, memory_id, order.version_id)
-        self._folder.fold_redaction(view, order)
+        self._folder.fold_redaction(view, order, own)
         return [lambda: self._erase(log_key)]
 
     def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:

@@ -6,8 +6,10 @@ import hashlib
 from dataclasses import asdict, replace
 
 from cairn.app.answers import Credentials, IssuedKey
+from cairn.app.journal import Journal
 from cairn.app.region import Region, View
 from cairn.core import ids
+from cairn.core.checkpoint import Named
 from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.records import ApiKeyRecord
 from cairn.core.rows import ApiKeyRow, RowKey
@@ -48,8 +50,9 @@ class Keys:
         text = key_text(workspace_id, key_id, secret)
         digest = hashlib.sha256(text.encode()).hexdigest()
         record = ApiKeyRecord(workspace_id, key_id, name, scope, digest, self._region.clock.now_us())
-        self._put(ApiKeyKey(self._region.name, workspace_id, key_id, 1), record)
-        self.fold(self._region.view(), record)
+        key = ApiKeyKey(self._region.name, workspace_id, key_id, 1)
+        self._put(key, record)
+        self.fold(self._region.view(), record, Named(str(key)), own=True)
         return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at)
 
     def revoke(self, workspace_id: str, key_id: str) -> ApiKeyRecord:
@@ -65,8 +68,9 @@ class Keys:
         if row is None:
             raise NotFound("api_key", key_id)
         record = ApiKeyRecord(**asdict(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us())))
-        self._put(ApiKeyKey(self._region.name, workspace_id, key_id, 2), record)
-        self.fold(self._region.view(), record)
+        key = ApiKeyKey(self._region.name, workspace_id, key_id, 2)
+        self._put(key, record)
+        self.fold(self._region.view(), record, Named(str(key)), own=True)
         return record
 
     def of_workspace(self, workspace_id: str) -> list[ApiKeyRow]:
@@ -104,23 +108,35 @@ class Keys:
             raise Unavailable("the bucket does not answer; try again") from error
         return row
 
-    def fold(self, view: View, record: ApiKeyRecord) -> None:
-        """Joins one version of a key's record into every generation of tables. A revocation absorbs."""
+    def fold(self, view: View, record: ApiKeyRecord, name: Named | None = None, own: bool = False) -> None:
+        """Joins one version of a key's record into every generation of tables. A revocation absorbs.
+
+        `name` is the record's object, if it is of this home: it is journaled where the record was new to the index, or
+        the caller is about to acknowledge it as its `own`.
+        """
         key = ApiKeyRow.key(record.workspace_id, record.key_id)
         for index in view.indexes:
-            self._fold_into(index, key, record)
+            here = name is not None and index.generation == view.index.generation
+            journal = Journal(self._region, view.period)
+            self._fold_into(index, key, record, journal, [name] if here and name is not None else [], own)
 
-    def _fold_into(self, index: Index, key: RowKey, record: ApiKeyRecord) -> None:
+    def _fold_into(
+        self, index: Index, key: RowKey, record: ApiKeyRecord, journal: Journal, names: list[Named], own: bool
+    ) -> None:
         for attempt in range(FOLD_ATTEMPTS):
             attributes = self._region.read(index, [key]).get(key)
-            after = _join(None if attributes is None else ApiKeyRow.from_attributes(attributes), record)
-            if after.to_attributes() == attributes:
+            after = _join(None if attributes is None else ApiKeyRow.from_attributes(attributes), record).to_attributes()
+            changes = [] if after == attributes else [Change(key, attributes, after)]
+            if own or changes:
+                changes += journal.changes(names)
+            if not changes:
                 return
             try:
-                index.commit([Change(key, attributes, after.to_attributes())])
+                index.commit(changes)
                 return
             except (port_errors.Contended, port_errors.OutcomeUnknown):
                 self._region.back_off(attempt)
+                journal.look_again()
             except port_errors.Unavailable as error:
                 raise Unavailable("the index does not answer; try again") from error
         raise OutcomeUnknown("the key's row stayed contended; read before trying again")

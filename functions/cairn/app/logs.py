@@ -7,6 +7,7 @@ is always known, and the tail of a log of which nothing is known is found by gal
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from cairn.app.folding import Settled
 from cairn.app.region import Region
@@ -15,6 +16,8 @@ from cairn.core.records import Cut, Entry, Operation, parse_epoch
 from cairn.core.rows import StoreRow
 from cairn.core.slots import CutKey, Epoch, LogKey, LogRef, Slot
 from cairn.ports import errors as port_errors
+
+T = TypeVar("T")
 
 
 def current_epoch(store: StoreRow) -> Epoch:
@@ -110,7 +113,7 @@ class Logs:
         return None if ref is None else self.entry(LogKey(entry.key.store_id, ref.path_hash, ref.slot), region)
 
 
-def gallop(probe: Callable[[int], Entry | None]) -> Entry | None:
+def gallop(probe: Callable[[int], T | None]) -> T | None:
     """The last of a run of taken positions 1..n, by doubling and then bisecting; None when position 1 is free."""
     last, low, step = None, 0, 1
     while (found := probe(low + step)) is not None:

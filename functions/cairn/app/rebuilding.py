@@ -17,7 +17,7 @@ from typing import Any
 from cairn.app.indexing import LOCAL_PREFIX, Indexing, Malformed
 from cairn.app.region import Region, View
 from cairn.core.errors import Busy, Unavailable
-from cairn.core.rows import Attributes, ControlRow, RowKey
+from cairn.core.rows import Attributes, CompletenessRow, ControlRow, RowKey
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Query, Tables
 from cairn.ports.queue import Queue
@@ -82,6 +82,9 @@ class Rebuild:
             self._forget(control.run)
         if control.retired is not None:
             self._tables.drop(control.retired)
+            with _control_table():
+                gone = CompletenessRow.key(control.retired)
+                self._region.index.commit([Change(gone, None, None, unconditional=True)])
         alone = replace(control, run=None, retired=None)
         self._set(control.to_attributes(), alone)
         return alone, alone.to_attributes()

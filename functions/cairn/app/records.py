@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
+from cairn.app.journal import Journal
 from cairn.app.region import Region, View
 from cairn.core import ids
+from cairn.core.checkpoint import Named
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
 from cairn.core.limits import WRITE_ATTEMPTS
 from cairn.core.records import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
@@ -134,40 +136,55 @@ class Records:
     def fold_own(self, view: View, placed: Placed) -> None:
         """Folds what this call put: an index that fails now leaves it unacknowledged."""
         try:
-            self.fold(view, placed)
+            self.fold(view, placed, own=True)
         except Unavailable as error:
             raise OutcomeUnknown("the record was written, but is not indexed yet; read before trying again") from error
 
-    def fold(self, view: View, placed: Placed) -> None:
-        """Joins one version of a record, by id and into its workspace's listing; the highest slot wins."""
-        for index in view.indexes:
-            self._fold_into(index, placed)
+    def fold(self, view: View, placed: Placed, journal: bool = True, own: bool = False) -> None:
+        """Joins one version of a record, by id and into its workspace's listing; the highest slot wins.
 
-    def _fold_into(self, index: Index, placed: Placed) -> None:
+        A record of this home is journaled where it was new to the index, or the caller is about to acknowledge it.
+        """
+        for index in view.indexes:
+            here = journal and index.generation == view.index.generation and placed.slot.epoch.home == self._region.name
+            self._fold_into(index, placed, Journal(self._region, view.period) if here else None, own)
+
+    def _fold_into(self, index: Index, placed: Placed, journal: Journal | None, own: bool) -> None:
         after = to_row(placed)
+        name = Named(str(StoreKey(after.store_id, placed.slot)))
         key = StoreRow.key(after.store_id)
         listing = StoreRow.listing_key(after.workspace_id, after.created_at, after.store_id)
         for attempt in range(FOLD_ATTEMPTS):
             rows = self._region.read(index, [key, listing])
-            before = rows.get(key)
-            if before is not None and StoreRow.from_attributes(before).slot >= after.slot and listing in rows:
-                return
-            if before is not None and StoreRow.from_attributes(before).slot > after.slot:
+            changes = [] if _holds(rows, key, listing, after) else self._changes(key, listing, rows, after)
+            if journal is not None and (own or changes):
+                changes += journal.changes([name])
+            if not changes:
                 return
             try:
-                index.commit(self._changes(key, listing, before, rows.get(listing), after))
+                index.commit(changes)
                 return
             except (port_errors.Contended, port_errors.OutcomeUnknown):
                 self._region.back_off(attempt)
             except port_errors.Unavailable as error:
                 raise Unavailable("the index does not answer; try again") from error
+            if journal is not None:
+                journal.look_again()
         raise OutcomeUnknown("the store's row stayed contended; read before trying again")
 
     def _changes(
-        self, key: RowKey, listing: RowKey, before: Attributes | None, listed: Attributes | None, after: StoreRow
+        self, key: RowKey, listing: RowKey, rows: Mapping[RowKey, Attributes], after: StoreRow
     ) -> list[Change]:
         attributes = after.to_attributes()
-        return [Change(key, before, attributes), Change(listing, listed, attributes)]
+        return [Change(key, rows.get(key), attributes), Change(listing, rows.get(listing), attributes)]
+
+
+def _holds(rows: Mapping[RowKey, Attributes], key: RowKey, listing: RowKey, after: StoreRow) -> bool:
+    """Whether the index has this record, or a later one, already."""
+    if key not in rows:
+        return False
+    slot = StoreRow.from_attributes(rows[key]).slot
+    return slot > after.slot or (slot == after.slot and listing in rows)
 
 
 def to_row(placed: Placed) -> StoreRow:

@@ -18,6 +18,7 @@ from cairn.app.region import Region, View
 from cairn.app.versions import to_version
 from cairn.app.writing import Writer
 from cairn.core import ids
+from cairn.core.checkpoint import Named
 from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.fold import is_live
 from cairn.core.records import Redaction
@@ -65,7 +66,8 @@ class Redacting:
         )
         if row.redacted_at is None:
             order = self._put(order)
-            self._folder.fold_redaction(view, order)
+            key = RedactionKey(self._region.name, order.store_id, order.version_id)
+            self._folder.fold_redaction(view, order, Named(str(key)), own=True)
         erase(self._region, str(LogKey(store.store_id, order.ref.path_hash, order.ref.slot)))
         return self._version(
             self._region.view([VersionRow.key(store.store_id, row.version_id)]), store.store_id, row.version_id

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cairn.app.journal import Journal
 from cairn.app.region import Region, View
 from cairn.core import ids
+from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.records import SessionRecord
 from cairn.core.rows import RowKey, SessionRow
@@ -22,11 +24,17 @@ class SessionRecords:
     def __init__(self, region: Region) -> None:
         self._region = region
 
-    def fold(self, view: View, record: SessionRecord) -> None:
-        """Joins one version of a session's record into every generation of tables. The earliest end absorbs."""
+    def fold(self, view: View, record: SessionRecord, name: Named | None = None, own: bool = False) -> None:
+        """Joins one version of a session's record into every generation of tables. The earliest end absorbs.
+
+        `name` is the record's object, if it is of this home: it is journaled where the record was new to the index, or
+        the caller is about to acknowledge it as its `own`.
+        """
         key = SessionRow.key(record.workspace_id, record.session_id)
         for index in view.indexes:
-            self._fold_into(index, key, record)
+            here = name is not None and index.generation == view.index.generation
+            journal = Journal(self._region, view.period)
+            self._fold_into(index, key, record, journal, [name] if here and name is not None else [], own)
 
     def find(self, workspace_id: str, session_id: str) -> SessionRecord | None:
         """A session that the index lacks, from this bucket or its birth region's. Nothing is folded."""
@@ -43,29 +51,41 @@ class SessionRecords:
                 raise Unavailable("the session's birth region does not answer; try again") from error
         return None
 
-    def put(self, record: SessionRecord, sequence: int) -> None:
-        """Version 1 or 2 of a record; the same one again changes nothing. Raises Unavailable, OutcomeUnknown."""
+    def put(self, record: SessionRecord, sequence: int) -> Named:
+        """Version 1 or 2 of a record; the same one again changes nothing. Its name, for whoever folds it.
+
+        Raises:
+            Unavailable, OutcomeUnknown.
+        """
         key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
         try:
             self._region.objects.put_if_absent(str(key), record.to_json(), {})
         except port_errors.ObjectExists:
-            return
+            return Named(str(key))
         except port_errors.Unavailable as error:
             raise Unavailable("the bucket refuses writes now; try again") from error
         except port_errors.PortError as error:
             raise OutcomeUnknown("the session may have been written; read it before trying again") from error
+        return Named(str(key))
 
-    def _fold_into(self, index: Index, key: RowKey, record: SessionRecord) -> None:
+    def _fold_into(
+        self, index: Index, key: RowKey, record: SessionRecord, journal: Journal, names: list[Named], own: bool
+    ) -> None:
         for attempt in range(FOLD_ATTEMPTS):
             attributes = self._region.read(index, [key]).get(key)
-            after = _join(None if attributes is None else SessionRow.from_attributes(attributes), record)
-            if after.to_attributes() == attributes:
+            before = None if attributes is None else SessionRow.from_attributes(attributes)
+            after = _join(before, record).to_attributes()
+            changes = [] if after == attributes else [Change(key, attributes, after)]
+            if own or changes:
+                changes += journal.changes(names)
+            if not changes:
                 return
             try:
-                index.commit([Change(key, attributes, after.to_attributes())])
+                index.commit(changes)
                 return
             except (port_errors.Contended, port_errors.OutcomeUnknown):
                 self._region.back_off(attempt)
+                journal.look_again()
             except port_errors.Unavailable as error:
                 raise Unavailable("the index does not answer; try again") from error
         raise OutcomeUnknown("the session's row stayed contended; read before trying again")

@@ -71,8 +71,8 @@ class Sessions:
             created_by=access.actor,
         )
         token, expires_at = self._tokens.issue(record, token_lifetime_s)
-        self._records.put(record, 1)
-        self._records.fold(access.view, record)
+        name = self._records.put(record, 1)
+        self._records.fold(access.view, record, name, own=True)
         return Session(record, token, expires_at)
 
     def retrieve(self, call: Call, session_id: str) -> Session:
@@ -102,8 +102,8 @@ class Sessions:
         if record.archived_at is not None:
             return Session(record)
         ended = replace(record, archived_at=max(self._region.clock.now_us(), record.created_at))
-        self._records.put(ended, 2)
-        self._records.fold(access.view, ended)
+        name = self._records.put(ended, 2)
+        self._records.fold(access.view, ended, name, own=True)
         return Session(ended)
 
     def _find(self, call: Call, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:

@@ -10,22 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from cairn.app.journal import Journal
 from cairn.app.region import Region, View
 from cairn.core import verdicts
+from cairn.core.checkpoint import Named
 from cairn.core.decide import sha256_hex
 from cairn.core.errors import Busy, InvalidRequest, OutcomeUnknown, Unavailable
 from cairn.core.limits import WRITE_ATTEMPTS
 from cairn.core.records import VerdictRecord
-from cairn.core.rows import (
-    JOURNAL_LIFETIME_US,
-    JOURNAL_PERIOD_US,
-    JournalRow,
-    Row,
-    RowKey,
-    SightingRow,
-    StoreRow,
-    VerdictRow,
-)
+from cairn.core.rows import Row, RowKey, SightingRow, StoreRow, VerdictRow
 from cairn.core.slots import VerdictKey
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Index
@@ -145,7 +138,7 @@ class Verdicts:
         for index in view.indexes:
             serving = index.generation == view.index.generation
             journalled = journal and serving and record.region == self._region.name
-            self._fold_into(index, record, [self._journal(record)] if journalled else [], new)
+            self._fold_into(index, record, Journal(self._region, view.period) if journalled else None, new)
 
     def _fold_own(self, view: View, record: VerdictRecord) -> None:
         try:
@@ -153,18 +146,22 @@ class Verdicts:
         except Unavailable as error:
             raise OutcomeUnknown("the verdict was written, but is not indexed yet; repeat the call") from error
 
-    def _fold_into(self, index: Index, record: VerdictRecord, journal: list[Change], new: bool) -> None:
+    def _fold_into(self, index: Index, record: VerdictRecord, journal: Journal | None, new: bool) -> None:
         for attempt in range(FOLD_ATTEMPTS):
-            changed = self._changed(index, record)
-            if not changed and not (journal and new):
+            changes = self._changed(index, record)
+            if journal is not None and (new or changes):
+                changes += journal.changes([Named(str(record.key))])
+            if not changes:
                 return
             try:
-                index.commit([*changed, *journal])
+                index.commit(changes)
                 return
             except (port_errors.Contended, port_errors.OutcomeUnknown):
                 self._region.back_off(attempt)
             except port_errors.Unavailable as error:
                 raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
+            if journal is not None:
+                journal.look_again()
         raise OutcomeUnknown("the verdict's row stayed contended; repeat the call")
 
     def _changed(self, index: Index, record: VerdictRecord) -> list[Change]:
@@ -178,13 +175,6 @@ class Verdicts:
             after[place] = verdicts.join_sighting(before, sighting)
         attributes = {place: None if row is None else row.to_attributes() for place, row in after.items()}
         return [Change(place, rows.get(place), new) for place, new in attributes.items() if new != rows.get(place)]
-
-    def _journal(self, record: VerdictRecord) -> Change:
-        """The row that says what this home acknowledged in the period that is open now."""
-        now_us = self._region.clock.now_us()
-        row = JournalRow(object_key=str(record.key), expires_at=(now_us + JOURNAL_LIFETIME_US) // 1_000_000)
-        key = JournalRow.key(self._region.name, now_us // JOURNAL_PERIOD_US, str(record.key))
-        return Change(key, None, row.to_attributes(), unconditional=True)
 
     # ---- asking -------------------------------------------------------------------------------------------------
 

@@ -421,7 +421,7 @@ class Writer:
     ) -> None:
         """Folds what this call committed: it stands in the log, so an index that fails now leaves it unacknowledged."""
         try:
-            self._folder.fold(attempt.view, settled, known)
+            self._folder.fold(attempt.view, settled, known, own=True)
         except Unavailable as error:
             raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
         attempt.outcome.settled.extend(settled)

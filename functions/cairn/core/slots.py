@@ -162,7 +162,33 @@ class SessionKey:
         return f"{self.region}/session/{self.workspace_id}/{self.session_id}/{self.sequence:010d}"
 
 
-ObjectKey = LogKey | StoreKey | CutKey | RedactionKey | VerdictKey | ApiKeyKey | SessionKey
+@dataclass(frozen=True, slots=True)
+class CheckpointKey:
+    """The key of the home's list of what it acknowledged in one period; periods are counted from 1, without holes."""
+
+    home: str
+    period: int
+
+    def __str__(self) -> str:
+        return f"{self.home}/checkpoint/{self.period:012d}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointPartKey:
+    """The key of one part of a long checkpoint. `run` tells apart two attempts, of which the checkpoint names one."""
+
+    home: str
+    period: int
+    run: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.home}/checkpoint/{self.period:012d}/{self.run}/{self.number:05d}"
+
+
+ObjectKey = (
+    LogKey | StoreKey | CutKey | RedactionKey | VerdictKey | ApiKeyKey | SessionKey | CheckpointKey | CheckpointPartKey
+)
 
 _SLOT = re.compile(r"(\d{4})-(\d+)\.([a-z0-9-]+)\.(\d{10})")
 _LOG = re.compile(r"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{64})/(\d{4})-(\d+)\.(\d{10})")
@@ -171,6 +197,8 @@ _CUT = re.compile(r"([a-z0-9-]+)/cut/([^/]+)/(\d{4})-(\d+)/(\d{3})")
 _REDACTION = re.compile(r"([a-z0-9-]+)/redaction/([^/]+)/([^/]+)")
 _VERDICT = re.compile(r"([a-z0-9-]+)/verdict/([^/]+)/([^/]+)/(\d{10})")
 _KEY = re.compile(r"([a-z0-9-]+)/key/([^/]+)/([^/]+)/(\d{10})")
+_CHECKPOINT = re.compile(r"([a-z0-9-]+)/checkpoint/(\d{12})")
+_PART = re.compile(r"([a-z0-9-]+)/checkpoint/(\d{12})/([^/]+)/(\d{5})")
 
 _SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
 
@@ -191,4 +219,8 @@ def parse_key(key: str) -> ObjectKey:
         return ApiKeyKey(match[1], match[2], match[3], int(match[4]))
     if match := _SESSION.fullmatch(key):
         return SessionKey(match[1], match[2], match[3], int(match[4]))
+    if match := _CHECKPOINT.fullmatch(key):
+        return CheckpointKey(match[1], int(match[2]))
+    if match := _PART.fullmatch(key):
+        return CheckpointPartKey(match[1], int(match[2]), match[3], int(match[4]))
     raise ValueError(f"not a key of Cairn: {key!r}")

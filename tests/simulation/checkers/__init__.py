@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.simulation.checkers import linearizability, promises, readers, texts
+from tests.simulation.checkers import linearizability, promises, readers, texts, watermarks
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Refusal, Seen
@@ -62,7 +62,9 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     readers.time_does_not_run_backwards,
     readers.a_listing_shows_each_path_once,
     promises.every_path_can_be_written,
-    promises.what_is_acknowledged_is_journaled,
+    promises.what_is_acknowledged_is_in_a_checkpoint,
+    watermarks.the_watermark_never_claims_what_is_missing,
+    watermarks.watermarks_do_not_stick,
     texts.redacted_text_is_nowhere,
     texts.text_of_no_version_is_nowhere,
 )

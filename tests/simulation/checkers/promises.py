@@ -154,14 +154,14 @@ def every_path_can_be_written(evidence: Evidence) -> Iterator[str]:
     yield from evidence.blocked
 
 
-def what_is_acknowledged_is_journaled(evidence: Evidence) -> Iterator[str]:
-    """The home's journal names every acknowledged version, so that a checkpoint will."""
+def what_is_acknowledged_is_in_a_checkpoint(evidence: Evidence) -> Iterator[str]:
+    """The home's checkpoints name every acknowledged version."""
     for operation in evidence.history.operations:
         if operation.kind in ("create", "update") and operation.acknowledged:
             home = evidence.homes[operation.store_id]
             row = evidence.rows[home]["versions"].get((operation.store_id, operation.answer.version_id))
-            if row is not None and row["position"] not in evidence.journaled[home]:
-                yield f"{home} has no journal row of: {operation}"
+            if row is not None and row["position"] not in evidence.named[home]:
+                yield f"no checkpoint of {home} names: {operation}"
 
 
 def no_error_but_the_apis(evidence: Evidence) -> Iterator[str]:

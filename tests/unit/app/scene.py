@@ -84,6 +84,10 @@ class Scene:
         finally:
             self.switch.around = straight
 
+    def journaled(self, *, at: str = HOME) -> list[str]:
+        """The key of every object that the region's journal names."""
+        return [row["object_key"] for row in self.cloud.rows(at, "journal").values() if "object_key" in row]
+
     # ---- stores -------------------------------------------------------------------------------------------------
 
     def create_store(self, name: str = "notes", *, at: str = HOME, key: str | None = None) -> Store:

@@ -413,7 +413,7 @@ REDACTIONS = [
             "read memories",
             "put redaction",
             "read versions",
-            "write versions",
+            "transact journal+versions",
             f"invoke eraser@{HOME}",
             "head log",
             "head redaction",
@@ -502,13 +502,13 @@ STORES = [
     Path(
         "a creation",
         lambda s: s.scene.create_store(),
-        ["read control+keys", "put store", "read stores", "transact stores"],
+        ["read control+keys", "put store", "read stores", "transact journal+stores"],
         [],
     ),
     Path(
         "an archival",
         lambda s: s.scene.at(HOME).archive_store(s.scene.call(), s.scene.store),
-        [OPEN_STORE, "read control", "get store", "put store", "read stores", "transact stores"],
+        [OPEN_STORE, "read control", "get store", "put store", "read stores", "transact journal+stores"],
         [],
     ),
     Path(

@@ -15,6 +15,7 @@ from cairn.adapters.layered import CallCounts, InterceptedIndex, InterceptedObje
 from cairn.adapters.memory import RecordingMetrics
 from cairn.app.answers import Call, Credentials, Memory
 from cairn.app.cairn import Cairn
+from cairn.app.reconciling import Reconciling
 from cairn.app.scanning import LettingAllThrough
 from cairn.core.rows import ControlRow
 from cairn.ports.index import Change
@@ -32,6 +33,7 @@ class OnAws:
         self.counts, self.sent = CallCounts(), Counter[str]()
         region = region_on_aws(clients, DEPLOYMENT, RecordingMetrics())
         region.index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=True).to_attributes())])
+        Reconciling(region).tick()
         region.objects = InterceptedObjects(region.objects, HOME, self.counts)
         region.index = InterceptedIndex(region.index, HOME, self.counts)
         self.cairn = Cairn(region, LettingAllThrough())

@@ -8,7 +8,6 @@ from cairn.adapters.layered import Crash, Fault, Strike
 from cairn.app.answers import Memory
 from cairn.app.indexing import Malformed
 from cairn.core.errors import Unavailable
-from cairn.core.records import Operation
 from cairn.core.slots import CutKey, Epoch, parse_key
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
@@ -93,25 +92,33 @@ def test_an_event_that_comes_again_or_late_changes_nothing(scene: Scene) -> None
     assert scene.cloud.rows(HOME, "memories") == before["memories"]
 
 
-def test_the_home_alone_journals_and_each_version_once(scene: Scene) -> None:
+def test_the_home_alone_journals_and_each_object_of_a_version_once(scene: Scene) -> None:
+    before = scene.journaled()
     made = scene.create("/a", "first")
     scene.update(made, path="/b")
     scene.update(made, "third", at=AWAY)
     scene.deliver()
-    journalled = [row["object_key"] for row in scene.cloud.rows(HOME, "journal").values()]
-    versions = [str(entry.key) for entry in scene.entries() if entry.operation is not Operation.MOVED_OUT]
-    assert sorted(journalled) == sorted(versions)
-    assert scene.cloud.rows(AWAY, "journal") == {}
+    assert sorted(scene.journaled()) == sorted([*before, *(str(entry.key) for entry in scene.entries())])
+    assert scene.journaled(at=AWAY) == []
+
+
+def test_keys_records_of_stores_and_orders_of_redaction_are_journaled_too(scene: Scene) -> None:
+    made = scene.create("/a", "first")
+    scene.update(made, "second")
+    scene.redact(made.version_id)
+    kinds = {key.split("/")[1] for key in scene.journaled()}
+    assert kinds == {"key", "store", "log", "redaction"}
 
 
 def test_a_write_whose_writer_died_right_after_its_put_is_indexed_and_journalled_by_its_event(scene: Scene) -> None:
+    before = len(scene.journaled())
     with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, PUT)):
         scene.create("/a", "text")
     assert scene.paths() == []
     scene.deliver()
     for region in (HOME, AWAY):
         assert scene.paths(at=region) == ["/a"]
-    assert len(scene.cloud.rows(HOME, "journal")) == 1
+    assert len(scene.journaled()) == before + 1
 
 
 # ---- renames met half-way -------------------------------------------------------------------------------------------

@@ -76,11 +76,11 @@ def test_attempts_that_stay_undecided_end(scene: Scene) -> None:
 @pytest.mark.parametrize("fault", [Fault.LOST_REPLY, Fault.LOST_REQUEST, Fault.CONTENDED])
 def test_a_transaction_in_doubt_is_looked_at_and_journalled_once(scene: Scene, fault: Fault) -> None:
     made = scene.create("/a", "first")
-    before = len(scene.cloud.rows(HOME, "journal"))
+    before = len(scene.journaled())
     with scene.struck_by(Strike(fault, COMMIT)):
         scene.update(made, "second")
     assert scene.history(made) == ["modified", "created"]
-    assert len(scene.cloud.rows(HOME, "journal")) == before + 1
+    assert len(scene.journaled()) == before + 1
 
 
 def test_a_committed_write_that_is_not_indexed_is_told_as_unknown_and_mended_by_its_event(scene: Scene) -> None:

@@ -65,8 +65,11 @@ def test_every_row_has_a_table_and_every_index_an_attribute() -> None:
         rows.StoreRow.key("s"),
         rows.StoreRow.listing_key("w", 1, "s"),
         rows.ApiKeyRow.key("w", "k"),
-        rows.JournalRow.key("us-east-1", 1, "x" * 20),
+        rows.JournalRow.key("us-east-1", 1, 0, "x" * 20),
+        rows.PeriodRow.key("us-east-1", 1, 0),
+        rows.JournalStateRow.key("us-east-1"),
         rows.ControlRow.KEY,
+        rows.CompletenessRow.key(1),
     ]
     assert {key.table for key in keys} | {"verdicts"} == set(tables.BY_NAME)
 
@@ -78,8 +81,7 @@ def test_tables_of_a_generation_carry_its_number_and_the_others_do_not() -> None
 
 def test_a_period_is_spread_over_all_of_its_partitions() -> None:
     keys = [f"us-east-1/log/s/h/0001-0.{number:010d}" for number in range(200)]
-    shards = {rows.JournalRow.key("us-east-1", 7, key).pk.rpartition("#")[2] for key in keys}
-    assert shards == {str(number) for number in range(rows.JOURNAL_SHARDS)}
+    assert {rows.JournalRow.shard_of(key) for key in keys} == set(range(rows.JOURNAL_SHARDS))
 
 
 def test_stores_are_listed_in_the_order_of_their_birth() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cairn.app.region import Region
 from cairn.core.rows import CompletenessRow, ControlRow
 from cairn.core.watermark import claimable, least
 from cairn.ports.index import Change
 from tests.support.cloud import Cloud
 
-ROW = CompletenessRow(mark="m", until={"a": "30", "b": "40"}, before={"a": "10", "b": "40"}, folded={}, period=7)
+ROW = CompletenessRow(
+    mark="m", until={"a": "30", "b": "40"}, before={"a": "10", "b": "40"}, folded={}, written_at=0, period=7
+)
 
 
 def test_a_batch_claims_no_more_than_what_stood_before_it_began() -> None:
@@ -29,11 +32,16 @@ def test_of_several_homes_the_one_furthest_behind_counts_and_an_unknown_one_mean
     assert least({"a": 10}, []) is None
 
 
+def said(region: Region) -> None:
+    region.index.commit([Change(CompletenessRow.key(1), None, ROW.to_attributes(), unconditional=True)])
+
+
 def test_a_view_knows_nothing_until_the_reconciler_has_said_so_and_its_own_writes_up_to_now() -> None:
     cloud = Cloud(("a", "b"))
     region = cloud.sites["a"].region
     assert region.view().complete_until is None
-    region.index.commit([Change(CompletenessRow.key(1), None, ROW.to_attributes())])
+    region.completeness.clear()
+    said(region)
     view = region.view()
     assert (view.complete_until, view.period) == (40, 7)
     assert view.complete_until_of(["a"]) == cloud.clock.now_us()
@@ -41,7 +49,7 @@ def test_a_view_knows_nothing_until_the_reconciler_has_said_so_and_its_own_write
 
 def test_an_incomplete_index_claims_nothing() -> None:
     region = Cloud(("a", "b")).sites["a"].region
-    region.index.commit([Change(CompletenessRow.key(1), None, ROW.to_attributes())])
+    said(region)
     attributes = region.index.read([ControlRow.KEY])[ControlRow.KEY]
     incomplete = replace(ControlRow.from_attributes(attributes), complete=False)
     region.index.commit([Change(ControlRow.KEY, attributes, incomplete.to_attributes())])

@@ -35,7 +35,7 @@ ROWS_OF: dict[str, tuple[type[rows.Row], ...]] = {
     "verdicts": (rows.VerdictRow,),
     "stores": (rows.StoreRow,),
     "keys": (rows.ApiKeyRow, rows.SessionRow),
-    "journal": (rows.JournalRow,),
+    "journal": (rows.JournalRow, rows.PeriodRow, rows.JournalStateRow),
     "control": (rows.ControlRow, rows.CompletenessRow),
 }
 """Which rows stand in which table."""

@@ -1,0 +1,167 @@
+"""Whether this region's tables hold an object that its home has acknowledged, and bringing it where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from functools import partial
+
+from cairn.app.indexing import Indexing, Malformed
+from cairn.app.region import Region, View
+from cairn.core.checkpoint import Named
+from cairn.core.errors import OutcomeUnknown, Unavailable
+from cairn.core.records import StoreState
+from cairn.core.rows import ApiKeyRow, Attributes, RowKey, SessionRow, StoreRow, VersionRow
+from cairn.core.slots import ApiKeyKey, LogKey, ObjectKey, RedactionKey, SessionKey, StoreKey, parse_key
+from cairn.ports import errors as port_errors
+
+ROWS_PER_READ = 100
+AT_ONCE = 16
+
+
+class Brought(Enum):
+    """What became of an object that the tables did not hold.
+
+    `FOLDED`: it was here, and is in the tables now. `FETCHED`: as well, once it was copied from its home.
+    `DISCHARGED`: it never will be, and nothing is missing for it: its store is deleted, it is gone at its home too, or
+    it cannot be read. `WAITING`: it has not arrived, or could not be folded; look again.
+    """
+
+    FOLDED = "folded"
+    FETCHED = "fetched"
+    DISCHARGED = "discharged"
+    WAITING = "waiting"
+
+
+class Holding:
+    """Checks objects by the rows they leave, a hundred in one read, and folds what is missing."""
+
+    def __init__(self, region: Region, indexing: Indexing) -> None:
+        self._region = region
+        self._indexing = indexing
+
+    def missing(self, view: View, names: Sequence[Named]) -> list[Named]:
+        """Those of which the tables do not show that they are folded. One read for a hundred names.
+
+        Raises:
+            Unavailable: the index does not answer.
+        """
+        found: list[Named] = []
+        for start in range(0, len(names), ROWS_PER_READ):
+            shown = {name: _shown_by(name) for name in names[start : start + ROWS_PER_READ]}
+            keys = {row[0] for row in shown.values() if row is not None}
+            rows = self._region.read(view.index, list(keys)) if keys else {}
+            found += [name for name, row in shown.items() if row is None or not _shows(rows, *row)]
+        return found
+
+    def bring(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, Brought]:
+        """Folds what is missing, several at once; `fetch`: what has not arrived is copied from its home.
+
+        Of a name one HEAD and a fold; a GET from the home and a PUT for what is fetched.
+
+        Raises:
+            Unavailable: the index does not answer.
+        """
+        deleted = self._deleted_stores(view, names)
+        tasks = [partial(self._bring, view, name, home, fetch, deleted) for name in names]
+        results: list[Brought] = []
+        for start in range(0, len(tasks), AT_ONCE):
+            results += self._region.parallel.run(tasks[start : start + AT_ONCE])
+        brought = dict(zip(names, results, strict=True))
+        folded = [name for name, result in brought.items() if result in (Brought.FOLDED, Brought.FETCHED)]
+        shown = [name for name in folded if _shown_by(name) is not None]
+        brought |= dict.fromkeys(self.missing(view, shown), Brought.WAITING)
+        for kind in (Brought.FETCHED, Brought.DISCHARGED):
+            if count := results.count(kind):
+                self._region.metrics.count(f"slots_{kind.value}", count, home=home)
+        return brought
+
+    def _deleted_stores(self, view: View, names: Iterable[Named]) -> set[str]:
+        keys = {StoreRow.key(key.store_id) for key in map(_parsed, names) if isinstance(key, LogKey)}
+        rows = self._region.read(view.index, list(keys)) if keys else {}
+        stores = [StoreRow.from_attributes(row) for row in rows.values()]
+        return {store.store_id for store in stores if store.state == StoreState.DELETED}
+
+    def _bring(self, view: View, name: Named, home: str, fetch: bool, deleted: set[str]) -> Brought:
+        key = _parsed(name)
+        if isinstance(key, LogKey) and key.store_id in deleted:
+            return Brought.DISCHARGED
+        try:
+            if self._is_here(name.key):
+                return self._fold(view, name.key, Brought.FOLDED)
+            if not fetch:
+                return Brought.WAITING
+            if not self._copy(name.key, home):
+                return Brought.DISCHARGED
+            return self._fold(view, name.key, Brought.FETCHED)
+        except (Unavailable, OutcomeUnknown, port_errors.PortError):
+            return Brought.WAITING
+
+    def _is_here(self, key: str) -> bool:
+        try:
+            self._region.objects.head(key)
+        except port_errors.ObjectNotFound:
+            return False
+        return True
+
+    def _copy(self, key: str, home: str) -> bool:
+        """Copies an object from its home, whose copies go no further; False when there is none there either."""
+        try:
+            found = self._region.objects.get(key, home)
+        except port_errors.ObjectNotFound:
+            return False
+        try:
+            self._region.objects.put_if_absent(key, found.body, found.metadata)
+        except port_errors.ObjectExists:
+            return True
+        return True
+
+    def _fold(self, view: View, key: str, done: Brought) -> Brought:
+        """As its event would have: with all that follows from it."""
+        try:
+            reactions: Sequence[Callable[[], object]] = self._indexing.fold_object(view, key, journal=False)
+        except Malformed:
+            return Brought.DISCHARGED
+        for react in reactions:
+            react()
+        return done
+
+
+_Shown = tuple[RowKey, ObjectKey]
+
+
+def _parsed(name: Named) -> ObjectKey | None:
+    try:
+        return parse_key(name.key)
+    except ValueError:
+        return None
+
+
+def _shown_by(name: Named) -> _Shown | None:
+    """The row that shows whether an object is folded; None where no row does, and it must be looked at itself."""
+    key = _parsed(name)
+    if isinstance(key, LogKey) and name.version_id is not None:
+        return VersionRow.key(key.store_id, name.version_id), key
+    if isinstance(key, StoreKey):
+        return StoreRow.key(key.store_id), key
+    if isinstance(key, ApiKeyKey):
+        return ApiKeyRow.key(key.workspace_id, key.key_id), key
+    if isinstance(key, SessionKey):
+        return SessionRow.key(key.workspace_id, key.session_id), key
+    if isinstance(key, RedactionKey):
+        return VersionRow.key(key.store_id, key.version_id), key
+    return None
+
+
+def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -> bool:
+    attributes = rows.get(row_key)
+    if attributes is None:
+        return False
+    if isinstance(key, StoreKey):
+        return StoreRow.from_attributes(attributes).slot >= str(key.slot)
+    if isinstance(key, ApiKeyKey):
+        return key.sequence == 1 or ApiKeyRow.from_attributes(attributes).revoked_at is not None
+    if isinstance(key, SessionKey):
+        return key.sequence == 1 or SessionRow.from_attributes(attributes).archived_at is not None
+    row = VersionRow.from_attributes(attributes)
+    return row.redacted_at is not None if isinstance(key, RedactionKey) else row.memory_id is not None
