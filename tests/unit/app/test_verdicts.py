@@ -74,9 +74,8 @@ def test_the_home_journals_a_verdict_and_a_replica_does_not(scene: Scene, memory
     put = scene.judge(memory)
     allowed = scene.judge(memory, VerdictOutcome.ALLOW, ())
     scene.deliver()
-    journalled = [row["object_key"] for row in scene.cloud.rows(HOME, "journal").values()]
-    assert {str(put.key), str(allowed.key)} <= set(journalled)
-    assert scene.cloud.rows(AWAY, "journal") == {}
+    assert {str(put.key), str(allowed.key)} <= set(scene.journaled())
+    assert scene.journaled(at=AWAY) == []
 
 
 @pytest.mark.parametrize("outcome", list(VerdictOutcome))
@@ -139,9 +138,7 @@ def test_a_verdict_whose_decider_died_after_the_put_is_folded_by_its_event(scene
     scene.deliver()
     for region in (HOME, AWAY):
         assert withholdings(known(scene, memory, region)) != ()
-    assert list(map(str, objects(scene))) == [
-        row["object_key"] for row in scene.cloud.rows(HOME, "journal").values() if "/verdict/" in row["object_key"]
-    ]
+    assert list(map(str, objects(scene))) == [key for key in scene.journaled() if "/verdict/" in key]
 
 
 @pytest.mark.parametrize(
