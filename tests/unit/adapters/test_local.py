@@ -257,7 +257,7 @@ def test_rows_are_there_for_whoever_opens_the_file_next(database: Database, root
 
 def test_rows_that_have_expired_go_and_others_stay(database: Database) -> None:
     index, tables = LocalIndex(database), LocalTables(database)
-    old, new = (JournalRow.key("local", 1, f"local/log/{number}") for number in (1, 2))
+    old, new = (JournalRow.key("local", 1, 0, f"local/log/{number}") for number in (1, 2))
     index.commit([Change(old, None, {"expires_at": 99}), Change(new, None, {"expires_at": 100}), Change(ROW, None, {})])
     tables.expire(100)
     assert set(index.read([old, new, ROW])) == {new, ROW}
