@@ -42,7 +42,7 @@ from cairn.app.region import Region
 from cairn.app.scanning import TextScanner
 from cairn.core.errors import CairnError
 from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
-from cairn.core.rows import ControlRow
+from cairn.core.rows import CompletenessRow, ControlRow
 from cairn.core.tables import TABLES
 from cairn.entry.arrivals import Arrivals, Folding
 from cairn.ports.clock import Clock
@@ -143,6 +143,7 @@ def open_site(
             site.tables.make(1)
         site.arrivals.start()
         _complete_index(site)
+        _claim_complete(site)
         for other in root.glob("index-*"):
             if not other.name.startswith(index_path(root).stem):
                 other.unlink(missing_ok=True)
@@ -212,6 +213,19 @@ def _complete_index(site: LocalSite) -> None:
         return
     _log.warning("the index is made anew from the objects")
     Rebuild(site.region, site.tables, site.queue, longest_life_s=0).run(lambda progress: None)
+
+
+def _claim_complete(site: LocalSite) -> None:
+    """Has the tables say that they are complete: all that is acknowledged in the only region was folded before.
+
+    There are no other homes whose checkpoints they could lack, so that this row never changes.
+    """
+    generation = ControlRow.from_attributes(
+        site.region.read(site.region.index, [ControlRow.KEY])[ControlRow.KEY]
+    ).serving
+    row = CompletenessRow(mark=REGION, until={}, before={}, folded={})
+    key = CompletenessRow.key(generation)
+    site.region.index.commit([Change(key, None, row.to_attributes(), unconditional=True)])
 
 
 def _erasing(eraser: Eraser, tables: Database) -> Handler:

@@ -130,6 +130,7 @@ def test_tables_that_were_deleted_are_made_anew_and_answer_the_same(laptop: Lapt
             assert found == memory
         again = site.cairn.list_versions(laptop.call, laptop.store_id, VersionFilter(), limit=9, after=None, full=True)
         assert again == history
+        assert site.region.view().complete_until == laptop.clock.now_us()
 
 
 def test_a_start_that_died_over_making_the_tables_is_taken_up_by_the_next(laptop: Laptop) -> None:
