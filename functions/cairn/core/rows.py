@@ -152,7 +152,8 @@ class VerdictRow(Row):
 class SightingRow(Row):
     """A fingerprint (`core.fingerprints`) in one memory: which of its versions last had it, and in which text.
 
-    It stands in the table of verdicts, out of which it is made; no HMAC of a text begins as it does.
+    It stands in the table of verdicts, out of which it is made, after all of its store's verdicts: no HMAC of a text,
+    which is hex, comes after the letter that its sort key begins with.
     """
 
     store_id: str

@@ -407,6 +407,18 @@ def test_what_was_seen_where_comes_back_with_a_rebuild_and_is_the_same_everywher
     assert scene.withheld(HOME, quoting)
 
 
+def test_what_was_seen_where_is_no_case_of_the_quarantine(scene: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.app.quarantine.ROWS_PER_QUERY", 2)
+    for number in range(3):
+        scene.write(f"/{number}", f"the key is hq7-Number{number:04d}")
+    for region in (HOME, AWAY):
+        listed = scene.at(region).quarantine.page(
+            scene.call(), scene.store, include_released=False, limit=10, after=None
+        )
+        assert len(listed.items) == 3
+        assert listed.next_after is None
+
+
 # ---- the guardrail ------------------------------------------------------------------------------------------------
 
 
