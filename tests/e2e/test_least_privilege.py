@@ -110,7 +110,7 @@ def test_functions_invoke_only_whom_their_row_names(
 ) -> None:
     invoke = acting.client("lambda").invoke
     names = dev["regions"][regions[0]]["functions"]
-    may = {"writer": {"eraser"}, "indexer": {"writer", "eraser"}}.get(function, set())
+    may = {"reader": {"indexer"}, "writer": {"eraser"}, "indexer": {"writer", "eraser"}}.get(function, set())
     for target in FUNCTIONS:
         reached = allowed(invoke, FunctionName=names[target], InvocationType="DryRun")
         assert reached == (target in may), f"{function} -> {target}"
