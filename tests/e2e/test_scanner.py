@@ -6,6 +6,7 @@ import base64
 import json
 import secrets
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def reading(dev: dict[str, Any], aws: Clients, regions: tuple[str, ...]) -> dict
     key = json.loads(answer["Payload"].read())["api_key"]
     clients = {name: client(region["api_url"], key) for name, region in dev["regions"].items()}
     for one in clients.values():
-        until(lambda one=one: _answers(one))
+        until(partial(_answers, one))
     return clients
 
 
@@ -87,7 +88,7 @@ def _answers(one: Anthropic) -> bool:
 
 def contents(clients: dict[str, Anthropic], regions: Sequence[str], store_id: str, memory_id: str) -> list[Any]:
     """What each region gives of a memory; its name where it does not know the memory yet."""
-    found = []
+    found: list[Any] = []
     for region in regions:
         try:
             memories = clients[region].beta.memory_stores.memories
