@@ -76,13 +76,14 @@ class Context:
         before = bisect_right(self._fences, position)
         return before % 2 == 1 and before < len(self._fences) and self._fences[0] > 0
 
-    def discount(self, start: int, end: int, negatable: bool = True) -> float:
+    def discount(self, start: int, end: int, negatable: bool = True, how: str = "") -> float:
         """The share of its weight that a match keeps: 1 if it is said to the reader, less if it is shown to them.
 
         Args:
             start: where the match begins.
             end: where it ends.
             negatable: whether a "not" before it takes its force; descriptions of a persona are full of those.
+            how: what had to be undone to see it, if anything; nothing here depends on that.
         """
         line_start = self.text.rfind("\n", 0, start) + 1
         line_end = self.text.find("\n", end)

@@ -16,11 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cairn.scanner.context import Context
-from cairn.scanner.disguises import reading_of
+from cairn.scanner.disguises import Reading, reading_of, straight
 from cairn.scanner.engine import Engine
 from cairn.scanner.folding import Folder, distinct
 from cairn.scanner.hidden import Ranges, hidden_ranges, prose_blocks
 from cairn.scanner.language import hits_in
+from cairn.scanner.layers import Encodings, Layer, layers_below
+from cairn.scanner.offsets import composed
+from cairn.scanner.rejoining import rejoined
 from cairn.scanner.weighing import Hit, bar
 
 DEEP_BAR = 8.5
@@ -29,6 +32,9 @@ DEEP_BAR = 8.5
 HIDDEN_WEIGHT = 1.75
 """What an order weighs that stands where people do not look."""
 
+
+LEAST_WEIGHT = 6.0
+"""Rules of fewer points are not looked for in other readings, where words come about by accident."""
 
 MANY_TERMS = 3
 """Different terms of attack and defence from which a text counts as being about them."""
@@ -46,14 +52,17 @@ class DeepContext(Context):
     _hidden: Ranges
     _prose: Ranges
 
-    def discount(self, start: int, end: int, negatable: bool = True) -> float:
-        """See `Context.discount`. A text about attacks, which has many of their terms, may hide its examples."""
+    def discount(self, start: int, end: int, negatable: bool = True, how: str = "") -> float:
+        """See `Context.discount`. Quotation marks excuse nothing that had to be decoded or put together first.
+
+        A text about attacks, which has many of their terms, may hide its examples.
+        """
         if self.terms < MANY_TERMS:
             if self._hidden.enclose(start, end):
                 return HIDDEN_WEIGHT
-            if self._prose.enclose(start, end):
+            if how or self._prose.enclose(start, end):
                 return 1.0
-        return super().discount(start, end, negatable)
+        return super().discount(start, end, negatable, how)
 
 
 def deep_bar(length: int) -> float:
@@ -64,10 +73,19 @@ def deep_bar(length: int) -> float:
 class DeepLook:
     """Finds what the write path's rules do not look for. Composed once a process, on the first deep scan."""
 
-    def __init__(self, folder: Folder, usual: Engine, deep: Engine) -> None:
-        """Take the write path's engine of rules about language, and that of the deeper ones."""
+    def __init__(self, folder: Folder, usual: Engine, deep: Engine, encodings: Encodings) -> None:
+        """Compose it.
+
+        Args:
+            folder: makes folded copies.
+            usual: the write path's rules about language.
+            deep: the deeper rules.
+            encodings: where a text may be encoded.
+        """
         self._folder = folder
         self._engines = (usual, deep)
+        self._deep = deep
+        self._encodings = encodings
 
     def hits(self, text: str, encoded: bytes) -> Iterator[Hit]:
         """Every match of the deeper rules in the text, and of all rules in its other readings.
@@ -76,5 +94,24 @@ class DeepLook:
             text: without surrogates.
             encoded: the same in UTF-8.
         """
-        plain = reading_of(self._folder.fold(text, encoded, distinct(encoded)))
-        yield from hits_in(plain, self._engines[1])
+        folded = self._folder.fold(text, encoded, distinct(encoded))
+        yield from hits_in(reading_of(folded), self._deep)
+        unmasked = self._folder.unmask(folded)
+        if unmasked is not None:
+            yield from hits_in(reading_of(unmasked, "look-alike letters"), self._deep)
+        for layer in self._layers(text):
+            reading = self._read(layer)
+            for engine in self._engines:
+                yield from hits_in(reading, engine, LEAST_WEIGHT)
+
+    def _layers(self, text: str) -> Iterator[Layer]:
+        written = Layer("", text, lambda start, end: (start, end))
+        yield from layers_below(written, self._encodings)
+        for layer in rejoined(text):
+            yield layer
+            yield from layers_below(layer, self._encodings, depth=1)
+
+    def _read(self, layer: Layer) -> Reading:
+        encoded = layer.text.encode("utf-8", "replace")
+        folded = self._folder.fold(encoded.decode(), encoded, distinct(encoded))
+        return Reading(layer.how, folded.text, folded.text.encode(), composed(straight(folded), layer.origin))

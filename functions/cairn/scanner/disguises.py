@@ -126,7 +126,7 @@ def _joined(folded: Folded) -> Reading:
     return Reading("letters put together", joined, joined.encode(), by_piece(starts, places))
 
 
-BASE64 = r"(?:^|[^A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20}"
+BASE64 = r"(?:^|[^A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20}"
 HEX = r"(?:[0-9a-fA-F]{2}[ :,]){14}"
 ESCAPED = r"(?:(?:%|\\x|\\u00|&#x?)[0-9a-fA-F]{2,3};?[^%\\&\n ]{0,16}){3}"
 ENCODINGS: tuple[str, ...] = (BASE64, HEX, ESCAPED)
@@ -140,7 +140,7 @@ _MIXED = re.compile(rb"[A-Z][a-z]*[0-9]|[0-9][a-z]*[A-Z]|[A-Z]{2}[a-z]|[a-z][A-Z
 _LINE = re.compile(rb"[^\n]*")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4}))")
 _MOST_DECODED = 40_000
-_WORDS = re.compile(r"[a-z]{2}[^a-z]{1,3}[a-z]{2}", re.IGNORECASE)
+WORDS = re.compile(r"[a-z]{2}[^a-z]{1,3}[a-z]{2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +153,13 @@ class Decoded:
     end: int
 
 
-def decoded(encoded: bytes, ends: dict[int, list[int]]) -> Iterator[Decoded]:
+def decoded(encoded: bytes, ends: dict[int, list[int]], worth: re.Pattern[str] = WORDS) -> Iterator[Decoded]:
     """What the text holds in base64, hexadecimal, percent signs, HTML entities or backslashes, if it is text itself.
 
     Args:
         encoded: the text as written, in UTF-8.
         ends: for each of `ENCODINGS`, the positions at which a match ends, in bytes.
+        worth: what decoded text must hold to be given.
     """
     readers = ((_BASE64, _from_base64), (_HEX, _from_hex), (_LINE, _from_escapes))
     for kind, (shape, read) in enumerate(readers):
@@ -172,7 +173,7 @@ def decoded(encoded: bytes, ends: dict[int, list[int]]) -> Iterator[Decoded]:
                 continue
             done = match.end()
             how, content = read(match[0])
-            if content and _WORDS.search(content):
+            if content and worth.search(content):
                 yield Decoded(how, content, match.start(), match.end())
 
 
@@ -204,13 +205,13 @@ def _from_base64(blob: bytes) -> tuple[str, str]:
     compact = re.sub(rb"[\s>=]", b"", blob).translate(bytes.maketrans(b"-_", b"+/"))
     compact = compact[: len(compact) - (len(compact) % 4 == 1)]
     try:
-        return "base64", _text(base64.b64decode(compact + b"=" * (-len(compact) % 4)))
+        return "base64", text_of(base64.b64decode(compact + b"=" * (-len(compact) % 4)))
     except binascii.Error:
         return "base64", ""
 
 
 def _from_hex(blob: bytes) -> tuple[str, str]:
-    return "hexadecimal", _text(bytes.fromhex(re.sub(rb"[ :,]", b"", blob).decode()))
+    return "hexadecimal", text_of(bytes.fromhex(re.sub(rb"[ :,]", b"", blob).decode()))
 
 
 def _from_escapes(line: bytes) -> tuple[str, str]:
@@ -220,7 +221,7 @@ def _from_escapes(line: bytes) -> tuple[str, str]:
     return "escapes", content if content != written else ""
 
 
-def _text(raw: bytes) -> str:
+def text_of(raw: bytes) -> str:
     """Decoded bytes if they are text, else nothing."""
     for encoding in ("utf-8", "utf-16-le"):
         try:

@@ -37,21 +37,26 @@ _BLOCK = re.compile(
 )
 _CODE = re.compile(r"[{}();=<>$]")
 MOST_CODE = 0.03
-"""The share of characters of code from which a fenced block counts as code."""
+"""The share of characters of code from which a comment or a fenced block counts as code."""
 
 
 def hidden_ranges(text: str) -> list[tuple[int, int]]:
-    """Where such words stand, in the order of the text; ranges do not overlap."""
+    """Where such words stand, in the order of the text; ranges do not overlap. Code in a comment is no such words."""
     front = _FRONT_MATTER.match(text)
     ranges = [front.span(1)] if front else []
     ranges += (match.span(str(match.lastgroup)) for match in _HIDDEN.finditer(text, front.end() if front else 0))
-    return ranges
+    return [span for span in ranges if _prose(text, span)]
 
 
 def prose_blocks(text: str) -> list[tuple[int, int]]:
     """Fenced blocks that hold prose and no code, in the order of the text."""
-    blocks = ((match["block"], match.span("block")) for match in _BLOCK.finditer(text))
-    return [span for block, span in blocks if len(_CODE.findall(block)) <= MOST_CODE * len(block)]
+    blocks = (match.span("block") for match in _BLOCK.finditer(text))
+    return [span for span in blocks if _prose(text, span)]
+
+
+def _prose(text: str, span: tuple[int, int]) -> bool:
+    start, end = span
+    return len(_CODE.findall(text, start, end)) <= MOST_CODE * (end - start)
 
 
 class Ranges:

@@ -197,7 +197,10 @@ class Scanner:
 
     @cached_property
     def _deep(self) -> DeepLook:
-        return DeepLook(self._folder, self._matchers.folded, self._matchers.load_deep())
+        return DeepLook(self._folder, self._matchers.folded, self._matchers.load_deep(), self._encodings)
+
+    def _encodings(self, text: str, encoded: bytes) -> dict[int, list[int]]:
+        return self._matchers.split_marks(self._matchers.written.scan(text, encoded).marks)[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def _weighed(hits: Iterable[Hit], context: Context) -> list[tuple[Hit, float]]:
     """Every hit with its points, in the order of the text."""
     weighed: list[tuple[Hit, float]] = []
     for hit in sorted(hits, key=lambda hit: (hit.start, hit.end)):
-        kept = context.discount(hit.start, hit.end, negatable=hit.rule.family is not Family.PERSONA)
+        kept = context.discount(hit.start, hit.end, hit.rule.family is not Family.PERSONA, hit.how)
         weighed.append((hit, hit.rule.weight * kept))
     return weighed
 
