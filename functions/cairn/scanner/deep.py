@@ -1,6 +1,6 @@
 """The deeper look: rules and readings that are too slow, or too eager, for the write path.
 
-It runs after a write was committed, so it may take a hundred times as long, and what it finds withholds a text that is
+It runs after a write was committed, so it may take fifty times as long, and what it finds withholds a text that is
 already there. It adds to what `Scanner.scan` finds:
 
 - rules of their own (``rules/deep``): orders that carry no override phrase, and that only a text which is read by

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 _STYLED_AWAY = (
@@ -18,13 +18,12 @@ _STYLED_AWAY = (
     r"opacity\s{0,2}:\s{0,2}0(?:\.0+)?\s{0,2}[;\"']|\bhidden\b|color\s{0,2}:\s{0,2}(?:white|transparent|#fff(?:fff)?)\b"
 )
 _HIDDEN = re.compile(
-    r"<!--(?P<comment>(?:[^-]|-(?!->)){1,4000})-->"
-    r"|!\[(?P<alternative>[^\]\n]{1,600})\](?=[(\[])"
+    r"!\[(?P<alternative>[^\]\n]{1,600})\](?=[(\[])"
     r"|\]\([^()\s]{0,300}[ \t]{1,8}[\"'(](?P<title>[^\"\n]{1,600})[\"')]\)"
     r"|^[ \t]{0,3}\[[^\]\n]{1,40}\]:[ \t]{0,8}(?:<>|\S{1,300})[ \t]{1,8}[\"'(](?P<definition>[^\n]{1,600})[\"')][ \t]*$"
     r"|\b(?:alt|title|aria-label|aria-description|placeholder|summary|content|data-[a-z-]{1,24})="
     r"(?:\"(?P<attribute>[^\"<>{}]{1,600})\"|'(?P<apostrophes>[^'<>{}]{1,600})')"
-    rf"|<(?P<element>[a-z][a-z0-9]{{0,9}})\b(?=[^>]{{0,300}}(?:{_STYLED_AWAY}))[^>]{{0,300}}>"
+    rf"|<(?P<element>[a-z][a-z0-9]{{0,9}})\b(?=[^<>]{{0,300}}(?:{_STYLED_AWAY}))[^<>]{{0,300}}>"
     r"(?P<styled>(?:[^<]|<(?!/(?P=element))){1,4000})",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -41,11 +40,21 @@ MOST_CODE = 0.03
 
 
 def hidden_ranges(text: str) -> list[tuple[int, int]]:
-    """Where such words stand, in the order of the text; ranges do not overlap. Code in a comment is no such words."""
+    """Where such words stand, in the order of the text. Code in a comment is no such words."""
     front = _FRONT_MATTER.match(text)
     ranges = [front.span(1)] if front else []
     ranges += (match.span(str(match.lastgroup)) for match in _HIDDEN.finditer(text, front.end() if front else 0))
-    return [span for span in ranges if _prose(text, span)]
+    return [span for span in sorted([*ranges, *_comments(text)]) if _prose(text, span)]
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """What stands between the marks of a comment; one that is never closed hides the rest of a page."""
+    start = text.find("<!--")
+    while start >= 0:
+        end = text.find("-->", start + 4)
+        end = len(text) if end < 0 else end
+        yield start + 4, end
+        start = text.find("<!--", end)
 
 
 def prose_blocks(text: str) -> list[tuple[int, int]]:

@@ -238,7 +238,7 @@ def _whole_or_deleted(word: str) -> str | None:
     return word if word in _TELLING else _DELETED.get(word)
 
 
-_LINE = re.compile(r"[^\n]*[a-zA-Z][^\n]*")
+_LINE = re.compile(r"[^\n]{8,}")
 
 
 def _lines(text: str) -> list[tuple[str, Range]]:
