@@ -16,6 +16,7 @@ from cairn.adapters.memory import MemoryBuckets, MemoryObjects
 from cairn.app import cairn as facade
 from cairn.app import (
     claims,
+    contents,
     erasing,
     folding,
     indexing,
@@ -30,16 +31,18 @@ from cairn.app import (
 from cairn.app.putting import Put
 from cairn.app.region import View
 from cairn.core import fold
+from cairn.core import verdicts as core_verdicts
 from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown
-from cairn.core.records import Entry, Operation
-from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow
-from cairn.core.slots import LogKey, Slot
+from cairn.core.records import Entry, Operation, VerdictOutcome, VerdictRecord
+from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow, VerdictRow
+from cairn.core.slots import LogKey, Slot, VerdictKey
+from cairn.core.verdicts import Mark, join_verdict, withholdings
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
-from tests.simulation.options import Links, Options, crowded, drawn
+from tests.simulation.options import Links, Options, crowded, drawn, judging
 from tests.simulation.ports import SkewedClock
 from tests.simulation.shrinking import case_of, run
 
@@ -277,7 +280,58 @@ def losing_journals(seed: int) -> Options:
     return replace(hurried(seed), journals_lost=3)
 
 
+# ---- verdicts -----------------------------------------------------------------------------------------------------
+
+
+def _released_for_good(before: VerdictRow | None, record: VerdictRecord) -> VerdictRow | None:
+    """A release lifts whatever is known, and forgets it."""
+    row = join_verdict(before, record)
+    if row is not None and record.outcome is VerdictOutcome.RELEASE:
+        return replace(row, withheld=None, released=None)
+    return row
+
+
+def _nothing_withheld(row: VerdictRow | None) -> None:
+    """A read that does not ask."""
+
+
+def _one_released(row: VerdictRow | None) -> tuple[Mark, ...]:
+    """Whoever is released once stays so."""
+    return () if row is not None and row.released else withholdings(row)
+
+
+class NoVerdicts(indexing.Indexing):
+    """Verdicts that arrive are passed over."""
+
+    def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
+        return None
+
+
 BUGS: tuple[Bug, ...] = (
+    Bug(
+        "reads do not ask for verdicts",
+        lambda: _in_place_of((contents, "withheld_by", _nothing_withheld)),
+        ("withheld_texts_are_shown_nowhere",),
+        judging,
+    ),
+    Bug(
+        "a release is for ever",
+        lambda: _in_place_of((contents, "withholdings", _one_released)),
+        ("withheld_texts_are_shown_nowhere",),
+        judging,
+    ),
+    Bug(
+        "a verdict that arrives is passed over",
+        lambda: _in_place_of((indexing, "Indexing", NoVerdicts)),
+        ("withheld_texts_are_shown_nowhere", "replicas_converge"),
+        judging,
+    ),
+    Bug(
+        "a release forgets what it lifted",
+        lambda: _in_place_of((core_verdicts, "join_verdict", _released_for_good)),
+        ("replicas_converge", "released_texts_are_shown_everywhere", "events_that_come_again_change_nothing"),
+        judging,
+    ),
     Bug(
         "drop the condition on a put",
         lambda: _in_place_of((sites, "MemoryObjects", UnconditionalObjects)),

@@ -11,11 +11,17 @@ from typing import Any
 
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Version, VersionFilter
 from cairn.app.cairn import Cairn
+from cairn.app.verdicts import Verdicts
+from cairn.core import ids
+from cairn.core.errors import Unavailable
+from cairn.core.records import VerdictOutcome, VerdictRecord
+from cairn.core.rows import StoreRow, VersionRow
 from tests.simulation.history import Listed, Refusal, Seen
 from tests.simulation.options import Options
 
-_KINDS = ("create", "write", "rename", "delete", "read", "list", "redact", "history")
+_KINDS = ("create", "write", "rename", "delete", "read", "list", "redact", "history", "withhold", "release")
 PAGES_MAX = 50
+SHARED_TEXTS = ("shared text x.", "shared text y.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ def drawn_plans(seed: int, options: Options) -> tuple[Plan, ...]:
             store=chance.randrange(options.stores),
             pick=chance.randrange(1000),
             path=f"/only-{number:02d}." if chance.random() < 0.08 else chance.choice(options.paths),
-            shared=chance.choice(["shared text x.", "shared text y."]) if chance.random() < 0.15 else None,
+            shared=chance.choice(SHARED_TEXTS) if chance.random() < 0.15 else None,
             careful=chance.random() < 0.5,
         )
         steps[chance.randrange(options.clients)].append(step)
@@ -75,6 +81,7 @@ class Shared:
 
     memories: dict[str, list[str]] = field(default_factory=dict)
     versions: dict[str, list[Version]] = field(default_factory=dict)
+    withheld: dict[str, list[Version]] = field(default_factory=dict)
 
     def learn(self, store_id: str, memory_id: str) -> None:
         known = self.memories.setdefault(store_id, [])
@@ -134,6 +141,10 @@ class Client:
             self.versions(store_id, memory_id)
         elif step.kind == "redact":
             self._redact(store_id, step, memory_id)
+        elif step.kind == "withhold":
+            self._withhold(store_id, step, memory_id)
+        elif step.kind == "release":
+            self._release(store_id, step)
 
     def _pick(self, store_id: str, step: Step) -> str | None:
         known = self.shared.memories.get(store_id, [])
@@ -197,6 +208,32 @@ class Client:
             "redact",
             asked,
             lambda cairn: cairn.redact_version(self.call(), store_id, chosen.id).id,
+        )
+
+    def _withhold(self, store_id: str, step: Step, memory_id: str) -> None:
+        """At the store's home, as whoever scans does; not of a text that others write too, who would be refused."""
+        if ids.birth_region(store_id, (self.plan.region,)) is None:
+            return
+        known = [one for one in self.versions(store_id, memory_id) if one.content_sha256 not in (None, *_SHARED)]
+        if not known:
+            return
+        chosen = known[step.pick % len(known)]
+        self.shared.withheld.setdefault(store_id, []).append(chosen)
+        asked = {"version_id": chosen.id, "sha256": chosen.content_sha256}
+        self.invoke(self, store_id, "withhold", asked, lambda cairn: withhold(cairn, store_id, chosen))
+
+    def _release(self, store_id: str, step: Step) -> None:
+        known = self.shared.withheld.get(store_id, [])
+        if not known:
+            return
+        chosen = known[step.pick % len(known)]
+        asked = {"version_id": chosen.id, "sha256": chosen.content_sha256}
+        self.invoke(
+            self,
+            store_id,
+            "release",
+            asked,
+            lambda cairn: cairn.quarantine.release(self.call(), store_id, chosen.id, reason="why not").version_ids,
         )
 
     # ---- reading ------------------------------------------------------------------------------------------------
@@ -275,6 +312,30 @@ class Client:
         if isinstance(answer, Seen):
             self.seen[answer.memory_id] = answer
             self.shared.learn(store_id, answer.memory_id)
+
+
+_SHARED = tuple(hashlib.sha256(text.encode()).hexdigest() for text in SHARED_TEXTS)
+
+
+def withhold(cairn: Cairn, store_id: str, version: Version) -> str:
+    """Puts a verdict on a version's text, as a person does, who may take back a release."""
+    region = cairn._region
+    keys = [StoreRow.key(store_id), VersionRow.key(store_id, version.id)]
+    view = region.view(keys)
+    if not all(key in view.rows for key in keys):
+        raise Unavailable("not indexed here yet")
+    store, row = StoreRow.from_attributes(view.rows[keys[0]]), VersionRow.from_attributes(view.rows[keys[1]])
+    record = VerdictRecord(
+        store_id=store_id,
+        version_id=version.id,
+        position=row.position or "",
+        content_hmac=Verdicts.hmac(store, version.content_sha256 or ""),
+        outcome=VerdictOutcome.WITHHOLD,
+        decided_at=region.clock.now_us(),
+        decided_by="user:somebody",
+        findings=({"rule": "any"},),
+    )
+    return str(Verdicts(region).put(record).key)
 
 
 def _seen(memory: Memory) -> Seen:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cairn.adapters.memory import MemoryDatabase
-from cairn.app.answers import Memory, Version, VersionFilter
+from cairn.app.answers import Call, Memory, Version, VersionFilter, VouchedCredentials
+from cairn.app.cairn import Cairn
 from cairn.app.region import View
 from cairn.core.errors import CairnError, PathConflict
 from cairn.core.rows import mark_key
@@ -29,11 +31,15 @@ Tables = Mapping[str, Mapping[tuple[str, str], Mapping[str, Any]]]
 
 @dataclass(slots=True)
 class Final:
-    """One store in one region at the end, as its API shows it."""
+    """One store in one region at the end, as its API shows it.
+
+    `shown` are the hashes of all texts that a key which may only read is shown, where verdicts are given at all.
+    """
 
     listed: tuple[Seen, ...] = ()
     versions: Mapping[str, tuple[Version, ...]] = field(default_factory=dict)
     read: Mapping[str, Seen | str] = field(default_factory=dict)
+    shown: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -207,7 +213,17 @@ def _final(world: World, store_id: str, region: str, memory_ids: set[str], defec
         except CairnError as error:
             read[id] = type(error).__name__
     final.read = read
+    if world.options.weights.withhold:
+        final.shown = frozenset(_shown(cairn, store_id, [one for some in final.versions.values() for one in some]))
     return final
+
+
+def _shown(cairn: Cairn, store_id: str, versions: Sequence[Version]) -> Iterator[str]:
+    reader = Call(VouchedCredentials("wrkspc_default", "user:reader", "read"))
+    for version in versions:
+        content = cairn.retrieve_version(reader, store_id, version.id, full=True).content
+        if content is not None:
+            yield hashlib.sha256(content.encode()).hexdigest()
 
 
 def _seen(memory: Memory) -> Seen:

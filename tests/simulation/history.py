@@ -43,7 +43,7 @@ class Operation:
         number: its place in the order of invocation.
         client, region, store_id: who, where, on what.
         home: whether the region is the store's home.
-        kind: create, update, delete, read, page, versions, history, redact.
+        kind: create, update, delete, read, page, versions, history, redact, withhold, release.
         asked: the call's arguments.
         invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
         answer: what was answered: None is an outcome that nobody knows.

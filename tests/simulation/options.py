@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cairn.adapters.layered import FaultRates
 
@@ -22,6 +22,8 @@ class Weights:
     list: int = 2
     redact: int = 1
     history: int = 1
+    withhold: int = 0
+    release: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,12 @@ def drawn(seed: int) -> Options:
         tick_s=30.0 if slow else chance.choice([0.5, 2.0, 6.0]),
         journals_lost=chance.choice([0, 0, 0, 1, 2]),
     )
+
+
+def judging(seed: int) -> Options:
+    """The world of a seed, in which texts are withheld and released too."""
+    options = drawn(seed)
+    return replace(options, weights=replace(options.weights, withhold=4, release=2))
 
 
 def crowded(seed: int) -> Options:

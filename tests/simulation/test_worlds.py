@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.simulation.options import crowded
+from tests.simulation.options import Options, crowded, drawn, judging
 from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
 SEEDS_KEPT = Path(__file__).with_name("seeds.txt")
 FIXED = range(10_000, 10_400)
 CROWDED = range(120)
+JUDGED = range(20_000, 20_120)
 PER_TEST = 40
 
 
@@ -24,10 +25,10 @@ def kept() -> Iterator[int]:
             yield int(line.split()[0])
 
 
-def check_all(seeds: list[int], crowd: bool = False) -> None:
+def check_all(seeds: list[int], options: Callable[[int], Options] = drawn) -> None:
     """Runs each; a failure tells its seed and the shortest history that was found."""
     for seed in seeds:
-        failure = run(case_of(seed, crowded(seed) if crowd else None))
+        failure = run(case_of(seed, options(seed)))
         if failure is not None:
             pytest.fail(f"{shrink(failure, tries=300)}\n\nat length: make sim SEED={seed}", pytrace=False)
 
@@ -43,7 +44,12 @@ def test_every_promise_is_kept(first: int) -> None:
 
 @pytest.mark.parametrize("first", CROWDED[::PER_TEST])
 def test_every_promise_is_kept_among_movers_that_stop_half_way(first: int) -> None:
-    check_all(list(range(first, first + PER_TEST)), crowd=True)
+    check_all(list(range(first, first + PER_TEST)), crowded)
+
+
+@pytest.mark.parametrize("first", JUDGED[::PER_TEST])
+def test_every_promise_is_kept_where_texts_are_withheld_and_released(first: int) -> None:
+    check_all(list(range(first, first + PER_TEST)), judging)
 
 
 @pytest.mark.parametrize("seed", [3, 42, 328])

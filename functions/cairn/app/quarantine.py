@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -20,7 +22,7 @@ from cairn.app.passing import Passing
 from cairn.app.region import Region, View
 from cairn.app.verdicts import Verdicts
 from cairn.core import ids
-from cairn.core.errors import InvalidRequest, NotFound, Unavailable
+from cairn.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.fold import is_live
 from cairn.core.listing import check_position
 from cairn.core.records import VerdictOutcome, VerdictRecord
@@ -199,31 +201,33 @@ class Quarantine:
         else:
             answer = self._passing.call(access.store.home, {"call": "release", **request})
             records = tuple(VerdictRecord.from_json(text.encode()) for text in answer["verdicts"])
-            for record in records:
+        with _decided():
+            for record in records if access.store.home != self._region.name else ():
                 self._verdicts.fold(access.view, record)
-        row = self._verdicts.row(access.view.index, store_id, records[0].content_hmac)
-        if row is None:
-            raise Unavailable("the verdicts on the text are not indexed here; read it again")
+            row = self._verdicts.row(access.view.index, store_id, records[0].content_hmac)
+            if row is None:
+                raise Unavailable("the verdicts on the text are not indexed here")
         return _text(row, records)
 
     def release_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> tuple[VerdictRecord, ...]:
         """Puts a release for each version that withholds the text; every verdict that was put for those versions."""
         view = self._region.view([VersionRow.key(store.store_id, request["version_id"])])
         row = self._row(view, store, request["version_id"])
-        for mark in withholdings(row):
-            withholding = self._verdicts.read(mark.key(store.store_id))
-            release = VerdictRecord(
-                store_id=store.store_id,
-                version_id=mark.version_id,
-                position=withholding.position,
-                content_hmac=row.content_hmac,
+        standing = [self._verdicts.read(mark.key(store.store_id)) for mark in withholdings(row)]
+        for number, withholding in enumerate(standing):
+            release = replace(
+                withholding,
                 outcome=VerdictOutcome.RELEASE,
                 decided_at=self._region.clock.now_us(),
                 decided_by=request["actor"],
                 reason=request["reason"],
+                findings=(),
+                fingerprints=(),
             )
-            self._verdicts.put(release)
-        return self._records(self._row(view, store, request["version_id"]))
+            with _decided() if number else nullcontext():
+                self._verdicts.put(release)
+        with _decided() if standing else nullcontext():
+            return self._records(self._row(view, store, request["version_id"]))
 
     # ---- restoring ----------------------------------------------------------------------------------------------
 
@@ -273,6 +277,15 @@ class Quarantine:
         raise InvalidRequest(
             "memory_version_id", "every version of the memory is withheld or erased; delete it, or release the text"
         )
+
+
+@contextmanager
+def _decided() -> Iterator[None]:
+    """Around what follows a release that was put: from then on nobody may be told that nothing was done."""
+    try:
+        yield
+    except (Busy, Unavailable) as error:
+        raise OutcomeUnknown("the text may be released, in part or whole; release it again") from error
 
 
 def _text(

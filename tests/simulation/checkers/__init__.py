@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.simulation.checkers import linearizability, promises, readers, texts, watermarks
+from tests.simulation.checkers import linearizability, promises, readers, texts, verdicts, watermarks
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Refusal, Seen
@@ -67,6 +67,8 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     watermarks.watermarks_do_not_stick,
     texts.redacted_text_is_nowhere,
     texts.text_of_no_version_is_nowhere,
+    verdicts.withheld_texts_are_shown_nowhere,
+    verdicts.released_texts_are_shown_everywhere,
 )
 
 

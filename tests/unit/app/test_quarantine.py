@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Strike
+from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
 from cairn.app.answers import Memory, Page, QuarantinedText
 from cairn.core.errors import (
     InvalidRequest,
@@ -48,6 +49,10 @@ class Ward:
     def seen(self, memory: Memory, at: str = HOME) -> str | None:
         """What a key that may only read is shown."""
         return self.scene.read(memory, at=at, key=self.scene.cloud.key("read")).content
+
+
+def verdict_keys(ward: Ward) -> list[str]:
+    return [key for key in ward.scene.cloud.buckets.page(HOME, "", None, 999).keys if "/verdict/" in key]
 
 
 def _version_id(memory: Memory | str) -> str:
@@ -249,6 +254,26 @@ def test_a_release_that_died_half_way_frees_nothing_and_is_taken_up_again(ward: 
     assert ward.seen(one) is None
     assert ward.release(other).withheld is None
     assert (ward.seen(one), ward.seen(other)) == (BAD, BAD)
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+def test_a_release_that_was_put_is_never_said_not_to_have_been(ward: Ward, bad: Memory, at: str) -> None:
+    """Whichever read fails: once the verdict is put, the caller must not take it for undone."""
+    reads = 0
+    while True:
+        reads += 1
+        before = verdict_keys(ward)
+        script = ScriptedFaults(Strike(Fault.REFUSED, "index.read", reads))
+        with ward.scene.intercepted_by(Faulty(script)), suppress(OutcomeUnknown):
+            try:
+                ward.release(bad, at)
+            except Unavailable:
+                assert verdict_keys(ward) == before
+        if script.pending:
+            break
+        ward.scene.judge(bad, by="user:somebody")
+    assert reads > 5
+    assert ward.release(bad, at).withheld is None
 
 
 @pytest.mark.parametrize(("fault", "told"), [(Fault.REFUSED, Unavailable), (Fault.LOST_REPLY, OutcomeUnknown)])

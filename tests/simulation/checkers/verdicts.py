@@ -1,0 +1,51 @@
+"""What is withheld is shown to nobody who may only read, in no region, at rest; and what is not, is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.simulation.evidence import Evidence
+from tests.simulation.history import Operation
+
+_NEVER = 1 << 62
+
+
+def withheld_texts_are_shown_nowhere(evidence: Evidence) -> Iterator[str]:
+    """An acknowledged withholding holds in every region, unless a release may have come after it."""
+    for withholding in _of(evidence, "withhold"):
+        if not withholding.acknowledged or any(
+            _ended(release) > withholding.invoked for release in _about(evidence, withholding, "release")
+        ):
+            continue
+        for region, final in evidence.final[withholding.store_id].items():
+            if withholding.asked["sha256"] in final.shown:
+                yield f"{region} shows at rest what was withheld by: {withholding}"
+
+
+def released_texts_are_shown_everywhere(evidence: Evidence) -> Iterator[str]:
+    """An acknowledged release holds in every region, unless a withholding may have come after it."""
+    for release in _of(evidence, "release"):
+        if not release.acknowledged or any(
+            _ended(withholding) > release.invoked for withholding in _about(evidence, release, "withhold")
+        ):
+            continue
+        for region, final in evidence.final[release.store_id].items():
+            standing = [one for some in final.versions.values() for one in some]
+            sha256 = release.asked["sha256"]
+            if sha256 not in final.shown and any(one.content_sha256 == sha256 for one in standing):
+                yield f"{region} does not show at rest what was released by: {release}"
+
+
+def _of(evidence: Evidence, kind: str) -> Iterator[Operation]:
+    return (one for one in evidence.history.operations if one.kind == kind)
+
+
+def _about(evidence: Evidence, other: Operation, kind: str) -> Iterator[Operation]:
+    """What was done, or may have been, about the same text."""
+    for one in _of(evidence, kind):
+        if not one.refused and (one.store_id, one.asked["sha256"]) == (other.store_id, other.asked["sha256"]):
+            yield one
+
+
+def _ended(operation: Operation) -> int:
+    return _NEVER if operation.returned is None else operation.returned
