@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -14,10 +16,10 @@ from tests.support.folders import quick_folder
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Shared by every worker of a run, and by the next run."""
-    folder = tmp_path_factory.getbasetemp().parent / "cairn-scanner"
-    folder.mkdir(exist_ok=True)
+def compiled() -> Path:
+    """Shared by every worker of a run, and by the next run; rules that have changed since are compiled anew."""
+    folder = Path(gettempdir()) / f"cairn-tests-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
     with locked(folder / "lock"):
         assert load_scanner(folder).status.prebuilt
     return folder / "scanner.hsdb"

@@ -1,8 +1,9 @@
 """The indexer of a laptop: takes from the queue what was announced, and folds it.
 
-A message is the key of an object that somebody is about to put, or a batch of a rebuild. A key whose object is not
-there yet comes back a few times: its writer may be slow, or may have died before the put. Whatever else fails comes
-back too, and is set aside after `TAKEN_AT_MOST` times, with the reason; it never stops the others.
+A message is the key of an object that somebody is about to put, a version to be looked at again, or a batch of a
+rebuild. A key whose object is not there yet comes back a few times: its writer may be slow, or may have died before the
+put. Whatever else fails comes back too, and is set aside after `TAKEN_AT_MOST` times, with the reason; it never stops
+the others.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 from cairn.adapters.local import LocalBucket, LocalQueue, LocalTables, Message
 from cairn.app.indexing import Indexing, Malformed
+from cairn.app.inspecting import Inspecting
 from cairn.app.rebuilding import BatchFolder
 from cairn.app.region import Region
 from cairn.ports.clock import Clock
@@ -31,20 +35,20 @@ _log = logging.getLogger(__name__)
 class Folding:
     """What the indexer does with one message."""
 
-    def __init__(self, region: Region, indexing: Indexing, batches: BatchFolder) -> None:
+    def __init__(self, region: Region, indexing: Indexing, batches: BatchFolder, inspecting: Inspecting | None) -> None:
         self._region = region
         self._indexing = indexing
         self._batches = batches
+        self._inspecting = inspecting
 
     def fold(self, body: str) -> bool:
-        """Folds all that a message names; False while its object is not there.
+        """Does all that a message asks for; False while its object is not there.
 
         Raises:
-            Malformed: it can never be folded. CairnError, PortError: it may be repeated.
+            Malformed: it can never be done. CairnError, PortError, ScannerUnavailableError: it may be repeated.
         """
         if body.startswith("{"):
-            for malformed in self._batches.fold(json.loads(body)["rebuild"]):
-                raise malformed
+            self._direct(json.loads(body))
             return True
         try:
             self._region.objects.head(body)
@@ -52,6 +56,14 @@ class Folding:
             return False
         self._indexing.object_arrived(body)
         return True
+
+    def _direct(self, payload: Mapping[str, Any]) -> None:
+        if "inspect" in payload and self._inspecting is not None:
+            self._inspecting.inspect(payload["inspect"])
+        elif "rebuild" in payload:
+            malformed = self._batches.fold(payload["rebuild"])
+            if malformed:
+                raise Malformed("rebuild", "; ".join(map(str, malformed)))
 
 
 class Arrivals:

@@ -7,8 +7,9 @@
     ROOT/key            the API key of whoever owns the folder
     ROOT/signing.json   the keys that sign the tokens of sessions
 
-Reader, writer, eraser and indexer are the same use cases as in Lambda. Several processes may serve one folder: objects,
-tables and queue are shared between them, and whatever a dead one left in the queue another one folds, or the next.
+Reader, writer, eraser, indexer and scanner are the same use cases as in Lambda. Several processes may serve one folder:
+objects, tables and queue are shared between them, and whatever a dead one left in the queue another one folds, or the
+next.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from cairn.adapters.system import SystemClock, SystemRandomness, ThreadParallel,
 from cairn.app.cairn import Cairn
 from cairn.app.erasing import Eraser
 from cairn.app.indexing import Indexing
+from cairn.app.inspecting import DeepScanner, Inspecting
 from cairn.app.keys import Keys
 from cairn.app.rebuilding import BatchFolder, Rebuild
 from cairn.app.region import Region
@@ -89,7 +91,9 @@ class LocalSite:
         arrivals: the indexer; `start` begins it.
     """
 
-    def __init__(self, root: Path, scanner: TextScanner, machine: Machine, memories_per_store: int) -> None:
+    def __init__(
+        self, root: Path, scanner: TextScanner, deep: DeepScanner | None, machine: Machine, memories_per_store: int
+    ) -> None:
         """Puts the ports together. Nothing is served yet, and nothing folded; `open_site` does the rest."""
         make_folder(root)
         self._databases = (Database(index_path(root)), Database(root / "queue.sqlite", durable=False))
@@ -112,9 +116,10 @@ class LocalSite:
         self.cairn = Cairn(self.region, scanner, LocalSigningKeys(root))
         sessions = self.cairn.sessions
         self.api = HttpApi(self.cairn, machine.clock, machine.randomness, machine.metrics, sessions)
-        indexing = Indexing(self.region)
+        indexing = Indexing(self.region, inspections=None if deep is None else queue)
+        inspecting = None if deep is None else Inspecting(self.region, deep)
         self.queue = queue
-        folding = Folding(self.region, indexing, BatchFolder(self.region, indexing))
+        folding = Folding(self.region, indexing, BatchFolder(self.region, indexing), inspecting)
         self.arrivals = Arrivals(queue, folding, bucket, self.tables, machine.clock)
         peers.register(REGION, "writer", self.cairn.direct)
         peers.register(REGION, "indexer", indexing.direct)
@@ -130,14 +135,25 @@ class LocalSite:
 
 
 def open_site(
-    root: Path, scanner: TextScanner, machine: Machine, memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
+    root: Path,
+    scanner: TextScanner,
+    machine: Machine,
+    memories_per_store: int = MEMORIES_PER_STORE_DEFAULT,
+    deep: DeepScanner | None = None,
 ) -> LocalSite:
     """A site that serves: its tables complete, its indexer running. One process at a time begins in a folder.
+
+    Args:
+        root: the folder, made where it is missing.
+        scanner: reads every text before it is put.
+        machine: clock, randomness, metrics.
+        memories_per_store: how many live memories a store may hold.
+        deep: looks at every version again once it is committed; None for no second look.
 
     Raises:
         OSError, PortError, CairnError: the folder cannot be used.
     """
-    site = LocalSite(root, scanner, machine, memories_per_store)
+    site = LocalSite(root, scanner, deep, machine, memories_per_store)
     with locked(root / "start.lock"):
         if not site.tables.made():
             site.tables.make(1)

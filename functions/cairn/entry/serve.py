@@ -91,7 +91,8 @@ def main() -> int:
 
 
 def _serve(settings: LocalSettings) -> int:
-    site = open_site(settings.root, load_scanner(settings.root), Machine.real(), settings.memories_per_store)
+    scanner = load_scanner(settings.root)
+    site = open_site(settings.root, scanner, Machine.real(), settings.memories_per_store, deep=scanner)
     try:
         server = Server(site, settings.port)
     except OSError as error:

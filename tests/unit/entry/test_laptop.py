@@ -16,12 +16,14 @@ from cairn.adapters.layered import Crash, Fault, Faulty, InterceptedIndex, Inter
 from cairn.adapters.memory import ManualClock, RecordingMetrics
 from cairn.adapters.system import SystemRandomness
 from cairn.app.answers import Call, Memory, VersionFilter
+from cairn.app.inspecting import DeepScanner
 from cairn.app.scanning import LettingAllThrough
 from cairn.core.errors import Unavailable
 from cairn.core.rows import ControlRow
 from cairn.entry.compose_local import REGION, LocalSite, Machine, index_path, open_site, owner_key
 from cairn.wire import auth
 from tests.support.folders import quick_folder
+from tests.unit.app.looking import PLANTED, Looking
 
 
 class Laptop:
@@ -39,10 +41,10 @@ class Laptop:
         return Call(auth.of_key(self.api_key))
 
     @contextmanager
-    def site(self) -> Iterator[LocalSite]:
+    def site(self, deep: DeepScanner | None = None) -> Iterator[LocalSite]:
         """A process that serves."""
         machine = Machine(self.clock, SystemRandomness(), RecordingMetrics())
-        site = open_site(self.root, LettingAllThrough(), machine)
+        site = open_site(self.root, LettingAllThrough(), machine, deep=deep)
         try:
             yield site
         finally:
@@ -206,6 +208,19 @@ def test_a_key_whose_object_comes_late_is_folded_all_the_same(laptop: Laptop) ->
         aside.rename(path)
         laptop.settle(site)
         assert laptop.paths(site) == ["/a"]
+
+
+def test_what_was_written_is_looked_at_again_and_withheld_if_that_finds_something(laptop: Laptop) -> None:
+    looking = Looking()
+    with laptop.site(looking) as site:
+        good, bad = laptop.create(site, "/good", "harmless"), laptop.create(site, "/bad", PLANTED)
+        laptop.settle(site)
+        assert {"harmless", PLANTED} <= set(looking.texts)
+        withheld = [
+            site.cairn.retrieve_memory(laptop.call, laptop.store_id, memory.id, full=True).withheld is not None
+            for memory in (good, bad)
+        ]
+        assert withheld == [False, True]
 
 
 def test_the_owners_key_is_kept_private_and_reused(laptop: Laptop) -> None:
