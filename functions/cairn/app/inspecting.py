@@ -100,7 +100,7 @@ class Inspecting:
     def inspect(self, key: str) -> Inspected:
         """Looks at one version. Repeatable: a message that comes twice leaves one verdict.
 
-        One GET, two index reads and one query for a version in which nothing is found; for any other one what
+        One GET, one index read and one query for a version in which nothing is found; for any other one what
         `Verdicts.put` costs besides.
 
         Raises:
@@ -109,8 +109,14 @@ class Inspecting:
                 verdict stands then already.
             ScannerUnavailableError: the text was not scanned.
         """
-        view = self._region.view()
-        subject = self._subject(view, key)
+        name = parse_key(key)
+        if not isinstance(name, LogKey) or name.slot.epoch.home != self._region.name:
+            return Inspected.NOTHING_TO_READ
+        entry, text = self._read(name)
+        if entry is None or not entry.has_content or not self._committed(entry):
+            return Inspected.NOTHING_TO_READ
+        view = self._region.view([StoreRow.key(name.store_id)])
+        subject = self._subject(view, entry, text)
         if subject is None:
             return Inspected.NOTHING_TO_READ
         report = self._scanner.scan_deeply(subject.text, subject.entry.path, subject.policy, subject.allow)
@@ -127,25 +133,21 @@ class Inspecting:
 
     # ---- what to look at ----------------------------------------------------------------------------------------
 
-    def _subject(self, view: View, key: str) -> _Subject | None:
-        name = parse_key(key)
-        if not isinstance(name, LogKey) or name.slot.epoch.home != self._region.name:
-            return None
+    def _read(self, key: LogKey) -> tuple[Entry | None, str]:
         try:
-            found = self._region.objects.get(key)
+            found = self._region.objects.get(str(key))
         except port_errors.ObjectNotFound:
-            return None
+            return None, ""
         except port_errors.Unavailable as error:
             raise Unavailable("the bucket does not answer; try again") from error
-        entry = Entry.from_metadata(name, found.metadata)
-        if not entry.has_content or not self._committed(entry):
-            return None
-        store = self._store(view, name.store_id)
+        return Entry.from_metadata(key, found.metadata), found.body.decode()
+
+    def _subject(self, view: View, entry: Entry, text: str) -> _Subject | None:
+        store = self._store(view, entry.key.store_id)
         if store is None or entry.content_sha256 is None:
             return None
         policy, allow = policy_of(store)
-        hmac = self._verdicts.hmac(store, entry.content_sha256)
-        return _Subject(entry, found.body.decode(), store, policy, allow, hmac)
+        return _Subject(entry, text, store, policy, allow, self._verdicts.hmac(store, entry.content_sha256))
 
     def _committed(self, entry: Entry) -> bool:
         """Whether it is a version, as a `moved_in` is once its other half stands. Raises Unavailable until then."""
@@ -157,8 +159,7 @@ class Inspecting:
         return settled[0].is_version
 
     def _store(self, view: View, store_id: str) -> StoreRow | None:
-        key = StoreRow.key(store_id)
-        attributes = self._region.read(view.index, [key]).get(key)
+        attributes = view.rows.get(StoreRow.key(store_id))
         row = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
         return None if row is None or row.state == StoreState.DELETED else row
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.layered import CallCounts
 from cairn.adapters.memory import MemoryGuardrail
 from cairn.app.answers import UNSET, Memory
 from cairn.app.inspecting import FINGERPRINTS_MAX, Inspected
@@ -299,6 +300,14 @@ def test_it_reads_and_puts_verdicts_and_does_nothing_else(scene: Looked) -> None
         "index.query",
         "index.commit",
     }
+
+
+def test_a_look_that_finds_nothing_is_one_get_one_read_and_one_query(scene: Looked) -> None:
+    memory = scene.create("/a", "a note")
+    counts = CallCounts()
+    with scene.intercepted_by(counts):
+        assert scene.inspect(memory) is Inspected.ALLOWED
+    assert counts.calls == {"objects.get": 1, "index.read": 1, "index.query": 1}
 
 
 @pytest.mark.parametrize("text", [PLANTED, SUSPECT, f"the key is {SECRET}"])
