@@ -36,6 +36,7 @@ from cairn.core.errors import (
 )
 from cairn.core.ids import region_code, ulid
 from cairn.core.paths import check_path, check_path_prefix
+from cairn.core.retention import Retention
 from cairn.ports.clock import Clock
 
 T = TypeVar("T")
@@ -94,11 +95,14 @@ class Model:
         description: str,
         metadata: Mapping[str, str],
         scan_policy: Mapping[str, Any] | None = None,
+        retention: Mapping[str, int | None] | None = None,
     ) -> Store:
         key = self._enter(call, "admin")
         now_us = self._now()
         id = f"memstore_{region_code(self.region)}_{self._ulid()}"
-        store = Store(id, name, description, dict(metadata), now_us, now_us, None, _scanning(scan_policy))
+        store = Store(
+            id, name, description, dict(metadata), now_us, now_us, None, _scanning(scan_policy), _retention(retention)
+        )
         self._shelves[id] = Shelf(store, key.workspace_id)
         call.home = self.region
         return store
@@ -115,6 +119,7 @@ class Model:
         description: object,
         metadata: object,
         scan_policy: object = UNSET,
+        retention: object = UNSET,
     ) -> Store:
         shelf = self._shelf(call, "admin", store_id)
         old = shelf.store
@@ -130,6 +135,7 @@ class Model:
             description=old.description if description is UNSET else str(description),
             metadata=kept,
             scan_policy=_scanning(scan_policy, old.scan_policy),
+            retention=_retention(retention, old.retention),
         )
         if new != old:
             shelf.store = replace(new, updated_at=self._now())
@@ -448,6 +454,12 @@ def _shown(memory: Memory, full: bool) -> Memory:
 def _check_content(content: str) -> None:
     if len(content.encode()) > limits.CONTENT_MAX_BYTES:
         raise InvalidRequest("content", "too large", too_large=True)
+
+
+def _retention(given: object, before: Retention | None = None) -> Retention:
+    """Each of the two numbers as it was last given."""
+    changes = {name: value for name, value in given.items() if value is not None} if isinstance(given, Mapping) else {}
+    return replace(before or Retention(30, 10), **changes)
 
 
 def _within(instant: int, gte: int | None, lte: int | None) -> bool:

@@ -81,13 +81,15 @@ def check_object(body: Mapping[str, Any]) -> None:
 
 
 def _check_store(body: Mapping[str, Any]) -> None:
-    _fields(body, "id name description metadata created_at updated_at archived_at scan_policy")
+    _fields(body, "id name description metadata created_at updated_at archived_at scan_policy retention")
     assert body["id"].startswith("memstore_")
     assert isinstance(body["name"], str)
     assert isinstance(body["description"], str)
     assert all(isinstance(text, str) for pair in body["metadata"].items() for text in pair)
     _instants(body, "created_at", "updated_at")
     assert body["archived_at"] is None or _INSTANT.fullmatch(body["archived_at"])
+    assert set(body["retention"]) == {"days", "versions"}
+    assert all(type(number) is int and number > 0 for number in body["retention"].values())
     assert set(body["scan_policy"]) == {"policy", "allow"}
     assert body["scan_policy"]["policy"] in {"strict", "standard", "audit"}
     assert all(isinstance(rule, str) for rule in body["scan_policy"]["allow"])

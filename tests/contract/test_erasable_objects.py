@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cairn.ports.errors import ObjectExists, ObjectNotFound
+from cairn.ports.objects import ObjectVersion, VersionMark
 from tests.contract.worlds import FAR, HOME, ObjectsWorld
 
 KEY = f"{HOME}/log/memstore_1/0001-0.0000000001"
@@ -92,3 +93,62 @@ def test_deleting_older_versions_may_be_repeated_and_may_find_nothing(world: Obj
     assert world.erasable(HOME).delete_older(KEY) == world.erasable(HOME).delete_older(KEY) == 0
     assert world.versions(HOME, KEY) == [BLANK]
     assert world.erasable(HOME).delete_older(f"{HOME}/log/none") == 0
+
+
+def test_versions_are_listed_by_key_and_of_one_key_the_newest_first(world: ObjectsWorld) -> None:
+    world.here.put_if_absent(f"{KEY}0", b"other", {})
+    world.here.put_if_absent(KEY, b"one", {"id": "1"})
+    world.overwrite(HOME, KEY, b"three")
+    world.here.put_if_absent("elsewhere", b"text", {})
+    erasable = world.erasable(HOME)
+    page = erasable.versions(KEY)
+    assert page.next_after is None
+    older = [(KEY, False, 3)] if world.keeps_versions else []
+    assert [(one.key, one.current, one.size_bytes) for one in page.versions] == [
+        (KEY, True, 5),
+        *older,
+        (f"{KEY}0", True, 5),
+    ]
+    found = [erasable.read_version(one.key, one.version_id) for one in page.versions]
+    assert [(one.body, dict(one.metadata)) for one in found] == [
+        (b"three", {}),
+        *[(b"one", {"id": "1"}) for _ in older],
+        (b"other", {}),
+    ]
+
+
+def test_a_listing_of_versions_goes_on_where_it_stopped_even_within_a_key(world: ObjectsWorld) -> None:
+    world.here.put_if_absent(KEY, b"1", {})
+    for body in (b"2", b"3"):
+        world.overwrite(HOME, KEY, body)
+    world.here.put_if_absent(f"{KEY}0", b"4", {})
+    erasable = world.erasable(HOME)
+    whole = erasable.versions(KEY).versions
+    assert len(whole) == (4 if world.keeps_versions else 2)
+    found: list[ObjectVersion] = []
+    after: VersionMark | None = None
+    for _ in whole:
+        page = erasable.versions(KEY, after, limit=1)
+        found += page.versions
+        after = page.next_after
+    assert tuple(found) == whole
+    assert after is None
+
+
+def test_a_prefix_without_versions_is_an_empty_page(world: ObjectsWorld) -> None:
+    page = world.erasable(HOME).versions(f"{HOME}/log/none")
+    assert (page.versions, page.next_after) == ((), None)
+
+
+def test_a_version_that_is_gone_is_not_found(world: ObjectsWorld) -> None:
+    world.here.put_if_absent(KEY, b"secret", {})
+    erasable = world.erasable(HOME)
+    (version,) = erasable.versions(KEY).versions
+    erasable.erase(KEY, BLANK, {})
+    with pytest.raises(ObjectNotFound):
+        erasable.read_version(KEY, version.version_id)
+
+
+def test_versions_of_other_regions_are_not_listed(world: ObjectsWorld) -> None:
+    world.objects(FAR).put_if_absent(KEY, b"text", {})
+    assert world.erasable(HOME).versions(KEY).versions == ()

@@ -64,6 +64,8 @@ def common(name: str) -> set[tuple[str, str]]:
     return each(["logs:CreateLogStream", "logs:PutLogEvents"], [log(name)]) | traces
 
 
+ERASED_TABLES = ("memories", "paths", "versions")
+
 MAY: dict[str, set[tuple[str, str]]] = {
     "reader": READ_INDEX
     | READ_OBJECTS
@@ -83,6 +85,8 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | each(["dynamodb:PutItem"], [table("control")])
     | each(["lambda:InvokeFunction"], [*(function("writer", region) for region in REGIONS), function("eraser", HERE)]),
     "eraser": READ_INDEX
+    | each(WRITE, [table("control")])
+    | each(["dynamodb:DeleteItem", "dynamodb:UpdateItem"], [table(f"{name}-g*") for name in ERASED_TABLES])
     | each(["s3:GetObject", "s3:GetObjectVersion", "s3:PutObject", "s3:DeleteObjectVersion"], [f"{bucket(HERE)}/*"])
     | each(["s3:ListBucket", "s3:ListBucketVersions"], [bucket(HERE)]),
     "scanner": READ_INDEX
@@ -189,6 +193,9 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("eraser", "s3:DeleteObjectVersion", ABROAD, False),
         ("eraser", "s3:GetObject", ABROAD, False),
         ("eraser", "dynamodb:PutItem", table("memories-g1"), False),
+        ("eraser", "dynamodb:UpdateItem", table("versions-g2"), True),
+        ("eraser", "dynamodb:UpdateItem", table("logs-g1"), False),
+        ("eraser", "dynamodb:UpdateItem", table("stores-g1"), False),
         ("eraser", "lambda:InvokeFunction", function("writer", HERE), False),
         ("scanner", "s3:GetObject", OWN_SLOT, True),
         ("scanner", "s3:PutObject", OWN_SLOT, False),
@@ -254,7 +261,7 @@ def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: A
 
 @pytest.mark.parametrize(
     ("name", "timeout_s", "memory_mb"),
-    [("reader", 29, 1024), ("writer", 29, 1024), ("indexer", 60, 512), ("eraser", 60, 512), ("scanner", 60, 1024)],
+    [("reader", 29, 1024), ("writer", 29, 1024), ("indexer", 60, 512), ("eraser", 300, 512), ("scanner", 60, 1024)],
 )
 def test_a_function_is_as_large_as_the_design_says(one_region: App, name: str, timeout_s: int, memory_mb: int) -> None:
     made = one_region.base(HERE).named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")
@@ -279,3 +286,17 @@ def test_every_function_carries_the_dependencies_and_those_that_scan_the_scanner
     }
     assert min(layers.values()) == 1
     assert sorted(name for name, count in layers.items() if count > 1) == ["cairn-test-scanner", "cairn-test-writer"]
+
+
+def test_the_eraser_is_woken_every_minute_with_its_one_call(one_region: App) -> None:
+    rule = one_region.base(HERE).named("AWS::Events::Rule", "Name", "cairn-test-erasure-sweep")
+    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
+    (target,) = rule["Targets"]
+    assert (target["Input"], target["RetryPolicy"]) == ('{"call":"sweep"}', {"MaximumRetryAttempts": 0})
+
+
+def test_the_eraser_notes_erasures_in_the_control_table_and_nothing_else_there(one_region: App) -> None:
+    statements = [one for one in grants(one_region, "eraser")["Statement"] if one["Sid"] == "NoteErasures"]
+    assert [one["Condition"] for one in statements] == [
+        {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["erasure#*"]}}
+    ]

@@ -18,6 +18,7 @@ from cairn.app import (
     claims,
     contents,
     erasing,
+    erasures,
     folding,
     indexing,
     journal,
@@ -388,7 +389,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "forget one region in a redaction",
-        lambda: _in_place_of((erasing, "Eraser", ForgetfulEraser)),
+        lambda: _in_place_of((erasures, "Eraser", ForgetfulEraser)),
         ("redacted_text_is_nowhere",),
     ),
     Bug(

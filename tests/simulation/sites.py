@@ -23,7 +23,7 @@ from cairn.adapters.memory import (
     RecordingMetrics,
     SeededRandomness,
 )
-from cairn.app import cairn, erasing, indexing, rebuilding, reconciling
+from cairn.app import cairn, erasures, indexing, rebuilding, reconciling
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough
 from cairn.core.rows import ControlRow, RowKey
@@ -44,7 +44,7 @@ class Sandbox:
         self.cairn = cairn.Cairn(region, LettingAllThrough())
         self.indexing = indexing.Indexing(region)
         self.batches = rebuilding.BatchFolder(region, self.indexing)
-        self.eraser = erasing.Eraser(region, erasable)
+        self.erasures = erasures.Erasures(region, erasable)
         self.reconciling = reconciling.Reconciling(region, SETTLED_US)
 
     def message(self, text: str) -> None:
@@ -63,7 +63,7 @@ class Sandbox:
             return self.cairn.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
-        return {"erased": self.eraser.erase(payload["key"])}
+        return self.erasures.direct(payload)
 
 
 class Site:

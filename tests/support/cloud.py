@@ -39,7 +39,7 @@ from cairn.adapters.memory import (
 from cairn.adapters.memory.parallel import OneByOne
 from cairn.app.answers import Call, Credentials
 from cairn.app.cairn import Cairn
-from cairn.app.erasing import Eraser
+from cairn.app.erasures import Erasures
 from cairn.app.indexing import Indexing
 from cairn.app.inspecting import DeepScanner, Inspected, Inspecting
 from cairn.app.reconciling import Reconciling
@@ -73,14 +73,14 @@ class Site:
     inspections: MemoryQueue
     inspecting: Inspecting | None
 
-    def direct(self, function: str, payload: Mapping[str, Any], eraser: Eraser) -> Mapping[str, Any]:
+    def direct(self, function: str, payload: Mapping[str, Any], erasures: Erasures) -> Mapping[str, Any]:
         if function == "writer":
             return self.cairn.direct(payload)
         if function == "reader":
             return self.cairn.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
-        return {"erased": eraser.erase(payload["key"])}
+        return erasures.direct(payload)
 
 
 class Cloud:
@@ -142,7 +142,7 @@ class Cloud:
             memories_per_store=memories_per_store,
         )
         erasable = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
-        eraser = Eraser(region, erasable)
+        erasures = Erasures(region, erasable)
         deep, inspections = self._deep_scanner, MemoryQueue()
         inspecting = None if deep is None else Inspecting(region, deep, self._guardrail)
         passed_on = None if deep is None else InterceptedQueue(inspections, name, interceptor)
@@ -152,7 +152,7 @@ class Cloud:
         )
         self.sites[name] = site
         for function in ("reader", "writer", "indexer", "eraser"):
-            self.peers.register(name, function, _function(site, function, eraser))
+            self.peers.register(name, function, _function(site, function, erasures))
         site.reconciling.tick()
 
     def tables(self, region: str) -> MemoryTables:
@@ -228,5 +228,5 @@ class Cloud:
         return {key: row for key, (_, _, row) in order.rows.items() if key != (mark.pk, mark.sk)}
 
 
-def _function(site: Site, function: str, eraser: Eraser) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    return lambda payload: site.direct(function, payload, eraser)
+def _function(site: Site, function: str, erasures: Erasures) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    return lambda payload: site.direct(function, payload, erasures)

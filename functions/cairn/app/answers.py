@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from cairn.core.records import SCAN_POLICY_DEFAULT, SessionRecord, VerdictRecord
+from cairn.core.retention import Retention
 
 T = TypeVar("T")
 
@@ -110,6 +111,7 @@ class Store:
     updated_at: int
     archived_at: int | None
     scan_policy: ScanPolicy = ScanPolicy()
+    retention: Retention = field(default_factory=Retention)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from cairn.app.answers import (
     Withheld,
 )
 from cairn.app.passing import Passing
+from cairn.core.retention import Retention
 
 T = TypeVar("T")
 
@@ -31,7 +32,11 @@ _KINDS: dict[str, type[Memory | MemoryPrefix | Store | Version]] = {
     kind.__name__: kind for kind in (Memory, MemoryPrefix, Store, Version)
 }
 
-_RECORDS: dict[str, type[ScanPolicy | Withheld]] = {"scan_policy": ScanPolicy, "withheld": Withheld}
+_RECORDS: dict[str, type[Retention | ScanPolicy | Withheld]] = {
+    "retention": Retention,
+    "scan_policy": ScanPolicy,
+    "withheld": Withheld,
+}
 
 
 class Asking:

@@ -67,9 +67,12 @@ class Cairn:
         description: str,
         metadata: Mapping[str, str],
         scan_policy: Mapping[str, Any] | None = None,
+        retention: Mapping[str, int | None] | None = None,
     ) -> Store:
         """See `Stores.create`."""
-        return self._stores.create(call, name=name, description=description, metadata=metadata, scan_policy=scan_policy)
+        return self._stores.create(
+            call, name=name, description=description, metadata=metadata, scan_policy=scan_policy, retention=retention
+        )
 
     def retrieve_store(self, call: Call, store_id: str) -> Store:
         """See `Stores.retrieve`."""
@@ -85,9 +88,12 @@ class Cairn:
         description: object,
         metadata: object,
         scan_policy: object = UNSET,
+        retention: object = UNSET,
     ) -> Store:
         """See `Stores.update`; a field that is UNSET is left alone."""
-        changes = given(name=name, description=description, metadata=metadata, scan_policy=scan_policy)
+        changes = given(
+            name=name, description=description, metadata=metadata, scan_policy=scan_policy, retention=retention
+        )
         return self._stores.update(call, store_id, changes)
 
     def list_stores(

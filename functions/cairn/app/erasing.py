@@ -1,12 +1,16 @@
 """The eraser: the only one that may overwrite or delete, and only in its own region.
 
-It trusts nobody's word that something is to be erased: it looks for the reason in the bucket itself.
+It trusts nobody's word that something is to be erased: it looks for the reason in the region itself.
+
+    an order of redaction | the deletion of the store | a rename that never came to be | retention
 """
 
 from __future__ import annotations
 
 from cairn.app.logs import Logs
+from cairn.app.records import Records
 from cairn.app.region import Region
+from cairn.app.retaining import Retaining
 from cairn.core.errors import InvalidRequest, Unavailable
 from cairn.core.records import Entry, Operation
 from cairn.core.slots import LogKey, RedactionKey, parse_key
@@ -15,12 +19,14 @@ from cairn.ports.objects import ErasableObjects
 
 
 class Eraser:
-    """Blanks log objects for which an order stands, and entries of renames that never came to be."""
+    """Blanks log objects that are to be erased, one at a time."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, retaining: Retaining) -> None:
         self._region = region
         self._erasable = erasable
+        self._retaining = retaining
         self._logs = Logs(region)
+        self._records = Records(region)
 
     def erase(self, key: str) -> bool:
         """Blanks one object and deletes its older S3 versions, if there is a reason; whether there was. Repeatable.
@@ -34,21 +40,29 @@ class Eraser:
         entry = self._logs.entry(log_key)
         if entry is None or not self._has_reason(entry):
             return False
+        self.blank(entry)
+        return True
+
+    def blank(self, entry: Entry) -> None:
+        """Blanks an entry for which the caller has a reason. Raises Unavailable: not finished; repeat it."""
+        key = str(entry.key)
         try:
             if entry.blank:
                 self._erasable.delete_older(key)
             else:
                 self._erasable.erase(key, b"", entry.blanked().to_metadata())
+                self._region.metrics.count("erased_objects")
         except port_errors.PortError as error:
             raise Unavailable("the object is not erased yet; try again") from error
-        return True
 
     def _has_reason(self, entry: Entry) -> bool:
         if entry.blank:
             return True
         if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
             return True
-        return any(self._ordered(region, entry) for region in self._region.regions)
+        if any(self._ordered(region, entry) for region in self._region.regions):
+            return True
+        return self._retaining.is_over(entry) or self._records.deletion(entry.key.store_id) is not None
 
     def _ordered(self, region: str, entry: Entry) -> bool:
         try:

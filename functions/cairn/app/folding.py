@@ -31,6 +31,7 @@ from cairn.ports.index import Change, Index
 
 FOLD_ATTEMPTS = 20
 ENTRIES_PER_TRANSACTION = 8
+ROWS_PER_ERASURE = 50
 
 T = TypeVar("T", bound=Row)
 
@@ -154,6 +155,24 @@ class Folder:
         changes = rows.changes(set())
         return changes + journal.changes(names) if journal is not None and (own or changes) else changes
 
+    def fold_erasure(self, view: View, keys: Sequence[RowKey]) -> None:
+        """Takes the text out of these rows of `memories` and `versions` as the fold of their blanks would.
+
+        Rows of `paths` go altogether. For text that is erased, or never to be shown again; rows that are not there stay
+        away. A read and a transaction for every few.
+        """
+        for index in view.indexes:
+            for start in range(0, len(keys), ROWS_PER_ERASURE):
+                some = keys[start : start + ROWS_PER_ERASURE]
+                self._commit_until_done(index, partial(self._erase, keys=some), None, None)
+
+    def _erase(self, rows: _Rows, keys: Sequence[RowKey]) -> list[Change]:
+        rows.load(keys)
+        for key in keys:
+            if rows.before[key] is not None:
+                rows.after[key] = _without_text(rows, key)
+        return rows.changes(set())
+
     def _commit_until_done(
         self,
         index: Index,
@@ -252,6 +271,16 @@ class Folder:
 def _shown_as(entry: Entry) -> str | None:
     """The version that stands in the index once the entry is folded."""
     return entry.moved_version_id if entry.operation is Operation.MOVED_OUT else entry.version_id
+
+
+def _without_text(rows: _Rows, key: RowKey) -> Row | None:
+    if key.table == "memories":
+        memory = rows.memory(key)
+        return None if memory is None else fold.without_text(memory)
+    if key.table == "versions":
+        version = rows.version(key)
+        return None if version is None else fold.blanked_version(version)
+    return None
 
 
 def _own_keys(one: Settled) -> list[RowKey]:

@@ -11,14 +11,23 @@ from cairn.app.folding import Folder, Settled
 from cairn.app.keys import Keys
 from cairn.app.logs import Logs
 from cairn.app.records import Placed, Records
-from cairn.app.redacting import erase
+from cairn.app.redacting import ask_eraser, erase
 from cairn.app.region import Region, View
 from cairn.app.session_records import SessionRecords
 from cairn.app.verdicts import Verdicts
 from cairn.core.checkpoint import Named
 from cairn.core.errors import NotFound, Unavailable
-from cairn.core.records import ApiKeyRecord, Entry, Operation, Redaction, SessionRecord, StoreRecord, VerdictRecord
-from cairn.core.rows import MemoryRow, VersionRow
+from cairn.core.records import (
+    ApiKeyRecord,
+    Entry,
+    Operation,
+    Redaction,
+    SessionRecord,
+    StoreRecord,
+    StoreState,
+    VerdictRecord,
+)
+from cairn.core.rows import MemoryRow, StoreRow, VersionRow
 from cairn.core.slots import (
     ApiKeyKey,
     CheckpointKey,
@@ -91,8 +100,7 @@ class Indexing:
             if body is None:
                 return []
             if isinstance(name, StoreKey):
-                self._records.fold(view, Placed(name.slot, StoreRecord.from_json(body)), journal)
-                return []
+                return self._fold_record(view, Placed(name.slot, StoreRecord.from_json(body)), journal)
             if isinstance(name, VerdictKey):
                 self._fold_verdict(view, name, VerdictRecord.from_json(body), journal)
                 return []
@@ -106,6 +114,18 @@ class Indexing:
         except ValueError as error:
             raise Malformed(key, str(error)) from error
         return []
+
+    def _fold_record(self, view: View, placed: Placed, journal: bool) -> list[Callable[[], object]]:
+        """A store's deletion has it erased here; so has an older record that comes, with its name, after that."""
+        standing = self._records.fold(view, placed, journal)
+        if standing.state != StoreState.DELETED or not (placed.record.has_text or str(placed.slot) == standing.slot):
+            return []
+        return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": standing.store_id})]
+
+    def _is_deleted(self, view: View, store_id: str) -> bool:
+        key = StoreRow.key(store_id)
+        row = self._region.read(view.index, [key]).get(key)
+        return row is not None and row["state"] == StoreState.DELETED
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """A peer's or an operator's call: ``{"call": "fold_key", "record": …}`` confirms a key's revocation here.
@@ -128,7 +148,7 @@ class Indexing:
         if entry is None:
             return []
         settled = self._logs.settle(entry)
-        if entry.blank and settled:
+        if entry.blank and settled and entry.memory_id:
             self._overtaken(view, entry.key, entry.memory_id, entry.version_id)
         self._folder.fold(view, settled, journal=journal)
         if journal and not entry.blank:
@@ -138,7 +158,7 @@ class Indexing:
             reactions.append(lambda: self._erase(key))
         if settled or entry.operation is not Operation.MOVED_IN:
             reactions.append(lambda: self._erase_all(view, settled))
-        else:
+        elif not entry.blank:
             reactions.append(lambda: self._follow(view, entry))
         inspections = self._inspections
         if inspections is not None and entry.has_content and key.slot.epoch.home == self._region.name:
@@ -163,6 +183,9 @@ class Indexing:
         It is now or never: once its source slot has arrived here with something else, nobody looks at it again. While
         that slot is free at home too, whatever takes it brings another event: the other half, or the blank.
         """
+        if self._is_deleted(view, moved_in.key.store_id):
+            self._erase(moved_in.key)
+            return
         home = moved_in.slot.epoch.home
         if home == self._region.name and not self._help(moved_in):
             return
@@ -173,7 +196,10 @@ class Indexing:
         self._erase_all(view, settled)
 
     def _erase_all(self, view: View, settled: Sequence[Settled]) -> None:
-        """Void text, and versions whose order came before their text did."""
+        """Text that is void, and text that came after what it was to be erased for: an order, a blank, its store's end.
+
+        Tables that are being rebuilt may not know of the reason: then the eraser looks for it.
+        """
         with_text = [one for one in settled if one.entry.path is not None]
         for one in with_text:
             if one.void and not self._erase(one.entry.key):
@@ -183,10 +209,13 @@ class Indexing:
             for one in with_text
             if one.is_version
         }
-        rows = self._region.read(view.index, list(versions)) if versions else {}
-        for key, row in rows.items():
-            if VersionRow.from_attributes(row).redacted_at is not None:
-                self._erase(versions[key])
+        stores = [StoreRow.key(key.store_id) for key in versions.values()]
+        rows = self._region.read(view.index, [*versions, *dict.fromkeys(stores)]) if versions else {}
+        for (key, log_key), store in zip(versions.items(), stores, strict=True):
+            ended = store in rows and rows[store]["state"] == StoreState.DELETED
+            blank = key in rows and VersionRow.from_attributes(rows[key]).blank
+            if ended or blank or not view.complete:
+                self._erase(log_key)
 
     def _erase(self, key: LogKey) -> bool:
         return erase(self._region, str(key))

@@ -67,6 +67,30 @@ class Records:
             raise Unavailable("the store's birth region does not answer; try again") from error
         return Placed(Slot(epoch, int(last.rpartition(".")[2])), StoreRecord.from_json(body))
 
+    def deletion(self, store_id: str) -> StoreRecord | None:
+        """The record that ends a store, if this bucket has one, in whichever region and epoch it was written.
+
+        A LIST for each region, and a GET for each epoch. Raises Unavailable.
+        """
+        try:
+            for region in self._region.regions:
+                prefix = f"{region}/store/{store_id}/"
+                last: dict[str, str] = {}
+                after: str | None = None
+                while True:
+                    page = self._region.objects.list(prefix, after=after)
+                    last.update({key.rpartition(".")[0]: key for key in page.keys})
+                    after = page.next_after
+                    if after is None:
+                        break
+                for key in last.values():
+                    record = StoreRecord.from_json(self._region.objects.get(key).body)
+                    if record.state is StoreState.DELETED:
+                        return record
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        return None
+
     def put(self, placed: Placed) -> bool:
         """Takes the record's slot; False when it is taken by another record.
 
@@ -140,30 +164,36 @@ class Records:
         except Unavailable as error:
             raise OutcomeUnknown("the record was written, but is not indexed yet; read before trying again") from error
 
-    def fold(self, view: View, placed: Placed, journal: bool = True, own: bool = False) -> None:
-        """Joins one version of a record, by id and into its workspace's listing; the highest slot wins.
+    def fold(self, view: View, placed: Placed, journal: bool = True, own: bool = False) -> StoreRow:
+        """Joins one version of a record, by id and into its workspace's listing; gives the row of the highest slot.
 
         A record of this home is journaled where it was new to the index, or the caller is about to acknowledge it.
         """
+        standing = to_row(placed)
         for index in view.indexes:
-            here = journal and index.generation == view.index.generation and placed.slot.epoch.home == self._region.name
-            self._fold_into(index, placed, Journal(self._region, view.period) if here else None, own)
+            serving = index.generation == view.index.generation
+            here = journal and serving and placed.slot.epoch.home == self._region.name
+            row = self._fold_into(index, placed, Journal(self._region, view.period) if here else None, own)
+            standing = row if serving else standing
+        return standing
 
-    def _fold_into(self, index: Index, placed: Placed, journal: Journal | None, own: bool) -> None:
+    def _fold_into(self, index: Index, placed: Placed, journal: Journal | None, own: bool) -> StoreRow:
         after = to_row(placed)
         name = Named(str(StoreKey(after.store_id, placed.slot)))
         key = StoreRow.key(after.store_id)
         listing = StoreRow.listing_key(after.workspace_id, after.created_at, after.store_id)
         for attempt in range(FOLD_ATTEMPTS):
             rows = self._region.read(index, [key, listing])
-            changes = [] if _holds(rows, key, listing, after) else self._changes(key, listing, rows, after)
+            held = _holds(rows, key, listing, after)
+            changes = [] if held else self._changes(key, listing, rows, after)
             if journal is not None and (own or changes):
                 changes += journal.changes([name])
+            standing = StoreRow.from_attributes(rows[key]) if held else after
             if not changes:
-                return
+                return standing
             try:
                 index.commit(changes)
-                return
+                return standing
             except (port_errors.Contended, port_errors.OutcomeUnknown):
                 self._region.back_off(attempt)
             except port_errors.Unavailable as error:

@@ -124,11 +124,19 @@ def erase(region: Region, key: str) -> bool:
     Raises:
         Unavailable: not erased yet; the order stands, and its event brings the eraser again.
     """
+    return bool(ask_eraser(region, {"call": "erase", "key": key})["erased"])
+
+
+def ask_eraser(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """This region's eraser's answer.
+
+    Raises:
+        Unavailable: it gave none; what it was asked for stands, and its event asks again.
+    """
     try:
-        answer = region.peers.call(region.name, "eraser", {"call": "erase", "key": key})
+        return region.peers.call(region.name, "eraser", payload)
     except port_errors.PortError as error:
         raise Unavailable("the order stands, but the text is not erased yet; repeat the call") from error
-    return bool(answer["erased"])
 
 
 def answer(row: VersionRow) -> dict[str, Any]:

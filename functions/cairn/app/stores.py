@@ -18,6 +18,7 @@ from cairn.core.errors import InvalidRequest, NotFound, Unavailable
 from cairn.core.limits import METADATA_MAX_PAIRS
 from cairn.core.listing import check_position
 from cairn.core.records import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
+from cairn.core.retention import Retention
 from cairn.core.rows import StoreRow
 from cairn.core.slots import Epoch, Slot
 from cairn.ports import errors as port_errors
@@ -45,10 +46,12 @@ class Stores:
         description: str,
         metadata: Mapping[str, str],
         scan_policy: Mapping[str, Any] | None = None,
+        retention: Mapping[str, int | None] | None = None,
     ) -> Store:
         """A new store whose home is this region. One PUT, one index read and write.
 
-        `scan_policy` has ``policy``, ``allow``, both or neither; what it lacks is the default.
+        `scan_policy` has ``policy``, ``allow``, both or neither, `retention` ``days`` and ``versions``; what either
+        lacks is the default.
         """
         self._check_policy(scan_policy)
         access = self._door.enter(call, Scope.admin)
@@ -68,6 +71,8 @@ class Stores:
             created_by=access.actor,
             version_id=region.new_id("memver"),
             **_scanning(ScanPolicy(), scan_policy),
+            retention_days=_chosen(retention, "days", None),
+            retention_versions=_chosen(retention, "versions", None),
         )
         placed = Placed(Slot(epoch, 1), record)
         if not self._records.put(placed):
@@ -88,9 +93,9 @@ class Stores:
         return to_store(store)
 
     def update(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
-        """Changes name, description, metadata or scan_policy. Refused once archived.
+        """Changes name, description, metadata, scan_policy or retention. Refused once archived.
 
-        Metadata is a merge patch in which None deletes a key; what scan_policy does not mention stays.
+        Metadata is a merge patch in which None deletes a key; what scan_policy and retention do not mention stays.
         """
         self._check_policy(changes.get("scan_policy"))
         return self._change(call, store_id, {"change": "update", **changes})
@@ -178,6 +183,8 @@ class Stores:
             description=request["description"] or "" if "description" in request else row.description,
             metadata=_merged(row.metadata, request.get("metadata")),
             **_scanning(_policy_of(row), request.get("scan_policy")),
+            retention_days=_chosen(request.get("retention"), "days", row.retention_days),
+            retention_versions=_chosen(request.get("retention"), "versions", row.retention_versions),
         )
         return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
 
@@ -207,6 +214,12 @@ def _policy_of(row: StoreRow) -> ScanPolicy:
     return ScanPolicy(row.scan_policy or SCAN_POLICY_DEFAULT, tuple(row.scan_allow or ()))
 
 
+def _chosen(retention: Mapping[str, int | None] | None, name: str, before: int | None) -> int | None:
+    """What is given of a retention; what is not given stays as it was."""
+    given_now = (retention or {}).get(name)
+    return before if given_now is None else given_now
+
+
 def given(**fields: Any) -> dict[str, Any]:
     """The fields that an update mentions."""
     return {name: value for name, value in fields.items() if value is not UNSET}
@@ -223,4 +236,5 @@ def to_store(row: StoreRow) -> Store:
         updated_at=row.updated_at,
         archived_at=row.archived_at,
         scan_policy=_policy_of(row),
+        retention=Retention.of(row),
     )

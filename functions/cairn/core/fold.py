@@ -76,8 +76,7 @@ def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
     if before is not None and entry.generation < before.generation:
         return before
     if before is not None and entry.generation == before.generation:
-        blank = replace(before, path=None, content_sha256=None, content_size_bytes=None, flags=None)
-        return blank if entry.blank else before
+        return without_text(before) if entry.blank else before
     gone = entry.operation is Operation.DELETED
     return MemoryRow(
         store_id=entry.key.store_id,
@@ -95,6 +94,11 @@ def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
         flags=list(entry.flags) or None,
         gone=gone,
     )
+
+
+def without_text(row: MemoryRow) -> MemoryRow:
+    """The head as the fold of its blank leaves it."""
+    return replace(row, path=None, content_sha256=None, content_size_bytes=None, flags=None)
 
 
 def is_live(row: MemoryRow | None) -> bool:
@@ -126,7 +130,7 @@ def join_version(before: VersionRow | None, entry: Entry) -> VersionRow:
     if before is None:
         return row
     row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
-    return _without_text(row) if before.blank or before.redacted_at is not None else row
+    return blanked_version(row) if before.blank or before.redacted_at is not None else row
 
 
 def join_redaction(before: VersionRow | None, order: Redaction) -> VersionRow:
@@ -134,10 +138,11 @@ def join_redaction(before: VersionRow | None, order: Redaction) -> VersionRow:
     row = before or VersionRow(store_id=order.store_id, version_id=order.version_id)
     if row.redacted_at is None or (order.redacted_at, order.redacted_by) < (row.redacted_at, row.redacted_by or ""):
         row = replace(row, redacted_at=order.redacted_at, redacted_by=order.redacted_by)
-    return _without_text(row)
+    return blanked_version(row)
 
 
-def _without_text(row: VersionRow) -> VersionRow:
+def blanked_version(row: VersionRow) -> VersionRow:
+    """The version as the fold of its blank leaves it."""
     return replace(row, path=None, content_sha256=None, content_size_bytes=None, flags=None, blank=True)
 
 

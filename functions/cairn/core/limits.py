@@ -21,6 +21,12 @@ LIST_MAX_FULL_BYTES = 850_000
 CURSOR_LIFETIME_US = 7 * 24 * 3600 * 1_000_000
 MEMORIES_PER_STORE_DEFAULT = 10_000
 
+RETENTION_DAYS_DEFAULT = 30
+RETENTION_DAYS_MAX = 3_650
+RETENTION_VERSIONS_DEFAULT = 10
+RETENTION_VERSIONS_MAX = 1_000
+"""How long a version is kept after it was superseded, and how many of a live memory's last are kept however old."""
+
 OBJECT_METADATA_MAX_BYTES = 2_048
 """User metadata of one S3 object, keys and values together. Source: S3 user guide, UsingMetadata."""
 

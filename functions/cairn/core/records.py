@@ -210,6 +210,7 @@ class StoreRecord:
     `home` and `epochs` say where its logs are written: `epochs` is the accepted chain, oldest first, this one included.
     `scan_policy` and `scan_allow` say how its writes are scanned (`cairn.scanner.Policy`, ids of rules); the body
     leaves them out where they are the default.
+    `retention_days` and `retention_versions` are None, and not in the body, where they are (`cairn.core.retention`).
     """
 
     store_id: str
@@ -228,11 +229,25 @@ class StoreRecord:
     archived_at: int | None = None
     scan_policy: str = SCAN_POLICY_DEFAULT
     scan_allow: tuple[str, ...] = ()
+    retention_days: int | None = None
+    retention_versions: int | None = None
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it holds anything of the store's own that a deletion erases."""
+        return bool(self.name or self.description or self.metadata or self.salt)
+
+    def blanked(self) -> StoreRecord:
+        """What stays of it once its store is deleted: ids, places, times and who; no name, description or salt."""
+        return replace(self, name="", description="", metadata={}, salt="")
 
     def to_json(self) -> bytes:
         fields = {"schema": SCHEMA, **asdict(self)}
         if (self.scan_policy, self.scan_allow) == (SCAN_POLICY_DEFAULT, ()):
             del fields["scan_policy"], fields["scan_allow"]
+        for name in ("retention_days", "retention_versions"):
+            if fields[name] is None:
+                del fields[name]
         return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()
 
     @classmethod

@@ -197,6 +197,8 @@ class StoreRow(Row):
     archived_at: int | None = None
     scan_policy: str | None = None
     scan_allow: list[str] | None = None
+    retention_days: int | None = None
+    retention_versions: int | None = None
 
     @staticmethod
     def key(store_id: str) -> RowKey:

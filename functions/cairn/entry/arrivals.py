@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cairn.adapters.local import LocalBucket, LocalQueue, LocalTables, Message
@@ -19,6 +19,7 @@ from cairn.app.indexing import Indexing, Malformed
 from cairn.app.inspecting import Inspecting
 from cairn.app.rebuilding import BatchFolder
 from cairn.app.region import Region
+from cairn.core.errors import CairnError
 from cairn.ports.clock import Clock
 from cairn.ports.errors import ObjectNotFound, PortError
 from cairn.wire.errors import trace
@@ -28,6 +29,7 @@ LEASE_S = 30.0
 BATCH = 20
 IDLE_S = 0.2
 SWEEP_EVERY_S = 3600.0
+ERASE_EVERY_S = 60.0
 
 _log = logging.getLogger(__name__)
 
@@ -67,16 +69,24 @@ class Folding:
 
 
 class Arrivals:
-    """A thread that empties the queue, and once an hour removes what dead writers left and what has expired."""
+    """A thread that empties the queue, once a minute goes on with erasures, and once an hour removes what dead
+    writers left and what has expired."""
 
     def __init__(
-        self, queue: LocalQueue, folding: Folding, bucket: LocalBucket, tables: LocalTables, clock: Clock
+        self,
+        queue: LocalQueue,
+        folding: Folding,
+        bucket: LocalBucket,
+        tables: LocalTables,
+        erase: Callable[[], object],
+        clock: Clock,
     ) -> None:
         self._clock = clock
         self._queue = queue
         self._folding = folding
         self._bucket = bucket
         self._tables = tables
+        self._erase = erase
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="cairn-arrivals", daemon=True)
 
@@ -91,7 +101,7 @@ class Arrivals:
             self._thread.join()
 
     def _run(self) -> None:
-        swept_us = 0
+        swept_us = erased_us = 0
         while not self._stopped.is_set():
             try:
                 now_us = self._clock.now_us()
@@ -99,9 +109,12 @@ class Arrivals:
                     swept_us = now_us
                     self._bucket.sweep(now_us / 1_000_000 - SWEEP_EVERY_S)
                     self._tables.expire(now_us // 1_000_000)
+                if now_us - erased_us >= ERASE_EVERY_S * 1_000_000:
+                    erased_us = now_us
+                    self._erase()
                 taken = self._queue.take(BATCH, LEASE_S)
                 self._queue.finish([message for message in taken if self._is_done(message)])
-            except PortError as error:
+            except (PortError, CairnError) as error:
                 _log.warning("the indexer waits", extra={"trace": trace(error)})
                 taken = []
             if not taken:

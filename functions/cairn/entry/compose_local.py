@@ -18,6 +18,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from cairn.adapters.local.index import LocalTables
 from cairn.adapters.memory import MemoryPeers
 from cairn.adapters.system import SystemClock, SystemRandomness, ThreadParallel, Unmeasured
 from cairn.app.cairn import Cairn
-from cairn.app.erasing import Eraser
+from cairn.app.erasures import Erasures
 from cairn.app.indexing import Indexing
 from cairn.app.inspecting import DeepScanner, Inspecting
 from cairn.app.keys import Keys
@@ -120,12 +121,12 @@ class LocalSite:
         inspecting = None if deep is None else Inspecting(self.region, deep)
         self.queue = queue
         folding = Folding(self.region, indexing, BatchFolder(self.region, indexing), inspecting)
-        self.arrivals = Arrivals(queue, folding, bucket, self.tables, machine.clock)
+        erasing = _erasing(Erasures(self.region, LocalErasableObjects(bucket)), self._databases[0])
+        sweep = partial(erasing, {"call": "sweep"})
+        self.arrivals = Arrivals(queue, folding, bucket, self.tables, sweep, machine.clock)
         peers.register(REGION, "writer", self.cairn.direct)
         peers.register(REGION, "indexer", indexing.direct)
-        peers.register(
-            REGION, "eraser", _erasing(Eraser(self.region, LocalErasableObjects(bucket)), self._databases[0])
-        )
+        peers.register(REGION, "eraser", erasing)
 
     def close(self) -> None:
         """Ends the indexer and closes the databases. Calls that are still under way fail as Unavailable."""
@@ -244,13 +245,13 @@ def _claim_complete(site: LocalSite) -> None:
     site.region.index.commit([Change(key, None, row.to_attributes(), unconditional=True)])
 
 
-def _erasing(eraser: Eraser, tables: Database) -> Handler:
+def _erasing(erasures: Erasures, tables: Database) -> Handler:
     """The eraser; after it, nothing of what it erased is left in the tables' log of writes either."""
 
     def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        erased = eraser.erase(payload["key"])
-        if erased:
+        answered = erasures.direct(payload)
+        if answered.get("erased") or payload["call"] in ("erase_store", "sweep"):
             tables.forget()
-        return {"erased": erased}
+        return answered
 
     return answer

@@ -25,6 +25,28 @@ class KeyPage:
     next_after: str | None
 
 
+VersionMark = tuple[str, str]
+"""A place in a listing of versions: a key, and the S3 version of it that was listed last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """One S3 version of one key; `current` is the one that a plain read finds."""
+
+    key: str
+    version_id: str
+    current: bool
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPage:
+    """Versions by key in ascending byte order, of one key the newest first; `next_after` continues, None at the end."""
+
+    versions: tuple[ObjectVersion, ...]
+    next_after: VersionMark | None
+
+
 class Objects(Protocol):
     """Reads anywhere, conditional puts here. Reads are strongly consistent within a region."""
 
@@ -77,4 +99,18 @@ class ErasableObjects(Protocol):
 
         Raises:
             Unavailable: not finished; repeat it.
+        """
+
+    def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
+        """Every S3 version of the keys that begin with `prefix`, those after `after`. One LIST a page.
+
+        Raises:
+            Unavailable: no answer, or a delete marker hides versions of a key, which nothing of Cairn's puts.
+        """
+
+    def read_version(self, key: str, version_id: str) -> StoredObject:
+        """One S3 version of an object, whole. One GET.
+
+        Raises:
+            ObjectNotFound: it is gone. Unavailable: no answer.
         """

@@ -90,8 +90,9 @@ class UseCases(Protocol):
         description: str,
         metadata: Mapping[str, str],
         scan_policy: Mapping[str, Any] | None = None,
+        retention: Mapping[str, int | None] | None = None,
     ) -> Store:
-        """A new, empty store; `scan_policy` may have ``policy`` and ``allow``."""
+        """A new, empty store; `scan_policy` has ``policy`` and ``allow``, `retention` ``days`` and ``versions``."""
 
     def retrieve_store(self, call: Call, store_id: str) -> Store:
         """A store, archived or not."""
@@ -105,6 +106,7 @@ class UseCases(Protocol):
         description: object,
         metadata: object,
         scan_policy: object = UNSET,
+        retention: object = UNSET,
     ) -> Store:
         """Changes what is not `UNSET`; metadata is a merge patch in which None removes a pair."""
 

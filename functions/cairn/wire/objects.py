@@ -32,6 +32,7 @@ def store(answer: Store) -> Json:
         "updated_at": rfc3339(answer.updated_at),
         "archived_at": _instant(answer.archived_at),
         "scan_policy": {"policy": answer.scan_policy.policy, "allow": list(answer.scan_policy.allow)},
+        "retention": {"days": answer.retention.days, "versions": answer.retention.versions},
     }
 
 

@@ -73,6 +73,7 @@ def create_store(exchange: Exchange) -> Json:
             description=body.description or "",
             metadata=body.metadata or {},
             scan_policy=None if body.scan_policy is None else body.scan_policy.model_dump(exclude_none=True),
+            retention=None if body.retention is None else body.retention.model_dump(),
         )
     )
 
@@ -111,6 +112,7 @@ def update_store(exchange: Exchange) -> Json:
             description=UNSET if body.description is None else body.description,
             metadata=UNSET if body.metadata is None else body.metadata,
             scan_policy=UNSET if body.scan_policy is None else body.scan_policy.model_dump(exclude_none=True),
+            retention=UNSET if body.retention is None else body.retention.model_dump(),
         )
     )
 

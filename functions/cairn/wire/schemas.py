@@ -79,6 +79,13 @@ class ScanPolicy(Body):
     allow: Annotated[list[RuleId], AfterValidator(_few)] | None = None
 
 
+class Retention(Body):
+    """How long versions are kept; what is left out stays, or is the default. Cairn's own."""
+
+    days: Annotated[int, Field(ge=1, le=limits.RETENTION_DAYS_MAX)] | None = None
+    versions: Annotated[int, Field(ge=1, le=limits.RETENTION_VERSIONS_MAX)] | None = None
+
+
 class StoreCreate(Body):
     """POST /v1/memory_stores."""
 
@@ -86,6 +93,7 @@ class StoreCreate(Body):
     description: Description | None = None
     metadata: Metadata | None = None
     scan_policy: ScanPolicy | None = None
+    retention: Retention | None = None
 
 
 class StoreUpdate(Body):
@@ -95,6 +103,7 @@ class StoreUpdate(Body):
     description: Description | None = None
     metadata: MetadataPatch | None = None
     scan_policy: ScanPolicy | None = None
+    retention: Retention | None = None
 
 
 class MemoryCreate(Body):

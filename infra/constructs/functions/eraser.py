@@ -1,16 +1,47 @@
-"""`eraser`: blanks an object and deletes its older versions, in its own region. Nobody else may."""
+"""`eraser`: blanks an object and deletes its older versions, in its own region. Nobody else may.
+
+A schedule wakes it for what no event brings to an end: stores that are not erased yet, and retention.
+"""
 
 from __future__ import annotations
 
 from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
+from constructs import Construct
 
-from infra.constructs.functions.function import Shape
+from infra.constructs.functions.function import Function, Shape
 from infra.constructs.functions.grants import Grants
+from infra.deployment import Deployment
 
-SHAPE = Shape(name="eraser", memory_mb=512, timeout=Duration.seconds(60))
+SHAPE = Shape(name="eraser", memory_mb=512, timeout=Duration.seconds(300))
+
+SWEEPS_EVERY = Duration.minutes(1)
 
 
 def statements(grants: Grants) -> list[iam.PolicyStatement]:
     """What the eraser may."""
-    return [grants.read_index(), grants.read_control(), *grants.erase_objects()]
+    return [
+        grants.read_index(),
+        grants.read_control(),
+        grants.note_erasures(),
+        grants.erase_rows(),
+        *grants.erase_objects(),
+    ]
+
+
+def schedule(scope: Construct, deployment: Deployment, function: Function) -> events.Rule:
+    """Wakes the eraser with its one call. A sweep that fails is not repeated: the next one goes on."""
+    return events.Rule(
+        scope,
+        "Sweep",
+        rule_name=f"{deployment.prefix}-erasure-sweep",
+        description="Goes on with stores that are being erased, and with retention",
+        schedule=events.Schedule.rate(SWEEPS_EVERY),
+        targets=[
+            targets.LambdaFunction(
+                function.function, event=events.RuleTargetInput.from_object({"call": "sweep"}), retry_attempts=0
+            )
+        ],
+    )

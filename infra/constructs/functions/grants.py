@@ -56,6 +56,20 @@ class Grants:
             conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["rebuild#*"]}},
         )
 
+    def note_erasures(self) -> iam.PolicyStatement:
+        """Note in the control table how far erasures are, and nothing else there."""
+        return iam.PolicyStatement(
+            sid="NoteErasures",
+            actions=[f"dynamodb:{verb}" for verb in WRITE],
+            resources=[self._table("control")],
+            conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["erasure#*"]}},
+        )
+
+    def erase_rows(self) -> iam.PolicyStatement:
+        """Take rows of `paths` away, and the text out of those of `memories` and `versions`; make none."""
+        tables = [self._table(f"{name}-g*") for name in ("memories", "paths", "versions")]
+        return self._allow("EraseRows", [f"dynamodb:{verb}" for verb in ("DeleteItem", "UpdateItem")], tables)
+
     def read_objects(self) -> list[iam.PolicyStatement]:
         """Read and list the buckets of all regions; without the list, a missing key answers 403, not 404."""
         buckets = [self._bucket(region) for region in self._deployment.regions]

@@ -31,6 +31,7 @@ class RegionFunctions(Construct):
         self.writer = make(writer.SHAPE, writer.statements(grants, deployment, region))
         self.indexer = make(indexer.SHAPE, indexer.statements(grants, deployment, region))
         self.eraser = make(eraser.SHAPE, eraser.statements(grants))
+        eraser.schedule(self, deployment, self.eraser)
         self.scanner = Function(
             self,
             deployment,

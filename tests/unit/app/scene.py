@@ -42,6 +42,7 @@ class Scene:
         cloud: the whole deployment.
         clock: stands still, but for pauses.
         store: the store's id.
+        salt: of the store's hashes, in hex; for a test that has asked for it.
     """
 
     def __init__(self, regions: Sequence[str] = (HOME, AWAY), parallel: Parallel | None = None, **options: Any) -> None:
@@ -50,6 +51,7 @@ class Scene:
         self.cloud = Cloud(regions, interceptor=self.switch, clock=self.clock, parallel=parallel, **options)
         self.api_key = self.cloud.key()
         self.store = self.create_store().id
+        self.salt = ""
         self.cloud.deliver()
 
     # ---- who and where ------------------------------------------------------------------------------------------
@@ -210,6 +212,16 @@ class Scene:
             if isinstance(name, LogKey) and current is not None:
                 found.append(Entry.from_metadata(name, current.metadata))
         return found
+
+    def objects(self, region: str = HOME) -> list[tuple[str, bytes]]:
+        """Every key with the body that is current."""
+        keys = self.cloud.buckets.page(region, "", None, 100_000).keys
+        found = [(key, self.cloud.buckets.current(region, key)) for key in keys]
+        return [(key, current.body) for key, current in found if current is not None]
+
+    def bodies(self, region: str = HOME) -> list[bytes]:
+        """Every body that is current."""
+        return [body for _, body in self.objects(region)]
 
     def remember_index(self, region: str = HOME) -> Callable[[], None]:
         """What brings the index of a region back to how it is now, whatever is written until then."""

@@ -335,7 +335,7 @@ FRESH_READS = [
             "head log",
             "read memories+versions",
             UPDATED,
-            "read versions",
+            "read stores+versions",
             "read control+memories",
             "head log",
         ],
@@ -439,7 +439,7 @@ REDACTIONS = [
     ),
 ]
 
-KNOWN = ["read control", "head log", "read memories+versions", "read versions"]
+KNOWN = ["read control", "head log", "read memories+versions", "read stores+versions"]
 """What an event costs that tells nothing new, as every event at home but after a crash."""
 
 EVENTS = [
@@ -449,21 +449,21 @@ EVENTS = [
         "an update, in a replica",
         lambda s: s.event_at(AWAY),
         [],
-        [*KNOWN[:3], "transact memories+versions", "read versions"],
+        [*KNOWN[:3], "transact memories+versions", "read stores+versions"],
         Stage.updated,
     ),
     Path(
         "a creation, in a replica",
         lambda s: s.event_at(AWAY),
         [],
-        [*KNOWN[:3], "read logs+paths", "transact logs+memories+paths+versions", "read versions"],
+        [*KNOWN[:3], "read logs+paths", "transact logs+memories+paths+versions", "read stores+versions"],
         Stage.created,
     ),
     Path(
         "a deletion, in a replica",
         lambda s: s.event_at(AWAY),
         [],
-        [*KNOWN[:3], "read logs+paths", "transact logs+memories+paths+versions", "read versions"],
+        [*KNOWN[:3], "read logs+paths", "transact logs+memories+paths+versions", "read stores+versions"],
         Stage.deleted,
     ),
 ]

@@ -11,8 +11,9 @@ from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.errors import AwsError, code_of, status_of
 from cairn.adapters.aws.names import Deployment
 from cairn.adapters.aws.objects import CONTENT_TYPE
-from cairn.adapters.limits import check_object
+from cairn.adapters.limits import check_listing, check_object
 from cairn.ports.errors import ObjectNotFound, Unavailable
+from cairn.ports.objects import ObjectVersion, StoredObject, VersionMark, VersionPage
 
 
 class S3ErasableObjects:
@@ -48,6 +49,38 @@ class S3ErasableObjects:
             return self._delete_below(key, versions[0]["VersionId"]) if versions else 0
         except AwsError as error:
             raise Unavailable(f"{key} is not erased yet: {code_of(error)}") from error
+
+    def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
+        """One LIST of versions; at most 1,000."""
+        marks: dict[str, Any] = {} if after is None else {"KeyMarker": after[0], "VersionIdMarker": after[1]}
+        try:
+            page = self._client.list_object_versions(
+                Bucket=self._bucket, Prefix=prefix, MaxKeys=check_listing(limit), **marks
+            )
+        except AwsError as error:
+            raise Unavailable(f"versions below {prefix} cannot be listed: {code_of(error)}") from error
+        hidden = [marker["Key"] for marker in page.get("DeleteMarkers", [])]
+        if hidden:
+            raise Unavailable(
+                f"{hidden[0]} is hidden by a delete marker, which nothing of Cairn's puts; remove it first"
+            )
+        found = tuple(
+            ObjectVersion(one["Key"], one["VersionId"], one["IsLatest"], one["Size"])
+            for one in page.get("Versions", [])
+        )
+        more = page["IsTruncated"]
+        return VersionPage(found, (page["NextKeyMarker"], page["NextVersionIdMarker"]) if more else None)
+
+    def read_version(self, key: str, version_id: str) -> StoredObject:
+        """One GET."""
+        try:
+            found = self._client.get_object(Bucket=self._bucket, Key=key, VersionId=version_id)
+            body = found["Body"].read()
+        except AwsError as error:
+            if isinstance(error, ClientError) and status_of(error) == 404:
+                raise ObjectNotFound(key) from error
+            raise Unavailable(f"{key} cannot be read: {code_of(error)}") from error
+        return StoredObject(key, body, dict(found["Metadata"]), len(body))
 
     def _must_exist(self, key: str) -> None:
         """Raises ObjectNotFound unless some version is there; a delete marker hides versions, and does not count."""

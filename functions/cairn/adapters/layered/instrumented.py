@@ -27,6 +27,8 @@ _OBJECTS = {
 _ERASURES = {
     "erasable.erase": ("s3.HeadObject", "s3.PutObject", "s3.ListObjectVersions"),
     "erasable.delete_older": ("s3.ListObjectVersions",),
+    "erasable.versions": ("s3.ListObjectVersions",),
+    "erasable.read_version": ("s3.GetObject",),
 }
 """Besides one DeleteObject for each version that goes, which is free."""
 
@@ -86,7 +88,7 @@ class CallCounts:
             self._request(call, "lambda.Invoke")
 
     def _after(self, call: Call, result: object) -> None:
-        if call.name in _ERASURES and isinstance(result, int):
+        if call.name in ("erasable.erase", "erasable.delete_older") and isinstance(result, int):
             self._request(call, "s3.DeleteObject", result)
         if call.name == "index.query" and isinstance(result, Sized):
             self.rows["found"] += len(result)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from cairn.core.rows import RowKey
 from cairn.ports.dead_letters import DeadLetters, Depths
 from cairn.ports.index import Change, Found, Index, Query, RowMap, Tables
-from cairn.ports.objects import ErasableObjects, KeyPage, Objects, StoredObject
+from cairn.ports.objects import ErasableObjects, KeyPage, Objects, StoredObject, VersionMark, VersionPage
 from cairn.ports.peers import Peers
 from cairn.ports.queue import Queue
 
@@ -87,6 +87,12 @@ class InterceptedErasableObjects:
 
     def delete_older(self, key: str) -> int:
         return self._around(self._call("delete_older", key), lambda: self._inner.delete_older(key))
+
+    def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
+        return self._around(self._call("versions", prefix), lambda: self._inner.versions(prefix, after, limit))
+
+    def read_version(self, key: str, version_id: str) -> StoredObject:
+        return self._around(self._call("read_version", key), lambda: self._inner.read_version(key, version_id))
 
     def _call(self, method: str, key: str) -> Call:
         return Call(f"erasable.{method}", self._region, self._region, (key,))

@@ -27,7 +27,7 @@ from cairn.adapters.limits import check_listing, check_object
 from cairn.adapters.local.files import make_folder, sync_folder, write_new
 from cairn.adapters.local.keys import folder_of, part_of, path_of
 from cairn.ports.errors import ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
-from cairn.ports.objects import KeyPage, StoredObject
+from cairn.ports.objects import KeyPage, ObjectVersion, StoredObject, VersionMark, VersionPage
 
 FORMAT = 1
 HEADER_MAX_BYTES = 16_384
@@ -93,6 +93,17 @@ class LocalBucket:
         if whole and (len(body) != header["size_bytes"] or hashlib.sha256(body).hexdigest() != header["sha256"]):
             raise Unavailable("an object is not what was put: its body is damaged")
         return StoredObject(key, body, header["metadata"], header["size_bytes"])
+
+    def version(self, key: str) -> ObjectVersion | None:
+        """The one version of a key, named by its file; None where there is none. Raises Unavailable."""
+        try:
+            file = path_of(self._objects, key).stat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Unavailable(f"an object cannot be read: {error.strerror}") from error
+        size_bytes = self.read(key, whole=False).size_bytes
+        return ObjectVersion(key, f"{file.st_ino}-{file.st_mtime_ns}", True, size_bytes)
 
     def page(self, prefix: str, after: str | None, limit: int) -> KeyPage:
         """One page of keys in byte order. Reads the folders on the way, not the objects. Raises Unavailable."""
@@ -182,6 +193,20 @@ class LocalErasableObjects:
     def delete_older(self, key: str) -> int:
         """Always 0: there are none."""
         return 0
+
+    def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
+        """One of each key: what is there."""
+        page = self._bucket.page(prefix, None if after is None else after[0], check_listing(limit))
+        found = tuple(version for key in page.keys if (version := self._bucket.version(key)) is not None)
+        return VersionPage(found, None if page.next_after is None else (page.next_after, ""))
+
+    def read_version(self, key: str, version_id: str) -> StoredObject:
+        """What is there, if it is still that."""
+        found = self._bucket.read(key, whole=True)
+        now = self._bucket.version(key)
+        if now is None or now.version_id != version_id:
+            raise ObjectNotFound(key)
+        return found
 
 
 def _framed(new: StoredObject) -> bytes:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from cairn.adapters.limits import check_listing, check_object
 from cairn.ports.errors import ObjectExists, ObjectNotFound, Unavailable
-from cairn.ports.objects import KeyPage, StoredObject
+from cairn.ports.objects import KeyPage, ObjectVersion, StoredObject, VersionMark, VersionPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,26 @@ class MemoryBuckets:
                     break
                 found.append(key)
         return KeyPage(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None)
+
+    def version_page(self, region: str, prefix: str, after: VersionMark | None, limit: int) -> VersionPage:
+        """One page of versions: keys in byte order, of each key the newest first."""
+        found: list[ObjectVersion] = []
+        with self._lock:
+            bucket = self._bucket(region)
+            start = bisect_left(bucket.keys, prefix if after is None else max(prefix, after[0]))
+            for key in bucket.keys[start:]:
+                if not key.startswith(prefix) or len(found) > limit:
+                    break
+                versions = bucket.versions[key][::-1]
+                marks = [version.version_id for version in versions]
+                skip = marks.index(after[1]) + 1 if after is not None and after[0] == key and after[1] in marks else 0
+                found += [
+                    ObjectVersion(key, version.version_id, place == 0, version.object.size_bytes)
+                    for place, version in enumerate(versions)
+                    if place >= skip
+                ]
+        page = tuple(found[:limit])
+        return VersionPage(page, (page[-1].key, page[-1].version_id) if len(found) > limit else None)
 
     def put(self, region: str, new: StoredObject, *, only_if_absent: bool) -> None:
         """Adds a version of a key, and tells the observers. Raises ObjectExists, Unavailable."""
@@ -206,6 +226,17 @@ class MemoryErasableObjects:
     def delete_older(self, key: str) -> int:
         """How many older versions went. Tells no observer: nothing new is there."""
         return self._buckets.delete_older(self._region, key)
+
+    def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
+        """At most 1,000 versions a page, as S3 has it."""
+        return self._buckets.version_page(self._region, prefix, after, check_listing(limit))
+
+    def read_version(self, key: str, version_id: str) -> StoredObject:
+        """A copy. Raises ObjectNotFound."""
+        for version in self._buckets.versions(self._region, key):
+            if version.version_id == version_id:
+                return replace(version.object, metadata=dict(version.object.metadata))
+        raise ObjectNotFound(key)
 
 
 def _object(key: str, body: bytes, metadata: Mapping[str, str]) -> StoredObject:

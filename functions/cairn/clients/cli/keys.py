@@ -8,14 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cairn.adapters.aws.peers import LambdaPeers
-from cairn.app.passing import decode_error
+from cairn.clients.cli.calls import invoke
 from cairn.clients.cli.output import Json, console, show_rows
 from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core import ids
-from cairn.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
+from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.times import rfc3339
-from cairn.ports import errors as port_errors
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="API keys: create, list, revoke."
@@ -40,7 +38,7 @@ def create(
     """
     target = find_target(aws)
     payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope}
-    issued = _call(target, region or target.regions[0], "writer", payload)
+    issued = invoke(target, region or target.regions[0], "writer", payload)
     if as_json:
         print(json.dumps(issued))
         return
@@ -58,7 +56,7 @@ def list_keys(
     Example: cairn keys list --json
     """
     target = find_target(aws)
-    found = _call(target, region or target.regions[0], "writer", {"call": "keys.list", "workspace_id": workspace})
+    found = invoke(target, region or target.regions[0], "writer", {"call": "keys.list", "workspace_id": workspace})
     rows = [
         {
             **key,
@@ -87,7 +85,7 @@ def revoke(
     target = find_target(aws)
     origin = region or ids.birth_region(key_id, target.regions) or target.regions[0]
     payload = {"call": "keys.revoke", "workspace_id": workspace, "key_id": key_id}
-    record = _call(target, origin, "writer", payload)["record"]
+    record = invoke(target, origin, "writer", payload)["record"]
     rows = [_confirm(target, name, record) for name in target.regions]
     show_rows(rows, ("region", "confirmed", "reason"), as_json)
     if not all(row["confirmed"] for row in rows):
@@ -96,22 +94,7 @@ def revoke(
 
 def _confirm(target: Target, region: str, record: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        _call(target, region, "indexer", {"call": "fold_key", "record": record})
+        invoke(target, region, "indexer", {"call": "fold_key", "record": record})
     except (Unavailable, OutcomeUnknown) as error:
         return {"region": region, "confirmed": False, "reason": error.message}
     return {"region": region, "confirmed": True, "reason": None}
-
-
-def _call(target: Target, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A function's answer, its errors as they were over there."""
-    if region not in target.regions:
-        raise InvalidRequest("--region", f"{region} is not one of {', '.join(target.regions)}")
-    try:
-        answer = LambdaPeers(target.clients, target.deployment(region)).call(region, function, payload)
-    except port_errors.Unavailable as error:
-        raise Unavailable(f"the {function} of {region} cannot be invoked") from error
-    except port_errors.OutcomeUnknown as error:
-        raise OutcomeUnknown(f"the {function} of {region} did not say what it did") from error
-    if "error" in answer:
-        raise decode_error(answer["error"])
-    return answer

@@ -24,6 +24,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
     "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
     "quarantine": ("cairn.clients.cli.quarantine", "Texts that the scanner withholds: list, show, release, restore."),
+    "erasure": ("cairn.clients.cli.erasure", "Erasure: how far it is in each region, and a search for remains."),
     "regions": ("cairn.clients.cli.regions", "The deployment's regions: add one."),
 }
 """Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""
