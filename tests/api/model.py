@@ -330,7 +330,7 @@ class Model:
             raise NotFound("memory_store", store_id)
         least = call.demand.min_version if scope == "read" else None
         if least is not None and least not in {version.id for version in shelf.versions}:
-            raise InvalidRequest("x-cairn-min-version", f"{least} is no version of this store")
+            raise InvalidRequest("x-cairn-min-version", f"{least} is not known in this store")
         call.home = self.region
         return shelf
 

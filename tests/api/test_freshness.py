@@ -105,5 +105,5 @@ def test_a_version_that_is_none_of_the_stores_is_refused(backend: Backend, store
     reply = backend.raw("GET", f"{STORES}/{store_id}/memories", headers={"x-cairn-min-version": UNKNOWN})
     assert (reply.status, reply.error["message"]) == (
         400,
-        f"x-cairn-min-version: {UNKNOWN} is no version of this store",
+        f"x-cairn-min-version: {UNKNOWN} is not known in this store",
     )

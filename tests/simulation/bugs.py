@@ -6,6 +6,7 @@ Nothing of this is in the product.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,9 +14,10 @@ from typing import Any
 from unittest import mock
 
 from cairn.adapters.memory import MemoryBuckets, MemoryObjects
-from cairn.app import cairn as facade
 from cairn.app import (
+    access,
     claims,
+    confirming,
     contents,
     erasing,
     erasures,
@@ -23,12 +25,15 @@ from cairn.app import (
     indexing,
     journal,
     logs,
+    memories,
     periods,
     putting,
     reconciling,
     watermarks,
     writing,
 )
+from cairn.app import cairn as facade
+from cairn.app.answers import Call
 from cairn.app.putting import Put
 from cairn.app.region import View
 from cairn.core import fold
@@ -36,14 +41,14 @@ from cairn.core import verdicts as core_verdicts
 from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown
 from cairn.core.records import Entry, Operation, VerdictOutcome, VerdictRecord
-from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow, VerdictRow
+from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow, RowKey, StoreRow, VerdictRow
 from cairn.core.slots import LogKey, Slot, VerdictKey
 from cairn.core.verdicts import Mark, join_verdict, withholdings
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
-from tests.simulation.options import Links, Options, crowded, drawn, judging
+from tests.simulation.options import Links, Options, crowded, drawn, dying, judging
 from tests.simulation.ports import SkewedClock
 from tests.simulation.shrinking import case_of, run
 
@@ -308,6 +313,38 @@ class NoVerdicts(indexing.Indexing):
         return None
 
 
+class TrustingConfirming(confirming.Confirming):
+    """The home's answer is what its index says, and its log is not looked at."""
+
+    def memory(
+        self, store: StoreRow, row: MemoryRow | None, memory_id: str, known: str | None = None
+    ) -> MemoryRow | None:
+        return row
+
+
+class SecretiveConfirming(confirming.Confirming):
+    """The home's answer is what its log says, and its index never hears of it."""
+
+    def memory(
+        self, store: StoreRow, row: MemoryRow | None, memory_id: str, known: str | None = None
+    ) -> MemoryRow | None:
+        slot = None if row is None or row.gone else Slot.parse(row.slot).following
+        while row is not None and slot is not None:
+            entry = self._logs.entry(LogKey(store.store_id, row.path_hash, slot))
+            if entry is None or entry.memory_id != memory_id or entry.operation is Operation.MOVED_OUT:
+                break
+            row, slot = fold.join_memory(row, entry), slot.following
+        return row
+
+
+class ImpatientDoor(access.Door):
+    """A version that was demanded is waited for, and then done without."""
+
+    def _await(self, call: Call, store: StoreRow, view: View, key: RowKey) -> None:
+        with contextlib.suppress(access.AskHome):
+            super()._await(call, store, view, key)
+
+
 BUGS: tuple[Bug, ...] = (
     Bug(
         "reads do not ask for verdicts",
@@ -332,6 +369,23 @@ BUGS: tuple[Bug, ...] = (
         lambda: _in_place_of((core_verdicts, "join_verdict", _released_for_good)),
         ("replicas_converge", "released_texts_are_shown_everywhere", "events_that_come_again_change_nothing"),
         judging,
+    ),
+    Bug(
+        "the home trusts its index",
+        lambda: _in_place_of((memories, "Confirming", TrustingConfirming)),
+        ("operations_are_linearizable", "a_demanded_read_is_no_older"),
+        dying,
+    ),
+    Bug(
+        "the home shows what its index does not hold",
+        lambda: _in_place_of((memories, "Confirming", SecretiveConfirming)),
+        ("operations_are_linearizable", "a_region_never_goes_back"),
+        dying,
+    ),
+    Bug(
+        "a version that was demanded is done without",
+        lambda: _in_place_of((facade, "Door", ImpatientDoor)),
+        ("a_demanded_read_is_no_older",),
     ),
     Bug(
         "drop the condition on a put",

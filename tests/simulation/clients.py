@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Version, VersionFilter
+from cairn.app.answers import Call, Demand, Memory, MemoryPrefix, Page, Version, VersionFilter
 from cairn.app.cairn import Cairn
 from cairn.app.verdicts import Verdicts
 from cairn.core import ids
@@ -77,11 +77,12 @@ def drawn_plans(seed: int, options: Options) -> tuple[Plan, ...]:
 
 @dataclass(slots=True)
 class Shared:
-    """What clients tell each other: memories and versions they heard of, by store; and the text behind each version."""
+    """What clients tell each other: memories and versions, by store; and of each memory the version heard of last."""
 
     memories: dict[str, list[str]] = field(default_factory=dict)
     versions: dict[str, list[Version]] = field(default_factory=dict)
     withheld: dict[str, list[Version]] = field(default_factory=dict)
+    heard: dict[str, str] = field(default_factory=dict)
 
     def learn(self, store_id: str, memory_id: str) -> None:
         known = self.memories.setdefault(store_id, [])
@@ -134,7 +135,7 @@ class Client:
                 lambda cairn: cairn.delete_memory(self.call(), store_id, memory_id, expected_content_sha256=expected),
             )
         elif step.kind == "read":
-            self.read(store_id, memory_id)
+            self.read(store_id, memory_id, self._demand(memory_id, step))
         elif step.kind == "history" and step.careful:
             self.all_versions(store_id)
         elif step.kind == "history":
@@ -236,17 +237,26 @@ class Client:
             lambda cairn: cairn.quarantine.release(self.call(), store_id, chosen.id, reason="why not").version_ids,
         )
 
+    def _demand(self, memory_id: str, step: Step) -> Demand:
+        """Of careful readers half want what the home knows, the rest at least what somebody has told them of."""
+        if not step.careful:
+            return Demand()
+        return Demand(home=True) if step.pick % 2 else Demand(min_version=self.shared.heard.get(memory_id))
+
     # ---- reading ------------------------------------------------------------------------------------------------
 
-    def read(self, store_id: str, memory_id: str) -> Seen | Refusal | None:
+    def read(self, store_id: str, memory_id: str, demand: Demand | None = None) -> Seen | Refusal | None:
         """By id, with the content, whose hash has to be the one beside it."""
-        asked = {"memory_id": memory_id}
+        demand = demand or Demand()
+        asked = {"memory_id": memory_id, "home": demand.home or None, "least": demand.min_version}
         answer = self.invoke(
             self,
             store_id,
             "read",
             asked,
-            lambda cairn: _seen(cairn.retrieve_memory(self.call(), store_id, memory_id, full=True)),
+            lambda cairn: _seen(
+                cairn.retrieve_memory(replace(self.call(), demand=demand), store_id, memory_id, full=True)
+            ),
         )
         self._learn(store_id, answer)
         return answer if isinstance(answer, Seen | Refusal) else None
@@ -311,6 +321,7 @@ class Client:
     def _learn(self, store_id: str, answer: object) -> None:
         if isinstance(answer, Seen):
             self.seen[answer.memory_id] = answer
+            self.shared.heard[answer.memory_id] = answer.version_id
             self.shared.learn(store_id, answer.memory_id)
 
 

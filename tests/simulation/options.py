@@ -146,6 +146,20 @@ def judging(seed: int) -> Options:
     return replace(options, weights=replace(options.weights, withhold=4, release=2))
 
 
+def dying(seed: int) -> Options:
+    """A world of readers, whose writers die between the log and the index, and whose indexers hear of it late."""
+    del seed
+    return Options(
+        clients=4,
+        operations=40,
+        paths=("/a", "/d"),
+        weights=Weights(create=1, write=3, rename=0, delete=0, read=16, list=0, redact=0, history=0),
+        links=Links(delay_s=0.1, slow=0.3, slow_s=60.0),
+        rates=FaultRates(crash_after=0.06),
+        think_s=0.5,
+    )
+
+
 def crowded(seed: int) -> Options:
     """A world of renames among a few paths, whose movers stand still, or die, half-way."""
     del seed

@@ -29,11 +29,12 @@ WAITS_S = (0.05, 0.1, 0.2, 0.4)
 
 
 class AskHome(Exception):
-    """This read is for the store's home to answer."""
+    """This read is for the store's home to answer. `view` is what is known here."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, view: View) -> None:
         super().__init__(home)
         self.home = home
+        self.view = view
 
 
 class Scope(IntEnum):
@@ -128,7 +129,7 @@ class Door:
         call.home = store.home
         view = entered.view
         if demand.home and store.home != self._region.name:
-            self._ask_home(call, store)
+            self._ask_home(call, store, view)
         if least:
             self._await(call, store, view, least[0])
             view = self._region.view([StoreRow.key(store_id), *keys]) if keys else view
@@ -136,10 +137,10 @@ class Door:
         call.complete_until = access.complete_until
         return access
 
-    def _ask_home(self, call: Call, store: StoreRow) -> None:
+    def _ask_home(self, call: Call, store: StoreRow, view: View) -> None:
         if isinstance(call.credentials, VouchedCredentials):
             raise Unavailable("the store's home has moved; try again")
-        raise AskHome(store.home)
+        raise AskHome(store.home, view)
 
     def _await(self, call: Call, store: StoreRow, view: View, key: RowKey) -> None:
         """Returns once the version is in this region's index, or raises: what its home does not know, nobody does."""
@@ -147,12 +148,12 @@ class Door:
             return
         if store.home == self._region.name:
             view.require_complete()
-            raise InvalidRequest("x-cairn-min-version", f"{key.sk} is no version of this store")
+            raise InvalidRequest("x-cairn-min-version", f"{key.sk} is not known in this store")
         for pause_s in WAITS_S:
             self._region.clock.pause(pause_s)
             if _knows(self._region.view([key]), key):
                 return
-        self._ask_home(call, store)
+        self._ask_home(call, store, view)
 
     def store(self, view: View, store_id: str, workspace_id: str) -> StoreRow:
         """The record of a live store of this workspace. Raises NotFound, Unavailable."""

@@ -71,6 +71,7 @@ class Call:
 
     Attributes:
         scope: what the caller may do with what it asks for, once it was let in (`cairn.app.access.Scope`).
+        known: the key of the newest object of the memory that the region which asks has; the home may not index it yet.
         home: the home of what was asked for, once known.
         complete_until: up to when the region that answers is complete, in microseconds since 1970; None until its
             index was read, and where the region does not know.
@@ -79,6 +80,7 @@ class Call:
     credentials: Credentials | SessionCredentials | VouchedCredentials
     demand: Demand = Demand()
     scope: str = "read"
+    known: str | None = None
     home: str | None = field(default=None)
     complete_until: int | None = field(default=None)
 

@@ -7,7 +7,7 @@ it had been asked itself. A read changes nothing, so that it may be repeated by 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeVar, cast
 
 from cairn.app.access import AskHome
@@ -24,7 +24,10 @@ from cairn.app.answers import (
     Withheld,
 )
 from cairn.app.passing import Passing
+from cairn.app.region import View
 from cairn.core.retention import Retention
+from cairn.core.rows import MemoryRow
+from cairn.core.slots import LogKey, Slot
 
 T = TypeVar("T")
 
@@ -54,26 +57,36 @@ class Asking:
         try:
             return answer()
         except AskHome as ask:
-            found = self._passing.ask(ask.home, _question(call, operation, arguments))
+            found = self._passing.ask(ask.home, _question(call, operation, arguments, ask.view))
             return cast(T, decode(found["answer"]))
 
 
-def _question(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _question(call: Call, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:
+    """What is asked; the home's answer is always as its logs have it."""
     return {
         "call": "read",
         "operation": operation,
         "workspace_id": call.credentials.workspace_id,
         "actor": call.credentials.actor,
         "scope": call.scope,
-        "demand": asdict(call.demand),
+        "demand": asdict(replace(call.demand, home=True)),
+        "known": _known(view, arguments),
         "arguments": dict(arguments),
     }
+
+
+def _known(view: View, arguments: Mapping[str, Any]) -> str | None:
+    key = MemoryRow.key(arguments["store_id"], arguments.get("memory_id", ""))
+    if key not in view.rows:
+        return None
+    row = MemoryRow.from_attributes(view.rows[key])
+    return str(LogKey(row.store_id, row.path_hash, Slot.parse(row.slot)))
 
 
 def vouched(payload: Mapping[str, Any]) -> Call:
     """The call in a question: a caller whom another region has let in. Raises KeyError, TypeError."""
     credentials = VouchedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
-    return Call(credentials, Demand(**payload["demand"]))
+    return Call(credentials, Demand(**payload["demand"]), known=payload["known"])
 
 
 def encode(answer: object) -> dict[str, Any]:

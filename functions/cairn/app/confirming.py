@@ -27,8 +27,13 @@ class Confirming:
         self._logs = Logs(region)
         self._records = Records(region)
 
-    def memory(self, store: StoreRow, row: MemoryRow | None, memory_id: str) -> MemoryRow | None:
+    def memory(
+        self, store: StoreRow, row: MemoryRow | None, memory_id: str, known: str | None = None
+    ) -> MemoryRow | None:
         """The memory's head, the slot after it seen free meanwhile; None where there never was one.
+
+        `known` is the key of an object of this memory that another region has: what is not indexed here may be in the
+        log all the same.
 
         One HEAD; where the slot is taken, a read of the row for each entry, and an invocation for each that its own
         writer has not folded. A memory that is not known, or was not live, is looked up again: rows may have been lost.
@@ -36,14 +41,18 @@ class Confirming:
         Raises:
             Busy: others kept writing it. Unavailable: this cannot be told now.
         """
-        if row is None and (row := self._again(store, memory_id)) is None:
+        row = row or self._again(store, memory_id)
+        if row is None and known is not None:
+            self._fold(known)
+            row = self._again(store, memory_id)
+        if row is None:
             return None
         met: dict[str, Slot] = {}
         for _ in range(CONFIRM_ATTEMPTS):
             if row.gone:
                 return row
-            known = Slot.parse(row.slot)
-            slot = self._logs.next_slot(store, row.path_hash, max(known, met.get(row.path_hash, known)))
+            tail = Slot.parse(row.slot)
+            slot = self._logs.next_slot(store, row.path_hash, max(tail, met.get(row.path_hash, tail)))
             key = LogKey(store.store_id, row.path_hash, slot)
             if self._logs.entry(key) is None:
                 if slot.epoch != current_epoch(store):

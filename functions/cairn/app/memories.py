@@ -218,7 +218,7 @@ class Memories:
         attributes = access.view.rows.get(key)
         row = None if attributes is None else MemoryRow.from_attributes(attributes)
         if call.demand.home:
-            row = self._confirming.memory(access.store, row, memory_id)
+            row = self._confirming.memory(access.store, row, memory_id, call.known)
         if row is None:
             access.view.require_complete()
         if row is None or not is_live(row):

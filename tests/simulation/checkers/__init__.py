@@ -54,6 +54,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     promises.one_memory_one_path,
     promises.no_error_but_the_apis,
     readers.a_region_never_goes_back,
+    readers.a_demanded_read_is_no_older,
     readers.a_replica_is_never_ahead,
     readers.who_is_refused_can_read_why,
     readers.own_writes_are_in_the_history,

@@ -3,7 +3,8 @@
 The search of Wing and Gong, with memoisation: is there an order of the operations that keeps to real time, and in
 which each answer is the one that the API's rules give? An operation whose outcome nobody knows stays open: it may have
 taken effect at any moment after it began, or never. Writes run at home wherever they were called; reads count where
-they were made in the home region. What was answered with Busy or Unavailable did nothing, and is left out here.
+they were made in the home region, and those that demanded the home's answer wherever they were made. What was answered
+with Busy or Unavailable did nothing, a demand that was refused says nothing of the memory, and both are left out here.
 
 Source: Wing and Gong, "Testing and Verifying Concurrent Objects" (1993); Lowe, "Testing for Linearizability" (2017).
 """
@@ -59,8 +60,8 @@ def linearizable(operations: Sequence[Operation], created: Mapping[str, str], wi
     Args:
         operations: of every client, in every region.
         created: the id of a memory by its first content's hash.
-        wiped: when the home lost its tables. Reads do not count then, since what it still knows it serves; and of a
-            path and its ancestor whose creators were both under way in that moment, both can stay.
+        wiped: when the home lost its tables. Reads that demanded nothing do not count then, since what it still knows
+            it serves; and of a path and its ancestor whose creators were both under way in that moment, both can stay.
 
     Raises:
         Undecided: after `STATES_MAX` states.
@@ -92,7 +93,10 @@ def _counts(operation: Operation, reads: bool) -> bool:
     if operation.refused and operation.answer.name in NOTHING_DONE:
         return False
     if operation.kind == "read":
-        return reads and operation.home and operation.returned is not None
+        if operation.refused and operation.answer.name == "InvalidRequest":
+            return False
+        demanded = operation.asked.get("home") is not None
+        return operation.returned is not None and (demanded or (reads and operation.home))
     return operation.kind in ("create", "update", "delete")
 
 

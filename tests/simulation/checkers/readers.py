@@ -32,12 +32,19 @@ def generations(evidence: Evidence, store_id: str) -> Generations:
 
 
 def _by_region(evidence: Evidence) -> Iterator[tuple[str, str, list[Operation]]]:
-    """Each store in each region that kept its tables, with the operations made there, by their return."""
+    """Each store in each region that kept its tables, with the operations made there, by their return.
+
+    A read that demanded more than the region knows tells what its home does, and is left out.
+    """
     for store_id, regions in evidence.final.items():
         for region in regions:
             if region not in evidence.wiped:
                 made = [one for one in evidence.history.operations if one.store_id == store_id and one.region == region]
-                yield store_id, region, made
+                yield store_id, region, [one for one in made if one.home or not _demands(one)]
+
+
+def _demands(operation: Operation) -> bool:
+    return operation.asked.get("home") is not None or operation.asked.get("least") is not None
 
 
 def _shown(operation: Operation) -> Iterator[Seen]:
@@ -75,6 +82,47 @@ def a_region_never_goes_back(evidence: Evidence) -> Iterator[str]:
                 before = max((known_then for at, known_then in known[memory_id] if at < one.invoked), default=0)
                 if generation < before:
                     yield f"{region} had shown generation {before} before: {one}"
+
+
+def a_demanded_read_is_no_older(evidence: Evidence) -> Iterator[str]:
+    """A read that demands a version shows it, or a later one; the home's answer nothing that the region had surpassed.
+
+    A version that was acknowledged is never said to be unknown.
+    """
+    acknowledged = {
+        one.answer.version_id: one.returned or 0
+        for one in evidence.history.operations
+        if one.kind in ("create", "update") and one.acknowledged
+    }
+    for store_id, region, made in _by_region(evidence):
+        counted = generations(evidence, store_id)
+        for one in evidence.history.operations:
+            if (one.store_id, one.region) != (store_id, region) or not _demands(one):
+                continue
+            memory_id, least = one.asked["memory_id"], one.asked["least"]
+            unknown = one.refused and one.answer.name == "InvalidRequest"
+            if unknown and acknowledged.get(least, one.invoked) < one.invoked:
+                yield f"said to be unknown, though acknowledged: {one}"
+            wanted = max(_generations_known(made, one, counted), counted.get((memory_id, least or ""), 0))
+            if _not_found(one) is not None and wanted and not _was_deleted(evidence, store_id, memory_id):
+                yield f"not found, though version {wanted} was known: {one}"
+            for seen in _shown(one):
+                if counted.get((memory_id, seen.version_id), 0) < wanted:
+                    yield f"older than version {wanted}: {one}"
+
+
+def _generations_known(made: list[Operation], read: Operation, counted: Generations) -> int:
+    """The highest generation of the memory that the region had shown before."""
+    return max(
+        (
+            counted.get((seen.memory_id, seen.version_id), 0)
+            for earlier in made
+            if earlier.returned is not None and earlier.returned < read.invoked
+            for seen in _shown(earlier)
+            if seen.memory_id == read.asked["memory_id"]
+        ),
+        default=0,
+    )
 
 
 def _was_deleted(evidence: Evidence, store_id: str, memory_id: str) -> bool:

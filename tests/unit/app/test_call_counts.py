@@ -363,7 +363,7 @@ FRESH_READS = [
     Path(
         "a memory with a version that does not arrive: five looks, and the home's answer",
         lambda s: s.read(at=AWAY, min_version=s.scene.read(s.a, at=HOME, full=False).version_id),
-        [OPEN, "read control+memories+stores+versions", "read control+memories+stores", SHOW],
+        [OPEN, "read control+memories+stores+versions", "read control+memories+stores", "head log", SHOW],
         [
             "read control+keys+memories+stores+versions",
             *["read control+versions"] * 4,

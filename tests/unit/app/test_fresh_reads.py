@@ -278,7 +278,7 @@ def test_a_version_that_does_not_arrive_in_time_is_read_from_its_home(scene: Sce
 def test_a_version_that_nobody_knows_is_refused_by_its_name(scene: Scene, made: Memory, region: str) -> None:
     reader = Reader(scene, region, Demand(min_version=UNKNOWN))
     for ask in (lambda: reader.read(made), reader.paths, reader.versions, reader.store):
-        with pytest.raises(InvalidRequest, match=f"x-cairn-min-version: {UNKNOWN} is no version of this store"):
+        with pytest.raises(InvalidRequest, match=f"x-cairn-min-version: {UNKNOWN} is not known in this store"):
             ask()
 
 
