@@ -21,6 +21,7 @@ from scripts import cost
 ROOT = Path(__file__).resolve().parents[1]
 OWN = "scripts/check_docs.py"
 TOP_LEVEL = ("docs", "functions", "infra", "scripts", "tests", ".ci")
+PROMISES = "docs/consistency.md"
 ATTACKS = ("functions/cairn/scanner/rules/", "tests/unit/scanner/", "scripts/scanner_cases.py")
 """Where paths of other people's machines are what the text is about."""
 
@@ -31,6 +32,8 @@ _MAKE = re.compile(r"(?:^|[\s;&(])make ((?:[A-Z]+=\S+ )*)([a-z][a-z0-9-]*)")
 _CAIRN = re.compile(r"(?:^|[\s/(])cairn (?=[a-z-])")
 _MODULE_RUN = re.compile(r"python -m (scripts[.\w]*)")
 _FILE = re.compile(rf"(?<![\w./-])((?:{'|'.join(map(re.escape, TOP_LEVEL))})/[\w./-]*\w\.\w+)(?![\w/*{{])")
+_TEST = re.compile(r"(tests/[\w./-]+\.py)::(\w+)")
+_NUMBERED = re.compile(r"(\d+)\. ")
 _DOTTED = re.compile(r"(?<![\w.`/-])(cairn(?:\.\w+)+)")
 _MACHINE = re.compile(r"(?<![\w.~*])/(?:work|root)/[\w.]")
 _TEMPORARY = re.compile(r"(?<![\w.])/tmp/")
@@ -235,6 +238,30 @@ def _library_has(parts: list[str]) -> bool:
     return True
 
 
+def missing_tests() -> Iterator[Problem]:
+    """Every test or checker that a document names in code is defined in the file that it names."""
+    for line in documents():
+        for name, function in (found for code in line.code for found in _TEST.findall(code)):
+            path = ROOT / name
+            if not path.is_file() or f"\ndef {function}(" not in path.read_text():
+                yield line.problem(f"names {name}::{function}, which is not there")
+
+
+def untested_promises() -> Iterator[Problem]:
+    """Every numbered sentence of the promises names a test, and they are counted without a gap."""
+    found: list[tuple[Line, bool]] = []
+    for line in lines_of(PROMISES) if PROMISES in tracked() else ():
+        if match := _NUMBERED.match(line.text):
+            if int(match[1]) != len(found) + 1:
+                yield line.problem(f"is number {match[1]}, after {len(found)}")
+            found.append((line, False))
+        if found and any(_TEST.search(code) for code in line.code):
+            found[-1] = (found[-1][0], True)
+    for line, tested in found:
+        if not tested:
+            yield line.problem("promises something and names no test of it")
+
+
 def machine_paths() -> Iterator[Problem]:
     """No file tells where it was written, and no prose sends a reader to a temporary folder of ours."""
     for path, number, text in _text_lines():
@@ -276,6 +303,8 @@ CHECKS: tuple[Callable[[], Iterable[Problem]], ...] = (
     unknown_commands,
     missing_files,
     missing_modules,
+    missing_tests,
+    untested_promises,
     machine_paths,
     registry_addresses,
 )

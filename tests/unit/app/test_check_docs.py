@@ -126,3 +126,19 @@ def test_a_stale_page_of_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     page.write_text(DOCUMENT.read_text().replace("| update |", "| update, formerly |"))
     monkeypatch.setattr("scripts.cost.DOCUMENT", page)
     assert found(check_docs.stale_costs) == ["docs/cost.md:1: is not what the code costs now: make cost"]
+
+
+def test_a_promise_without_its_test_and_a_test_that_is_not_there(write: Write) -> None:
+    write(tests__test_a_py="\ndef test_one() -> None: ...\n")
+    write(
+        docs__consistency_md="1. It is so.\n   `tests/test_a.py::test_one`\n2. So too.\n   Really.\n"
+        "4. And so `tests/test_a.py::test_two`.\n`tests/test_b.py::test_one`\n"
+    )
+    assert found(check_docs.missing_tests) == [
+        "docs/consistency.md:5: names tests/test_a.py::test_two, which is not there",
+        "docs/consistency.md:6: names tests/test_b.py::test_one, which is not there",
+    ]
+    assert found(check_docs.untested_promises) == [
+        "docs/consistency.md:5: is number 4, after 2",
+        "docs/consistency.md:3: promises something and names no test of it",
+    ]
