@@ -89,6 +89,7 @@ class RegionAlarms(Construct):
             *self._replication(),
             *self._tables(),
             *self._api(api),
+            *self._erasing(functions),
             *self._scanning(),
             *self._reconciling(functions),
         ):
@@ -213,6 +214,19 @@ class RegionAlarms(Construct):
             ),
             above=FAILED_REQUESTS_PERCENT,
             periods=2,
+        )
+
+    def _erasing(self, functions: RegionFunctions) -> Iterator[Alarm]:
+        """Where the eraser sweeps by schedule: each sweep says how many are left, so a sweep that is missing rings too."""
+        if functions.node.try_find_child("Sweep") is None:
+            return
+        yield Alarm(
+            "erasures-pending",
+            "erasures",
+            "For an hour there was a deleted store that is not erased here yet, or nothing looked.",
+            self._counted("erasures_pending", statistic="Minimum"),
+            periods=12,
+            never_silent=True,
         )
 
     def _scanning(self) -> Iterator[Alarm]:

@@ -19,6 +19,7 @@ from infra.deployment import Deployment
 NAMESPACE = "Cairn"
 
 EMITTED_BY = {
+    "erasures_pending": "eraser",
     "guardrail_unavailable": "scanner",
     "objects_folded": "indexer",
     "objects_malformed": "indexer",

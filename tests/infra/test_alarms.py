@@ -116,6 +116,7 @@ def test_the_apps_names_for_what_is_counted_are_the_functions_own(three_regions:
     assert measures.NAMESPACE == NAMESPACE
     functions = {one["FunctionName"] for one in three_regions.base(HERE).properties("AWS::Lambda::Function")}
     emitted = {name for name, service in measures.EMITTED_BY.items() if f"cairn-test-{service}" in functions}
+    emitted -= {"erasures_pending"} if "erasures_pending" not in str(alarms(three_regions)) else set()
     assert {"replication_lag_ms", "writes"} <= emitted <= set(counted())
     assert set(measures.EMITTED_BY.values()) <= set(FUNCTIONS)
 
@@ -196,7 +197,7 @@ def test_an_alarm_that_has_nothing_to_measure_is_quiet_unless_it_watches_what_mu
     """A region without traffic is not in trouble; what must run whatever the traffic is watched by its absence."""
     for one in alarms(whole):
         name = one["AlarmName"].removeprefix("cairn-test-")
-        always = name == "reconciler-silent" or name.startswith("incomplete-from-")
+        always = name in ("reconciler-silent", "erasures-pending") or name.startswith("incomplete-from-")
         assert one["TreatMissingData"] == ("breaching" if always else "notBreaching"), name
 
 
@@ -213,6 +214,19 @@ def test_a_region_that_is_not_known_to_be_complete_rings_for_that_home(whole: Ap
         assert incomplete["MetricName"] == "watermark_age_ms"
         assert dimensions(incomplete) == {"service": "reconciler", "stage": "test", "region": HERE, "home": home}
         assert threshold_s(incomplete) == 900
+
+
+def test_where_erasures_are_swept_one_that_does_not_end_rings_and_so_does_a_missing_sweep(one_region: App) -> None:
+    rules = [one.get("Name") for one in one_region.base(HERE).properties("AWS::Events::Rule")]
+    named = [one["AlarmName"] for one in alarms(one_region) if one["AlarmName"] == "cairn-test-erasures-pending"]
+    assert len(named) == rules.count("cairn-test-erasure-sweep")
+    if not named:
+        return
+    pending = alarm(one_region, "erasures-pending")
+    assert (pending["MetricName"], pending["Statistic"], pending["Threshold"]) == ("erasures_pending", "Minimum", 0)
+    assert dimensions(pending) == {"service": "eraser", "stage": "test", "region": HERE}
+    assert pending["Period"] * pending["EvaluationPeriods"] == 3600
+    assert pending["TreatMissingData"] == "breaching"
 
 
 def test_a_guardrail_that_does_not_answer_rings_where_one_is_set_up(synthesized: Synthesize) -> None:
