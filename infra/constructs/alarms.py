@@ -217,7 +217,7 @@ class RegionAlarms(Construct):
         )
 
     def _erasing(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """Where the eraser sweeps by schedule: each sweep says how many are left, so a sweep that is missing rings too."""
+        """Where the eraser sweeps by schedule: each sweep says how many are left, so a missing one rings too."""
         if functions.node.try_find_child("Sweep") is None:
             return
         yield Alarm(
