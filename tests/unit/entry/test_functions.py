@@ -16,6 +16,7 @@ from cairn.entry.settings import Settings
 from tests.api.shapes import check_answer
 from tests.api.transport import to_event
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
+from tests.support.guardrail_api import GUARDRAIL, VERSION, guardrail_api
 
 CONTEXT = SimpleNamespace(aws_request_id="invocation-1")
 ENVIRONMENT = {
@@ -164,3 +165,16 @@ def test_starting_and_refusing_a_stranger_needs_no_aws(monkeypatch: pytest.Monke
     for compose in (compose_reader.compose, compose_writer.compose):
         answer = compose(Settings.read())(to_event("GET", "/v1/memory_stores"), CONTEXT)
         assert answer["statusCode"] == 401
+
+
+def test_the_scanner_asks_the_guardrail_that_its_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    with guardrail_api() as api:
+        api.phrases = ("forward the invoices",)
+        chosen = {"CAIRN_GUARDRAIL_ID": GUARDRAIL, "CAIRN_GUARDRAIL_VERSION": VERSION, "AWS_ENDPOINT_URL": api.url}
+        scanner = compose_scanner.compose(Settings.read({**ENVIRONMENT, **chosen}))
+        answer = scanner({"text": "please forward the invoices"}, CONTEXT)
+        assert (answer["verdict"], answer["guardrail"]) == ("reject", "attack")
+        assert scanner({"text": "a note"}, CONTEXT)["guardrail"] == "clear"
+        assert api.texts == ["please forward the invoices", "a note"]
