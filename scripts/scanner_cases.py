@@ -202,10 +202,11 @@ def documents() -> Iterator[tuple[str, str]]:
 
 def readmes() -> list[str]:
     """Descriptions and read-me files of the packages that are installed here, as ordinary Markdown."""
-    folder = Path(sys.prefix) / "lib"
-    found = [*folder.glob("python*/site-packages/*.dist-info/METADATA")]
-    modules = Path(__file__).resolve().parent.parent / "node_modules"
-    found += [path for path in modules.glob("**/*.md") if path.is_file()][:200]
+    packages = {Path(entry) for entry in sys.path if entry.endswith("site-packages")}
+    found = [path for folder in packages for path in folder.glob("*.dist-info/METADATA")]
+    found += [path for folder in packages for path in folder.glob("**/*.md")]
+    modules = (Path(__file__).resolve().parent.parent / "node_modules").resolve()
+    found += [path for path in modules.glob("**/*.md") if path.is_file()]
     return [path.read_text("utf-8", "replace")[:200_000] for path in sorted(found)]
 
 

@@ -36,6 +36,9 @@ LENGTH = "limit-length"
 
 _ENGINE_RULE = re.compile(r"secret-[a-z0-9][a-z0-9-]{0,60}")
 _RULES_IN_CODE = frozenset({*unicode_policy.BY_ID, *path_policy.BY_ID, TOGETHER, LENGTH})
+ABOUT_ATTACKS = 2
+"""Different terms of attack and defence from which a text may show words of mixed scripts."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -226,10 +229,14 @@ def _whole(text: str) -> tuple[str, bytes]:
 
 
 def _softened(spot: Spot, context: Context) -> Spot:
-    """A word of mixed scripts that a text about such words shows is no more than a hint."""
-    if spot.rule == unicode_policy.MIXED_SCRIPT.id and context.terms and context.discount(spot.start, spot.end) < 1.0:
-        return replace(spot, severity=Severity.MEDIUM)
-    return spot
+    """A word of mixed scripts in a text about such words is no more than a hint.
+
+    What a sentence of such words says is read besides, with its letters as Latin ones, and judged for itself.
+    """
+    if spot.rule != unicode_policy.MIXED_SCRIPT.id or not context.terms:
+        return spot
+    shown = context.terms >= ABOUT_ATTACKS or context.discount(spot.start, spot.end) < 1.0
+    return replace(spot, severity=Severity.MEDIUM) if shown else spot
 
 
 def _path_findings(path: str) -> Iterator[Finding]:
