@@ -158,6 +158,13 @@ def _cairn_words(code: str) -> Iterator[list[str]]:
             yield text.split()
 
 
+def _take_any_path(command: Any) -> None:
+    """A page's command line names the reader's files, which are not here."""
+    for parameter in command.params:
+        if hasattr(parameter.type, "exists"):
+            parameter.type.exists = False
+
+
 def _wrong_words(words: list[str], whole: bool) -> str | None:
     """What of a command line the commands would not take.
 
@@ -180,6 +187,7 @@ def _wrong_words(words: list[str], whole: bool) -> str | None:
     if "--help" in rest or command.context_settings.get("ignore_unknown_options"):
         return None
     if whole and not isinstance(command, TyperGroup):
+        _take_any_path(command)
         try:
             command.make_context(names[-1], rest)
         except UsageError as error:
