@@ -158,11 +158,8 @@ def _cairn_words(code: str) -> Iterator[list[str]]:
             yield text.split()
 
 
-def _take_any_path(command: Any) -> None:
-    """A page's command line names the reader's files, which are not here."""
-    for parameter in command.params:
-        if hasattr(parameter.type, "exists"):
-            parameter.type.exists = False
+_NOT_HERE = "does not exist."
+"""How Typer ends its complaint of a file: a page's command line names the reader's own."""
 
 
 def _wrong_words(words: list[str], whole: bool) -> str | None:
@@ -187,11 +184,11 @@ def _wrong_words(words: list[str], whole: bool) -> str | None:
     if "--help" in rest or command.context_settings.get("ignore_unknown_options"):
         return None
     if whole and not isinstance(command, TyperGroup):
-        _take_any_path(command)
         try:
             command.make_context(names[-1], rest)
         except UsageError as error:
-            return f"says cairn {' '.join(words)}: {error.format_message()}"
+            problem = error.format_message()
+            return None if problem.endswith(_NOT_HERE) else f"says cairn {' '.join(words)}: {problem}"
         return None
     known = {option for parameter in command.get_params(Context(command)) for option in parameter.opts}
     unknown = [word for word in rest if re.match(r"--\w", word) and word.partition("=")[0] not in known]
