@@ -20,6 +20,7 @@ from cairn.app import (
     confirming,
     contents,
     erasing,
+    erasing_stores,
     erasures,
     folding,
     indexing,
@@ -48,7 +49,7 @@ from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
-from tests.simulation.options import Links, Options, crowded, drawn, dying, judging
+from tests.simulation.options import Links, Options, crowded, drawn, dying, eroding, judging
 from tests.simulation.ports import SkewedClock
 from tests.simulation.shrinking import case_of, run
 
@@ -221,6 +222,23 @@ class ForgetfulEraser(erasing.Eraser):
 
     def erase(self, key: str) -> bool:
         return True if self._region.name == "eu-west-1" else super().erase(key)
+
+
+class ForgetfulStoreErasing(erasing_stores.StoreErasing):
+    """Erases deleted stores everywhere but in one region."""
+
+    def begin(self, store_id: str) -> bool:
+        return False if self._region.name == "eu-west-1" else super().begin(store_id)
+
+
+class EarlyIndexing(indexing.Indexing):
+    """What comes after the end of its store is kept."""
+
+    def _is_deleted(self, view: Any, store_id: str) -> bool:
+        return False
+
+    def _erase_all(self, view: Any, settled: Sequence[folding.Settled]) -> None:
+        super()._erase_all(view, [one for one in settled if one.void])
 
 
 class VoidKeepingIndexing(indexing.Indexing):
@@ -469,6 +487,18 @@ BUGS: tuple[Bug, ...] = (
         lambda: _in_place_of((reconciling, "Periods", WholeWithoutLooking)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         losing_journals,
+    ),
+    Bug(
+        "forget one region in the deletion of a store",
+        lambda: _in_place_of((erasures, "StoreErasing", ForgetfulStoreErasing)),
+        ("a_deleted_store_is_nowhere",),
+        eroding,
+    ),
+    Bug(
+        "keep what comes after its store was erased",
+        lambda: _in_place_of((indexing, "Indexing", EarlyIndexing)),
+        ("a_deleted_store_is_nowhere",),
+        eroding,
     ),
     Bug(
         "keep the text of a void",

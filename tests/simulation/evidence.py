@@ -59,6 +59,7 @@ class Evidence:
         named: by region: the positions that the checkpoints in its bucket name as its own.
         again: `rows`, after every event has come once more.
         blocked: paths that could not be written at rest, and what was said instead.
+        doomed: all that was written into a store that was deleted.
     """
 
     history: History
@@ -73,6 +74,7 @@ class Evidence:
     named: dict[str, set[str]] = field(default_factory=dict)
     again: dict[str, Tables] = field(default_factory=dict)
     blocked: list[str] = field(default_factory=list)
+    doomed: list[bytes] = field(default_factory=list)
 
 
 def gather(world: World) -> Evidence:
@@ -97,6 +99,7 @@ def gather(world: World) -> Evidence:
         defects=defects,
         named={region: _named(world, region) for region in world.options.regions},
     )
+    evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.again = {name: _again(world, name) for name, _ in sites}
     evidence.blocked = _blocked(world)
     return evidence

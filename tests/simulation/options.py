@@ -60,6 +60,7 @@ class Options:
         lagging: global indexes follow late.
         page: how many lines a page of a listing has.
         think_s: how long clients rest at most between two calls.
+        doomed: a store besides the clients' is deleted while it is written.
         tick_s: how long each region's reconciler rests, on average, between two ticks.
         journals_lost: how often all rows of one region's journal vanish.
     """
@@ -86,6 +87,7 @@ class Options:
     lagging: bool = False
     page: int = 3
     think_s: float = 0.0
+    doomed: bool = False
     tick_s: float = 2.0
     journals_lost: int = 0
 
@@ -158,6 +160,11 @@ def dying(seed: int) -> Options:
         rates=FaultRates(crash_after=0.06),
         think_s=0.5,
     )
+
+
+def eroding(seed: int) -> Options:
+    """The world of a seed, and in it a store that is deleted while it is written."""
+    return replace(drawn(seed), doomed=True)
 
 
 def crowded(seed: int) -> Options:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.options import Options, crowded, drawn, judging
+from tests.simulation.options import Options, crowded, drawn, eroding, judging
 from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
 SEEDS_KEPT = Path(__file__).with_name("seeds.txt")
 FIXED = range(10_000, 10_400)
 CROWDED = range(120)
+ERODED = range(80)
 JUDGED = range(20_000, 20_120)
 PER_TEST = 40
 
@@ -50,6 +51,11 @@ def test_every_promise_is_kept_among_movers_that_stop_half_way(first: int) -> No
 @pytest.mark.parametrize("first", JUDGED[::PER_TEST])
 def test_every_promise_is_kept_where_texts_are_withheld_and_released(first: int) -> None:
     check_all(list(range(first, first + PER_TEST)), judging)
+
+
+@pytest.mark.parametrize("first", ERODED[::PER_TEST])
+def test_every_promise_is_kept_where_a_store_is_deleted_while_it_is_written(first: int) -> None:
+    check_all(list(range(first, first + PER_TEST)), eroding)
 
 
 @pytest.mark.parametrize("seed", [3, 42, 328])

@@ -22,6 +22,7 @@ from cairn.core import errors
 from cairn.core.rows import VersionRow
 from cairn.ports.errors import OutcomeUnknown
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
+from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence, gather
 from tests.simulation.history import Claim, History, Operation, Refusal, Seen
 from tests.simulation.network import Network
@@ -87,6 +88,7 @@ class World:
         self.network = Network(self.scheduler, self.chance, self.options, self.buckets, self.sites)
         self.network.calm = True
         self.wiped: dict[str, int] = {}
+        self.doomed: DoomedStore | None = None
         self._operated: set[str] = set()
         self.api_key = ""
         self.stores: tuple[str, ...] = ()
@@ -111,6 +113,8 @@ class World:
         self.api_key = str(answer["api_key"])
         self.scheduler.run()
         self.stores = tuple(self._store(number) for number in range(self.options.stores))
+        if self.options.doomed:
+            self.doomed = DoomedStore(self)
         self.scheduler.run()
 
     def _store(self, number: int) -> str:
@@ -132,6 +136,8 @@ class World:
         clients = [self.client(plan, shared) for plan in self.plans]
         tasks = [self.scheduler.spawn(one.plan.client, one.live) for one in clients]
         self._plan_trouble()
+        if self.doomed is not None:
+            self.doomed.let_loose()
         self.scheduler.run(lambda: all(task.done for task in tasks))
         self.defects += [f"{task.name}: {task.error!r}" for task in tasks if task.error is not None]
 
@@ -192,6 +198,8 @@ class World:
             self.scheduler.run(lambda: self.scheduler.now_us > until_us)  # noqa: B023 - called before the next round
             self.network.repair()
         self.scheduler.run()
+        if self.doomed is not None:
+            self.doomed.come_to_rest()
         self.defects += [f"never done: {one}" for one in self.network.broken]
         self._watch()
         for site in self.sites.values():

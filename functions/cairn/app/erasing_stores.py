@@ -33,6 +33,8 @@ ROWS_PER_PAGE = 200
 LONGEST_LIFE_US = 60_000_000
 """How long a call may go on that read the store's record before its end: rows are looked at when none can."""
 
+BEGIN_ATTEMPTS = 10
+
 TEXT_TABLES = ("paths", "memories", "versions")
 PENDING = "erasure#pending"
 DONE = "erasure#done"
@@ -84,19 +86,22 @@ class StoreErasing:
     def begin(self, store_id: str) -> bool:
         """Notes that the store is to be erased here, if its deletion stands in this bucket; whether it does.
 
-        A store that was done already is looked through once more: something came late. Repeatable.
+        A store that was done already is looked through once more: something came late. One that is being worked on is
+        gone through again at its end, as what came may stand behind the place that the work has reached. Repeatable.
         """
         if self._records.deletion(store_id) is None:
             return False
         key = WorkRow.key(PENDING, store_id)
-        work = WorkRow(started_at=self._region.clock.now_us())
-        try:
-            self._region.index.commit([Change(key, None, work.to_attributes())])
-        except port_errors.Contended:
-            pass
-        except port_errors.PortError as error:
-            raise Unavailable("the control table does not answer; try again") from error
-        return True
+        for _ in range(BEGIN_ATTEMPTS):
+            before = self._region.read(self._region.index, [key]).get(key)
+            if before is None:
+                work = WorkRow(started_at=self._region.clock.now_us())
+            else:
+                known = WorkRow.from_attributes(before)
+                work = replace(known, left=known.left + 1)
+            if self._commit([Change(key, before, work.to_attributes())]):
+                return True
+        raise Unavailable("the note of the erasure is contended; try again")
 
     def take_up(self, store_id: str) -> None:
         """Begins with a deleted store of which nothing is noted: the note was lost, or its event never came."""

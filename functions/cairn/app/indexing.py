@@ -116,9 +116,14 @@ class Indexing:
         return []
 
     def _fold_record(self, view: View, placed: Placed, journal: bool) -> list[Callable[[], object]]:
-        """A store's deletion has it erased here; so has an older record that comes, with its name, after that."""
+        """A store's deletion has it erased here; so has an older record that comes, with its name, after that.
+
+        Tables that are being rebuilt may not know of the deletion: then the eraser looks for it.
+        """
         standing = self._records.fold(view, placed, journal)
-        if standing.state != StoreState.DELETED or not (placed.record.has_text or str(placed.slot) == standing.slot):
+        deletion = standing.state == StoreState.DELETED and str(placed.slot) == standing.slot
+        late = placed.record.has_text and (standing.state == StoreState.DELETED or not view.complete)
+        if not deletion and not late:
             return []
         return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": standing.store_id})]
 
@@ -183,8 +188,8 @@ class Indexing:
         It is now or never: once its source slot has arrived here with something else, nobody looks at it again. While
         that slot is free at home too, whatever takes it brings another event: the other half, or the blank.
         """
-        if self._is_deleted(view, moved_in.key.store_id):
-            self._erase(moved_in.key)
+        ended = not view.complete or self._is_deleted(view, moved_in.key.store_id)
+        if ended and self._erase(moved_in.key):
             return
         home = moved_in.slot.epoch.home
         if home == self._region.name and not self._help(moved_in):

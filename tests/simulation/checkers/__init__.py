@@ -67,6 +67,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     watermarks.the_watermark_never_claims_what_is_missing,
     watermarks.watermarks_do_not_stick,
     texts.redacted_text_is_nowhere,
+    texts.a_deleted_store_is_nowhere,
     texts.text_of_no_version_is_nowhere,
     verdicts.withheld_texts_are_shown_nowhere,
     verdicts.released_texts_are_shown_everywhere,

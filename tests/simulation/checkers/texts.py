@@ -60,6 +60,11 @@ def redacted_text_is_nowhere(evidence: Evidence) -> Iterator[str]:
     yield from _found(evidence, [*_texts(evidence), *_paths(evidence)])
 
 
+def a_deleted_store_is_nowhere(evidence: Evidence) -> Iterator[str]:
+    """Neither a text, nor a path, nor the name of a store that was deleted stands in any region."""
+    yield from _found(evidence, evidence.doomed)
+
+
 def text_of_no_version_is_nowhere(evidence: Evidence) -> Iterator[str]:
     """What was refused, or never came to be, is not kept: no object holds its text, as no version does."""
     versions: set[str] = set()

@@ -170,6 +170,22 @@ def test_text_that_could_not_be_erased_yet_is_told_and_its_event_erases_it(
         assert not written_anywhere(scene, region, SECRET)
 
 
+def test_a_blanked_slot_stays_taken_for_a_writer_that_knows_nothing_of_it(scene: Scene) -> None:
+    forget = scene.remember_index()
+    made = scene.create("/a", SECRET)
+    scene.delete(made)
+    for version in scene.versions(memory_id=made.id).items:
+        scene.redact(version.id)
+    scene.drop_events()
+    blanks = {entry.key: entry for entry in scene.entries()}
+    forget()
+    again = scene.create("/a", "new")
+    after = {entry.key: entry for entry in scene.entries()}
+    assert all(entry.blank and after[key] == entry for key, entry in blanks.items())
+    assert len(after) == len(blanks) + 1
+    assert (scene.read(again).content, scene.history(made)) == ("new", ["deleted", "created"])
+
+
 def test_the_eraser_trusts_nobody_and_looks_for_the_reason_itself(scene: Scene, memory: Memory) -> None:
     for key in scene.log_keys():
         answer = scene.cloud.peers.call(HOME, "eraser", {"call": "erase", "key": key})
