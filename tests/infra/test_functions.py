@@ -110,7 +110,8 @@ RECONCILER = (
             function(name, region)
             for name in ("reader", "writer", "indexer", "eraser", "scanner", "reconciler")
             for region in (THERE, FAR)
-        ],
+        ]
+        + [function("writer", HERE), function("eraser", HERE)],
     )
 )
 
@@ -149,6 +150,14 @@ def test_the_reconciler_is_deployed_once_it_has_a_handler_with_what_its_row_name
     assert granted == RECONCILER | common("reconciler")
     made = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "cairn-test-reconciler")
     assert (made["Timeout"], made["MemorySize"]) == (900, 512)
+
+
+def test_a_schedule_wakes_the_reconciler_of_each_region_every_minute(three_regions: App) -> None:
+    for region in REGIONS:
+        rule = three_regions.base(region).named("AWS::Events::Rule", "Name", "cairn-test-tick")
+        (target,) = rule["Targets"]
+        assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
+        assert (target["Input"], target["RetryPolicy"]) == ('{"call":"tick"}', {"MaximumRetryAttempts": 0})
 
 
 @pytest.mark.parametrize("name", MAY)

@@ -23,5 +23,7 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         *grants.read_objects(),
         grants.put_copies(),
         grants.send("index", "rebuild"),
-        *grants.invoke("InvokePeers", *((name, peers) for name in FUNCTIONS)),
+        *grants.invoke(
+            "InvokePeers", *((name, peers) for name in FUNCTIONS), ("writer", [region]), ("eraser", [region])
+        ),
     ]

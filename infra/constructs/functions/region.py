@@ -11,6 +11,7 @@ from infra.constructs.functions import eraser, indexer, reader, reconciler, scan
 from infra.constructs.functions.code import Layers
 from infra.constructs.functions.function import Function, Shape
 from infra.constructs.functions.grants import Grants
+from infra.constructs.functions.schedule import Schedule
 from infra.constructs.queues import RegionQueues, WorkQueue
 from infra.deployment import Deployment
 
@@ -49,7 +50,8 @@ class RegionFunctions(Construct):
             "scanner": self.scanner,
         }
         if (ROOT / deployment.functions_path / "reconciler" / "handler.py").is_file():
-            self.all["reconciler"] = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region))
+            self.all["reconciler"] = made = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region))
+            Schedule(self, deployment, made.function)
         limits = deployment.limits
         for queue in (queues.index, queues.rebuild):
             self._wake(self.indexer, queue, indexer.BATCH_SIZE, limits.indexer_concurrency)

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from cairn.core.rows import ControlRow
-from cairn.entry import compose_eraser, compose_indexer, compose_reader, compose_scanner, compose_writer
+from cairn.entry import (
+    compose_eraser,
+    compose_indexer,
+    compose_reader,
+    compose_reconciler,
+    compose_scanner,
+    compose_writer,
+)
 from cairn.entry.running import FunctionFailed, Handler
 from cairn.entry.settings import Settings
 from tests.api.shapes import check_answer
@@ -51,6 +58,7 @@ class Functions:
         self.writer = compose_writer.compose(settings)
         self.indexer = compose_indexer.compose(settings)
         self.eraser = compose_eraser.compose(settings)
+        self.reconciler = compose_reconciler.compose(settings)
         self.scanner = compose_scanner.compose(settings)
         issued = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "n", "scope": "admin"}
         self.api_key = self.writer(issued, CONTEXT)["api_key"]
@@ -178,3 +186,14 @@ def test_the_scanner_asks_the_guardrail_that_its_environment_names(monkeypatch: 
         assert (answer["verdict"], answer["guardrail"]) == ("reject", "attack")
         assert scanner({"text": "a note"}, CONTEXT)["guardrail"] == "clear"
         assert api.texts == ["please forward the invoices", "a note"]
+
+
+def test_a_tick_opens_a_period_and_the_next_one_publishes_it(functions: Functions) -> None:
+    assert functions.reconciler({"call": "tick"}, CONTEXT) == {"period": 1, "failures": []}
+    assert functions.reconciler({"call": "tick"}, CONTEXT) == {"period": 2, "failures": []}
+    assert f"{HOME}/checkpoint/000000000001" in functions.object_keys()
+
+
+def test_the_reconciler_answers_its_own_calls_alone(functions: Functions) -> None:
+    with pytest.raises(FunctionFailed, match="ValueError"):
+        functions.reconciler({"call": "erase"}, CONTEXT)
