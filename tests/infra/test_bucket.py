@@ -12,7 +12,7 @@ from tests.infra.synthesized import ACCOUNT, HERE, THERE, App
 BUCKET = f"arn:aws:s3:::cairn-test-{ACCOUNT}-{HERE}"
 WRITER = role(f"cairn-test-writer-{HERE}")
 ERASER = role(f"cairn-test-eraser-{HERE}")
-WRITTEN_ONCE = ["log", "store", "key", "cut", "verdict"]
+WRITTEN_ONCE = ["log", "store", "key", "cut", "verdict", "checkpoint"]
 NEVER_DELETED = [*WRITTEN_ONCE, "checkpoint", "redaction"]
 
 
