@@ -158,6 +158,8 @@ def test_a_schedule_wakes_the_reconciler_of_each_region_every_minute(three_regio
         (target,) = rule["Targets"]
         assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
         assert (target["Input"], target["RetryPolicy"]) == ('{"call":"tick"}', {"MaximumRetryAttempts": 0})
+        hourly = three_regions.base(region).named("AWS::Events::Rule", "Name", "cairn-test-compare")
+        assert (hourly["ScheduleExpression"], hourly["Targets"][0]["Input"]) == ("rate(1 hour)", '{"call":"compare"}')
 
 
 @pytest.mark.parametrize("name", MAY)

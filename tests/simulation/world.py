@@ -35,7 +35,7 @@ T = TypeVar("T")
 WORKSPACE = "wrkspc_default"
 REPAIRS_MAX = 4
 REPAIR_PERIOD_US = 200_000_000
-WATCHES = 3
+WATCHES = 5
 ASKED_MAX = 40
 _LATE = frozenset({"objects.put_if_absent", "index.commit"})
 

@@ -54,6 +54,10 @@ class Holding:
             found += [name for name, row in shown.items() if row is None or not _shows(rows, *row)]
         return found
 
+    def is_shown(self, name: Named) -> bool:
+        """Whether a row tells that the object is folded; otherwise it must be looked at itself."""
+        return _shown_by(name) is not None
+
     def bring(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, Brought]:
         """Folds what is missing, several at once; `fetch`: what has not arrived is copied from its home.
 

@@ -286,6 +286,16 @@ class CompletenessRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcileRow(Row):
+    """The comparison of listing and tables: when the last one began, and after which key it goes on, if it does."""
+
+    began_at: int | None = None
+    after: str | None = None
+
+    KEY: ClassVar[RowKey] = RowKey("control", "control", "reconcile")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JournalRow(Row):
     """One object that this home acknowledged in one period; the checkpoint of that period is made of these."""
 

@@ -1,4 +1,4 @@
-"""What wakes the reconciler: a rule of EventBridge, every minute."""
+"""What wakes the reconciler: rules of EventBridge, one every minute, one every hour."""
 
 from __future__ import annotations
 
@@ -15,17 +15,24 @@ EVERY = Duration.minutes(1)
 
 
 class Schedule(Construct):
-    """``{prefix}-tick``: one invocation a minute; one that failed is not repeated, the next one is due anyway."""
+    """``{prefix}-tick`` and ``{prefix}-compare``. What failed is not repeated: the next invocation is due anyway.
+
+    A comparison is made once a day; the hourly rule begins it, or goes on with one that is under way.
+    """
 
     def __init__(self, scope: Construct, deployment: Deployment, function: lambda_.Function) -> None:
-        """Make the rule, and let it invoke the function."""
+        """Make the rules, and let them invoke the function."""
         super().__init__(scope, "Schedule")
-        tick = events.RuleTargetInput.from_object({"call": "tick"})
-        events.Rule(
-            self,
-            "Tick",
-            rule_name=f"{deployment.prefix}-tick",
-            description=f"Cairn {deployment.stage}: the journal's period ends, the watermarks move",
-            schedule=events.Schedule.rate(EVERY),
-            targets=[targets.LambdaFunction(function, event=tick, retry_attempts=0)],
-        )
+        for call, every, what in (
+            ("tick", EVERY, "the journal's period ends, the watermarks move"),
+            ("compare", Duration.hours(1), "listing and tables are compared, once a day"),
+        ):
+            given = events.RuleTargetInput.from_object({"call": call})
+            events.Rule(
+                self,
+                call.title(),
+                rule_name=f"{deployment.prefix}-{call}",
+                description=f"Cairn {deployment.stage}: {what}",
+                schedule=events.Schedule.rate(every),
+                targets=[targets.LambdaFunction(function, event=given, retry_attempts=0)],
+            )

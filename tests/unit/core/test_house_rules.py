@@ -70,6 +70,7 @@ def test_every_row_has_a_table_and_every_index_an_attribute() -> None:
         rows.JournalStateRow.key("us-east-1"),
         rows.ControlRow.KEY,
         rows.CompletenessRow.key(1),
+        rows.ReconcileRow.KEY,
     ]
     assert {key.table for key in keys} | {"verdicts"} == set(tables.BY_NAME)
 

@@ -32,11 +32,11 @@ ROWS_OF: dict[str, tuple[type[rows.Row], ...]] = {
     "logs": (rows.LogRow,),
     "paths": (rows.PathRow,),
     "versions": (rows.VersionRow,),
-    "verdicts": (rows.VerdictRow,),
+    "verdicts": (rows.VerdictRow, rows.SightingRow),
     "stores": (rows.StoreRow,),
     "keys": (rows.ApiKeyRow, rows.SessionRow),
     "journal": (rows.JournalRow, rows.PeriodRow, rows.JournalStateRow),
-    "control": (rows.ControlRow, rows.CompletenessRow),
+    "control": (rows.ControlRow, rows.CompletenessRow, rows.ReconcileRow),
 }
 """Which rows stand in which table."""
 
