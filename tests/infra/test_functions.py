@@ -54,6 +54,9 @@ WRITE_INDEX = each(WRITE, INDEX)
 READ_SIGNING_KEYS = each(
     ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:cairn-test-signing-??????"]
 )
+READ_TARGETS = each(
+    ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:cairn-test-gateway-??????"]
+)
 READ_OBJECTS = each(["s3:GetObject"], [f"{bucket(region)}/*" for region in REGIONS]) | each(
     ["s3:ListBucket"], [bucket(region) for region in REGIONS]
 )
@@ -94,6 +97,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | READ_OBJECTS
     | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/verdict/*"])
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("scan")]),
+    "tool": each(["lambda:InvokeFunction"], [function("reader", HERE), function("writer", HERE)]) | READ_TARGETS,
 }
 
 
@@ -175,6 +179,7 @@ def test_the_role_has_no_other_policy(three_regions: App, name: str) -> None:
 OWN_SLOT = f"{bucket(HERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 OTHERS_SLOT = f"{bucket(HERE)}/{THERE}/log/memstore_1/9f2c/0001-0.0000000042"
 GUARDRAIL = f"arn:aws:bedrock:{HERE}:{ACCOUNT}:guardrail/gr4"
+SIGNING_SECRET = f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:cairn-test-signing-AbCdEf"
 ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 
 
@@ -218,6 +223,14 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("scanner", "sqs:SendMessage", queue("scan"), False),
         ("scanner", "lambda:InvokeFunction", function("writer", HERE), False),
         ("scanner", "bedrock:ApplyGuardrail", GUARDRAIL, False),
+        ("tool", "lambda:InvokeFunction", function("reader", HERE), True),
+        ("tool", "lambda:InvokeFunction", function("writer", HERE), True),
+        ("tool", "lambda:InvokeFunction", function("writer", THERE), False),
+        ("tool", "lambda:InvokeFunction", function("eraser", HERE), False),
+        ("tool", "lambda:InvokeFunction", function("tool", HERE), False),
+        ("tool", "s3:GetObject", OWN_SLOT, False),
+        ("tool", "dynamodb:GetItem", table("keys-g1"), False),
+        ("tool", "secretsmanager:GetSecretValue", SIGNING_SECRET, False),
         ("indexer", "sqs:SendMessage", queue("scan"), True),
         ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{THERE}:{ACCOUNT}:table/cairn-test-memories-g1", False),
         ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-other-memories-g1", False),
@@ -272,7 +285,14 @@ def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: A
 
 @pytest.mark.parametrize(
     ("name", "timeout_s", "memory_mb"),
-    [("reader", 29, 1024), ("writer", 29, 1024), ("indexer", 60, 512), ("eraser", 300, 512), ("scanner", 60, 1024)],
+    [
+        ("reader", 29, 1024),
+        ("writer", 29, 1024),
+        ("indexer", 60, 512),
+        ("eraser", 300, 512),
+        ("scanner", 60, 1024),
+        ("tool", 120, 512),
+    ],
 )
 def test_a_function_is_as_large_as_the_design_says(one_region: App, name: str, timeout_s: int, memory_mb: int) -> None:
     made = one_region.base(HERE).named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")

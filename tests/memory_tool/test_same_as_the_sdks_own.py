@@ -1,4 +1,4 @@
-"""The SDK's own memory tool on a folder, and ours on a store: the same commands, the same answers, the same files.
+"""The SDK's own memory tool on a folder, and ours on a store, through every way in: the same answers and files.
 
 Where the two are meant to differ, the difference is named in `_plain`, and each has a test in `test_ours.py`.
 """
@@ -10,11 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.memory_tool.conftest import Said, fresh_tool, say
+from tests.memory_tool.ways import WAYS
 
 NAMES = ["a", "b", "b.md", ".hidden"]
 PATHS = st.one_of(
@@ -66,15 +68,17 @@ def _files(root: Path) -> dict[str, str]:
     return {f"/{path.relative_to(root)}": path.read_bytes().decode() for path in root.rglob("*") if path.is_file()}
 
 
-@settings(max_examples=60)
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=40)
 @given(creations=st.lists(CREATION, min_size=2, max_size=6), others=st.lists(COMMANDS, min_size=3, max_size=25))
 def test_the_same_commands_give_the_same_answers_and_files(
-    creations: list[dict[str, Any]], others: list[dict[str, Any]]
+    way: str, creations: list[dict[str, Any]], others: list[dict[str, Any]]
 ) -> None:
     with TemporaryDirectory() as folder:
         local, fresh = BetaLocalFilesystemMemoryTool(folder), fresh_tool()
+        tool = WAYS[way](fresh)
         for command in creations + others:
-            theirs, ours = _local(local, command), say(fresh.tool, command)
+            theirs, ours = _local(local, command), say(tool, command)
             _remove_empty(local.memory_root)
             if theirs is None:
                 assert ours.is_error, command

@@ -124,6 +124,11 @@ class Grants:
         arn = self._deployment.arn("secretsmanager", self._region, f"secret:{self._deployment.prefix}-signing-??????")
         return self._allow("ReadSigningKeys", ["secretsmanager:GetSecretValue"], [arn])
 
+    def read_targets(self) -> iam.PolicyStatement:
+        """Read what gateways' targets may touch: a secret that an operator makes, and without one there are none."""
+        arn = self._deployment.arn("secretsmanager", self._region, f"secret:{self._deployment.prefix}-gateway-??????")
+        return self._allow("ReadTargets", ["secretsmanager:GetSecretValue"], [arn])
+
     def _index_tables(self, only: tuple[str, ...] = (), *, with_indexes: bool = False) -> list[str]:
         arns = []
         for table in TABLES:

@@ -7,9 +7,12 @@ from aws_cdk import aws_iam as iam
 
 from infra.constructs.functions.function import Shape
 from infra.constructs.functions.grants import Grants
-from infra.deployment import FUNCTIONS, Deployment
+from infra.deployment import Deployment
 
 SHAPE = Shape(name="reconciler", memory_mb=512, timeout=Duration.seconds(900))
+
+INVOKES = ("reader", "writer", "indexer", "eraser", "scanner", "reconciler")
+"""In the other regions."""
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
@@ -23,7 +26,5 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         *grants.read_objects(),
         grants.put_copies(),
         grants.send("index", "rebuild"),
-        *grants.invoke(
-            "InvokePeers", *((name, peers) for name in FUNCTIONS), ("writer", [region]), ("eraser", [region])
-        ),
+        *grants.invoke("InvokePeers", *((name, peers) for name in INVOKES), ("writer", [region]), ("eraser", [region])),
     ]

@@ -16,6 +16,7 @@ from cairn.entry import (
     compose_reader,
     compose_reconciler,
     compose_scanner,
+    compose_tool,
     compose_writer,
 )
 from cairn.entry.running import FunctionFailed, Handler
@@ -197,3 +198,13 @@ def test_a_tick_opens_a_period_and_the_next_one_publishes_it(functions: Function
 def test_the_reconciler_answers_its_own_calls_alone(functions: Functions) -> None:
     with pytest.raises(FunctionFailed, match="ValueError"):
         functions.reconciler({"call": "erase"}, CONTEXT)
+
+
+def test_the_tool_asks_its_regions_functions_and_says_where_they_do_not_answer(functions: Functions) -> None:
+    tool = compose_tool.compose(Settings.read(ENVIRONMENT))
+    event = {"command": "create", "path": "/memories/a", "file_text": "x"}
+    assert "memory_store_id is missing" in tool(event, CONTEXT)["content"]
+    store = functions.ask(functions.writer, "POST", "/v1/memory_stores", body={"name": "s"})["id"]
+    answer = tool({**event, "memory_store_id": store, "token": functions.api_key}, CONTEXT)
+    assert answer["is_error"]
+    assert f"writer in {HOME}" in answer["content"]

@@ -55,6 +55,11 @@ class Deployment:
         """The secret, of the same name in every region, with the keys that sign the tokens of sessions."""
         return f"{self.prefix}-signing"
 
+    @property
+    def gateway_secret(self) -> str:
+        """The secret with what gateways' targets may touch; there is none until somebody sets up a gateway."""
+        return f"{self.prefix}-gateway"
+
     def function(self, name: str) -> str:
         """The Lambda function behind a short name; the same in every region."""
         return f"{self.prefix}-{name}"

@@ -9,16 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.names import Deployment
+from cairn.adapters.aws.secrets import RememberedSecret, secret_text
 from cairn.ports.clock import Clock
-from cairn.ports.errors import Unavailable
+from cairn.ports.errors import ObjectNotFound, Unavailable
 
-REMEMBERED_US = 300_000_000
-ASKED_AGAIN_AFTER_US = 10_000_000
-"""`fresh` asks no more often than this, so that made-up tokens cannot make a region ask with every call."""
 KEY_MIN_BYTES = 32
 
 
@@ -28,23 +24,17 @@ class SecretsManagerKeys:
     def __init__(self, clients: Clients, deployment: Deployment, clock: Clock) -> None:
         self._clients = clients
         self._deployment = deployment
-        self._clock = clock
-        self._keys: Mapping[str, bytes] = {}
-        self._read_at: int | None = None
+        self._secret = RememberedSecret(self._read, clock)
 
     def keys(self, fresh: bool = False) -> Mapping[str, bytes]:
         """See the port."""
-        age_us = None if self._read_at is None else self._clock.now_us() - self._read_at
-        if age_us is None or age_us < 0 or age_us > (ASKED_AGAIN_AFTER_US if fresh else REMEMBERED_US):
-            self._keys, self._read_at = self._read(), self._clock.now_us()
-        return self._keys
+        return self._secret.value(fresh)
 
     def _read(self) -> Mapping[str, bytes]:
-        client = self._clients.secrets(self._deployment.region)
         try:
-            text = client.get_secret_value(SecretId=self._deployment.signing_secret)["SecretString"]
-        except (ClientError, BotoCoreError, KeyError) as error:
-            raise Unavailable("the signing keys cannot be read") from error
+            text = secret_text(self._clients, self._deployment.region, self._deployment.signing_secret)
+        except ObjectNotFound as error:
+            raise Unavailable("there are no signing keys") from error
         return parse_keys(text)
 
 

@@ -11,6 +11,7 @@ from cairn.adapters.memory.peers import MemoryPeers
 from cairn.adapters.memory.queue import MemoryQueue
 from cairn.adapters.memory.randomness import SeededRandomness
 from cairn.adapters.memory.signing import MemorySigningKeys
+from cairn.adapters.memory.targets import MemoryTargets
 
 __all__ = [
     "ManualClock",
@@ -25,6 +26,7 @@ __all__ = [
     "MemoryQueue",
     "MemorySigningKeys",
     "MemoryTables",
+    "MemoryTargets",
     "OneByOne",
     "PutEvent",
     "RecordingMetrics",

@@ -5,6 +5,8 @@
     edits    what `str_replace` and `insert` make of a content, and of one that somebody else changed meanwhile
     tree     a store as folders: looked up, listed and changed through the HTTP API
     tool     the commands
+    invoked  the API asked by invoking the functions behind it
+    forms    the shapes in which agent platforms invoke a function, and what each wants back
 
 Directories are derived: one is there while a memory is under it, and the root always. A command on a directory is many
 single commits; it is refused as a whole before the first of them, or says afterwards which part was done.

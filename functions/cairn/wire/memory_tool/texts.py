@@ -52,6 +52,16 @@ PART_DELETED = "Deleted {done} of {total} files under {path}; then {at}: {reason
 PART_RENAMED = "Renamed {done} of {total} files from {old} to {new}; then {at}: {reason}. Repeat the command to go on."
 REFUSED = "Refused: {reason}"
 UNANSWERED = "The memory store does not answer now ({reason}). Nothing is known to have changed; try again."
+CUT = "\n\n(Cut here: this is as much as fits into one answer. View the rest with view_range, or a deeper directory.)"
+
+# For who sets an agent up.
+NO_STORE = "The {name} is missing or is none: it must be the id of a memory store, memstore_…"
+NO_TOKEN = "The {name} is missing: it must be an API key (sk-cairn-…) or a session's token (st-cairn-…)"  # noqa: S105 - says that there is none
+NO_TARGET = (
+    "The gateway's target {name!r} is not set up: name it, with memory_store_id and token, "
+    "in the secret cairn-{{stage}}-gateway of this region."
+)
+TARGETS_UNREADABLE = "The gateway's targets cannot be read now: {reason}"
 
 AGED = (
     "\n\n(This memory was last changed {age}. It records what was true then: "

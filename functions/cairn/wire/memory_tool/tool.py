@@ -263,3 +263,5 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "delete": ("path",),
     "rename": ("old_path", "new_path"),
 }
+
+COMMANDS = tuple(_NEEDED)
