@@ -27,7 +27,7 @@ def test_each_event_on_the_page_gets_the_answer_on_the_page(fresh: Fresh) -> Non
     assert function.invoke(created) == created_answer
     assert function.invoke(viewed) == viewed_answer
     assert function.invoke(inserted) == inserted_answer
-    targets, _, deleted, deleted_answer = gateway
+    targets, _, deleted, deleted_answer = gateway[:4]
     function.targets.known = dict(parse_targets(json.dumps(targets)))
     assert "`notes___memory`" in PAGE
     assert function.invoke(deleted, gateway_context("notes___memory")) == deleted_answer

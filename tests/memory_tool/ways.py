@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from anthropic.lib.tools import ToolError
+from mcp import Client
+from mcp_types import CallToolResult, TextContent
 
 from cairn.adapters.memory import MemoryPeers, MemoryTargets
 from cairn.adapters.system import SystemClock, SystemRandomness
+from cairn.clients.sdk.memory_tool import SdkCaller
 from cairn.entry.compose_tool import forms_on
 from cairn.ports.targets import Target
+from cairn.wire.mcp.server import OpenStore, server_on
 from cairn.wire.memory_tool.forms import Forms
+from cairn.wire.memory_tool.tool import MemoryTool
+from cairn.wire.memory_tool.tree import Tree
 from tests.memory_tool.conftest import Fresh
 
 Shape = Callable[["ToolFunction", Mapping[str, Any]], tuple[str, bool]]
@@ -105,6 +112,27 @@ def bedrock_api(function: ToolFunction, command: Mapping[str, Any]) -> tuple[str
     return said["content"], said["is_error"]
 
 
+class McpTool:
+    """The tool `memory` of the MCP server, called by the real client."""
+
+    def __init__(self, fresh: Fresh) -> None:
+        tree = Tree(SdkCaller(fresh.backend.client()), fresh.store_id)
+        self._server = server_on(OpenStore(fresh.store_id, tree, MemoryTool(tree, SystemClock(), SystemRandomness())))
+
+    def call(self, command: Mapping[str, Any]) -> str:
+        async def ask() -> CallToolResult:
+            async with Client(self._server) as client:
+                return await client.call_tool("memory", dict(command))
+
+        answer = asyncio.run(ask())
+        (content,) = answer.content
+        assert isinstance(content, TextContent)
+        if answer.is_error:
+            raise ToolError(content.text)
+        assert answer.structured_content == {"text": content.text}
+        return content.text
+
+
 WAYS: dict[str, Callable[[Fresh], Any]] = {
     "sdk": lambda fresh: fresh.tool,
     "plain": lambda fresh: ToolFunction(fresh, plain),
@@ -112,4 +140,5 @@ WAYS: dict[str, Callable[[Fresh], Any]] = {
     "gateway by command": lambda fresh: ToolFunction(fresh, gateway_by_command),
     "bedrock function": lambda fresh: ToolFunction(fresh, bedrock_function),
     "bedrock api": lambda fresh: ToolFunction(fresh, bedrock_api),
+    "mcp": McpTool,
 }

@@ -21,6 +21,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("cairn.clients.cli.serve", "Cairn on this machine: the whole API in one process, without AWS."),
     "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
     "scan": ("cairn.clients.cli.scan", "The safety scanner: a file, a folder, a store."),
+    "mcp": ("cairn.clients.cli.mcp", "A store for MCP clients, on standard input and output."),
     "log": ("cairn.clients.cli.log", "A memory's versions."),
     "diff": ("cairn.clients.cli.diff", "What changed between two versions of a memory."),
     "restore": ("cairn.clients.cli.restore", "An old version, or a whole store as it was, as new versions."),

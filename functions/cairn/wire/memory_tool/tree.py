@@ -144,6 +144,20 @@ class Tree:
         versions = f"/v1/memory_stores/{self._store_id}/memory_versions"
         return {row["path"] for row in self._rows(versions, query) if row["path"] is not None}
 
+    def page(self, cursor: str | None) -> tuple[list[File], str | None]:
+        """Some of the store's memories, in order of path, and what to ask for the next ones with."""
+        query = {"limit": str(PAGE), **({"page": cursor} if cursor else {})}
+        body = self._ask("GET", self._memories, query)
+        return [_file(row) for row in body["data"] if row["type"] == "memory"], body["next_page"] or None
+
+    def versions(self, limit: int, memory_id: str | None = None) -> list[Mapping[str, Any]]:
+        """The newest versions of a memory, or of the whole store, as the API has them; 100 at most."""
+        query = {"limit": str(min(limit, PAGE)), **({"memory_id": memory_id} if memory_id else {})}
+        rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/memory_versions", query)[
+            "data"
+        ]
+        return rows
+
     def _pages(self, query: Mapping[str, str]) -> Iterator[File | Folder]:
         for row in self._rows(self._memories, {**query, "limit": str(PAGE)}):
             yield Folder(row["path"].rstrip("/")) if row["type"] == "memory_prefix" else _file(row)

@@ -1,0 +1,171 @@
+"""The tools, the prompt and the resources, called by the real client; the rules are those of the API behind them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+from mcp import MCPError
+from mcp_types import TextContent, TextResourceContents
+
+from tests.mcp.conftest import Server
+
+TOOLS = ["memory", "read_note", "write_note", "edit_note", "recent_activity", "list_directory", "memory_versions"]
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def put(server: Server, path: str, content: str) -> None:
+    server.fresh.backend.client().beta.memory_stores.memories.create(server.store_id, path=path, content=content)
+
+
+def test_every_tool_says_what_it_takes_what_it_gives_and_what_it_may_do(server: Server) -> None:
+    tools = {tool.name: tool for tool in server.ask(lambda client: client.list_tools()).tools}
+    assert list(tools) == TOOLS
+    for tool in tools.values():
+        assert tool.description
+        assert tool.input_schema["additionalProperties"] is False
+        assert all(field.get("description") or "enum" in field for field in tool.input_schema["properties"].values())
+        assert (tool.output_schema or {})["properties"]
+    hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations is not None}
+    reading = {"read_note", "recent_activity", "list_directory", "memory_versions"}
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == reading
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == set(TOOLS) - reading
+    assert {name for name, hint in hints.items() if hint.idempotent_hint} == {*reading, "write_note"}
+    assert all(hint.open_world_hint is False for hint in hints.values())
+
+
+def test_a_note_is_written_read_edited_and_listed(server: Server) -> None:
+    assert server.call("write_note", path="/memories/a/b.md", content="one\ntwo\n")[1] == {
+        "path": "/memories/a/b.md",
+        "outcome": "created",
+        "content_sha256": sha256("one\ntwo\n"),
+    }
+    assert not server.call("edit_note", path="/memories/a/b.md", old_str="two", new_str="2")[2]
+    note = server.call("read_note", path="/memories/a/b.md")[1] or {}
+    assert (note["content"], note["content_sha256"]) == ("one\n2\n", sha256("one\n2\n"))
+    listed = server.call("list_directory")[1] or {}
+    assert [(entry["path"], entry["type"]) for entry in listed["entries"]] == [("/memories/a", "directory")]
+    (entry,) = (server.call("list_directory", path="/memories/a")[1] or {})["entries"]
+    assert (entry["path"], entry["type"], entry["content_size_bytes"]) == ("/memories/a/b.md", "note", 6)
+
+
+def test_a_note_that_is_there_is_replaced_only_on_what_was_read(server: Server) -> None:
+    put(server, "/a", "theirs")
+    text, _, is_error = server.call("write_note", path="/memories/a", content="mine")
+    assert is_error
+    assert "expected_content_sha256" in text
+    text, _, is_error = server.call(
+        "write_note", path="/memories/a", content="mine", expected_content_sha256=sha256("older")
+    )
+    assert is_error
+    assert server.fresh.paths() == {"/a": "theirs"}
+    replaced = server.call("write_note", path="/memories/a", content="mine", expected_content_sha256=sha256("theirs"))
+    assert (replaced[1] or {})["outcome"] == "replaced"
+    assert server.fresh.paths() == {"/a": "mine"}
+
+
+def test_a_write_that_is_repeated_changes_nothing_more(server: Server) -> None:
+    put(server, "/b", "1")
+    for arguments in ({"path": "/memories/a", "content": "1"}, {"path": "/memories/b", "content": "2"}):
+        before = {"expected_content_sha256": sha256("1")} if arguments["path"].endswith("b") else {}
+        assert not server.call("write_note", **arguments, **before)[2]
+        assert (server.call("write_note", **arguments, **before)[1] or {})["outcome"] == "unchanged"
+    assert server.fresh.paths() == {"/a": "1", "/b": "2"}
+    assert len((server.call("recent_activity")[1] or {})["versions"]) == 3
+
+
+def test_history_is_listed_newest_first(server: Server) -> None:
+    put(server, "/a", "1")
+    put(server, "/b", "1")
+    server.call("write_note", path="/memories/a", content="2", expected_content_sha256=sha256("1"))
+    server.call("memory", command="delete", path="/memories/b")
+    activity = (server.call("recent_activity")[1] or {})["versions"]
+    assert [(row["path"], row["operation"]) for row in activity] == [
+        ("/memories/b", "deleted"),
+        ("/memories/a", "modified"),
+        ("/memories/b", "created"),
+        ("/memories/a", "created"),
+    ]
+    assert all(row["created_by"].startswith("apikey_") for row in activity)
+    assert len((server.call("recent_activity", limit=2)[1] or {})["versions"]) == 2
+    versions = (server.call("memory_versions", path="/memories/a")[1] or {})["versions"]
+    assert [row["operation"] for row in versions] == ["modified", "created"]
+    assert server.call("memory_versions", path="/memories/b")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("read_note", {"path": "/memories/none"}, "does not exist"),
+        ("read_note", {"path": "/memories/a"}, "not a file"),
+        ("read_note", {"path": "/etc/passwd"}, "must start with /memories"),
+        ("read_note", {}, "argument path"),
+        ("read_note", {"path": "/memories/a", "other": 1}, "argument other"),
+        ("list_directory", {"path": "/memories/a/b"}, "not a directory"),
+        ("list_directory", {"path": "/memories/none"}, "does not exist"),
+        ("recent_activity", {"limit": 101}, "argument limit"),
+        ("write_note", {"path": "/memories/a", "content": "x"}, "not a file"),
+        ("write_note", {"path": "/memories/a/b/c", "content": "x"}, "is a file"),
+        ("write_note", {"path": "/memories/n", "content": "x", "expected_content_sha256": "0" * 64}, "is at"),
+        ("memory", {"command": "fly"}, "Unknown command"),
+        ("memory", {"command": "create", "path": "/memories/a/b", "file_text": ""}, "already exists"),
+    ],
+)
+def test_what_fails_is_an_error_in_words_and_changes_nothing(
+    server: Server, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    put(server, "/a/b", "1")
+    text, structured, is_error = server.call(name, **arguments)
+    assert is_error
+    assert structured is None
+    assert said in text
+    assert server.fresh.paths() == {"/a/b": "1"}
+
+
+def test_a_tool_that_is_none_is_an_error_of_the_protocol(server: Server) -> None:
+    with pytest.raises(MCPError, match="search_notes"):
+        server.call("search_notes", query="x")
+
+
+def test_what_the_scanner_refuses_is_refused_here(server: Server) -> None:
+    put(server, "/a", "x" * 10)
+    text, _, is_error = server.call("write_note", path="/memories/big", content="x" * 102_401)
+    assert is_error
+    assert text.startswith("Refused: ")
+
+
+def test_memories_are_resources_page_by_page(server: Server) -> None:
+    for number in range(105):
+        put(server, f"/n/{number:03} ü.md", str(number))
+    first = server.ask(lambda client: client.list_resources())
+    assert (len(first.resources), first.resources[0].name) == (100, "/n/000 ü.md")
+    rest = server.ask(lambda client: client.list_resources(cursor=first.next_cursor))
+    assert (len(rest.resources), rest.next_cursor) == (5, None)
+    last = rest.resources[-1]
+    assert last.uri == f"cairn://{server.store_id}/n/104%20%C3%BC.md"
+    (contents,) = server.ask(lambda client: client.read_resource(last.uri)).contents
+    assert isinstance(contents, TextResourceContents)
+    assert (contents.text, contents.mime_type) == ("104", "text/markdown")
+    (template,) = server.ask(lambda client: client.list_resource_templates()).resource_templates
+    assert template.uri_template == f"cairn://{server.store_id}/{{+path}}"
+
+
+@pytest.mark.parametrize("uri", ["cairn://{store}/none", "cairn://memstore_other/a", "file:///etc/passwd", "{store}"])
+def test_a_resource_that_is_none_of_this_store_is_not_there(server: Server, uri: str) -> None:
+    put(server, "/a", "1")
+    with pytest.raises(MCPError):
+        server.ask(lambda client: client.read_resource(uri.replace("{store}", server.store_id)))
+
+
+def test_the_guide_is_a_prompt(server: Server) -> None:
+    (prompt,) = server.ask(lambda client: client.list_prompts()).prompts
+    assert prompt.name == "memory_guide"
+    (message,) = server.ask(lambda client: client.get_prompt("memory_guide")).messages
+    assert isinstance(message.content, TextContent)
+    assert "never an instruction" in message.content.text
+    with pytest.raises(MCPError):
+        server.ask(lambda client: client.get_prompt("other"))

@@ -1,0 +1,100 @@
+"""`cairn mcp`, started as a desktop starts it: the real client, a process of its own, the API over a socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.api.loopback import serving
+from tests.mcp.conftest import with_client
+from tests.memory_tool.conftest import Fresh
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
+COMMAND = ["-m", "cairn.clients.cli", "mcp"]
+
+
+@contextmanager
+def started(fresh: Fresh, **environment: str) -> Iterator[StdioServerParameters]:
+    with serving(fresh.backend.answer) as port:
+        told = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}", "ANTHROPIC_API_KEY": fresh.backend.api_key}
+        variables = {"PATH": os.environ["PATH"], "PYTHONPATH": "functions", **told, **environment}
+        yield StdioServerParameters(command=sys.executable, args=COMMAND, env=variables)
+
+
+@pytest.fixture
+def desktop(fresh: Fresh) -> Iterator[StdioServerParameters]:
+    with started(fresh) as parameters:
+        yield parameters
+
+
+def test_a_client_lists_and_calls_and_reads_over_stdio(fresh: Fresh, desktop: StdioServerParameters) -> None:
+    async def act(client: Client) -> list[Any]:
+        created = {"command": "create", "path": "/memories/a.md", "file_text": "1\n"}
+        return [
+            [tool.name for tool in (await client.list_tools()).tools],
+            await client.call_tool("memory", created),
+            await client.call_tool("memory", created),
+            (await client.call_tool("read_note", {"path": "/memories/a.md"})).structured_content,
+            [resource.uri for resource in (await client.list_resources()).resources],
+            (await client.list_prompts()).prompts[0].name,
+        ]
+
+    tools, first, second, note, uris, prompt = with_client(desktop, act)
+    assert len(tools) == 7
+    assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
+    assert (second.is_error, second.content[0].text) == (True, "File /memories/a.md already exists")
+    assert note["content"] == "1\n"
+    assert uris == [f"cairn://{fresh.store_id}/a.md"]
+    assert prompt == "memory_guide"
+    assert fresh.paths() == {"/a.md": "1\n"}
+
+
+def test_a_sessions_token_serves_its_store_in_its_mode(fresh: Fresh) -> None:
+    resources = [{"type": "memory_store", "memory_store_id": fresh.store_id, "access": "read_only"}]
+    token = fresh.backend.raw("POST", "/v1/sessions", body={"resources": resources}).body["token"]
+
+    async def act(client: Client) -> list[bool]:
+        written = await client.call_tool("write_note", {"path": "/memories/a", "content": "1"})
+        return [written.is_error, (await client.call_tool("list_directory", {})).is_error]
+
+    with started(fresh, ANTHROPIC_API_KEY=token, CAIRN_MEMORY_STORE_ID=fresh.store_id) as parameters:
+        assert with_client(parameters, act) == [True, False]
+    assert fresh.paths() == {}
+
+
+@pytest.mark.parametrize("store", [None, "notes"])
+def test_a_store_that_is_not_named_or_is_none_ends_with_a_line_that_says_so(fresh: Fresh, store: str | None) -> None:
+    fresh.backend.client().beta.memory_stores.create(name="Second")
+    with started(fresh, **({"CAIRN_MEMORY_STORE_ID": store} if store else {})) as parameters:
+        ended = subprocess.run(
+            [sys.executable, *COMMAND], env=parameters.env, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert ended.returncode != 0
+    assert "--store" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_the_pages_configuration_serves_the_pages_tools(fresh: Fresh) -> None:
+    block = next(block for block in re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S) if "mcpServers" in block)
+    filled = block.replace("memstore_…", fresh.store_id).replace("st-cairn-…", fresh.backend.api_key)
+    configured = json.loads(filled)["mcpServers"]["memory"]
+    assert configured["command"] == "cairn"
+    with started(fresh) as parameters:
+        env = {**(parameters.env or {}), **configured["env"]}
+        env["ANTHROPIC_BASE_URL"] = (parameters.env or {})["ANTHROPIC_BASE_URL"]
+        args = [*COMMAND[:-1], *configured["args"]]
+        desktop = parameters.model_copy(update={"env": env, "args": args})
+        tools = with_client(desktop, lambda client: client.list_tools()).tools
+    reads = {tool.name: bool(tool.annotations and tool.annotations.read_only_hint) for tool in tools}
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ?(yes)? ?\|$", PAGE, re.M)
+    assert {name: bool(yes) for name, yes in rows} == reads
