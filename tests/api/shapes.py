@@ -197,8 +197,22 @@ def _check_session(body: Mapping[str, Any]) -> None:
         assert re.fullmatch(r"/mnt/memory/[a-z0-9]+(-[a-z0-9]+)*", resource["mount_path"])
 
 
+def _check_context(body: Mapping[str, Any]) -> None:
+    _fields(body, "session_id pinned_at text stores")
+    _instants(body, "pinned_at")
+    for one in body["stores"]:
+        names = "memory_store_id access instructions name description mount_path index"
+        assert set(one) == set(names.split())
+        index = one["index"]
+        shown = "source text remarks lines lines_total truncated more"
+        assert set(index) == set(shown.split())
+        assert index["lines"] <= min(index["lines_total"], 200)
+        assert len(index["text"].encode()) <= 25_000
+
+
 _CHECKS = {
     "session": _check_session,
+    "session_context": _check_context,
     "memory_store": _check_store,
     "memory": _check_memory,
     "memory_prefix": _check_prefix,

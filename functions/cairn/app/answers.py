@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from cairn.core.records import SCAN_POLICY_DEFAULT, SessionRecord, VerdictRecord
+from cairn.core.records import SCAN_POLICY_DEFAULT, Attachment, SessionRecord, VerdictRecord
 from cairn.core.retention import Retention
 
 T = TypeVar("T")
@@ -194,6 +194,41 @@ class Session:
     record: SessionRecord
     token: str | None = None
     token_expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreContext:
+    """What a session's context shows of one store.
+
+    Attributes:
+        attachment: the store as it is attached.
+        source: ``memory`` where the store has an index of its own, ``made`` where it was made from its memories,
+            ``none`` where there is nothing to show.
+        text: the index, as much of it as is loaded.
+        remarks: what is missing from it, and why; whole sentences.
+        lines, lines_total: how many lines of the index are in `text`, and how many it has.
+        truncated: whether the index was cut.
+        more: whether the store had memories that a made index leaves out.
+    """
+
+    attachment: Attachment
+    source: str
+    text: str = ""
+    remarks: tuple[str, ...] = ()
+    lines: int = 0
+    lines_total: int = 0
+    truncated: bool = False
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """What a session's agent is to be told of its memory, as one text and in parts, as of `pinned_at`."""
+
+    session_id: str
+    pinned_at: int
+    text: str
+    stores: tuple[StoreContext, ...]
 
 
 @dataclass(frozen=True, slots=True)

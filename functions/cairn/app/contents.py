@@ -76,7 +76,12 @@ class Contents:
         ]
 
     def read(self, store_id: str, position: LogRef) -> str | None:
-        """The text at a position; None once it has been blanked. One GET, a second one where it has not arrived.
+        """The text at a position; None once it has been blanked. Costs and raises as `entry`."""
+        found = self.entry(store_id, position)
+        return None if found is None else found[1]
+
+    def entry(self, store_id: str, position: LogRef) -> tuple[Entry, str] | None:
+        """The entry at a position, and its text; None once blanked. One GET, a second one where it has not arrived.
 
         Raises:
             Unavailable: it is not here, and its home does not answer.
@@ -90,7 +95,8 @@ class Contents:
                 continue
             except port_errors.Unavailable as error:
                 raise Unavailable(f"the content has not arrived here, and {region} does not answer") from error
-            return None if Entry.from_metadata(key, found.metadata).blank else found.body.decode()
+            entry = Entry.from_metadata(key, found.metadata)
+            return None if entry.blank else (entry, found.body.decode())
         raise Unavailable("the content has not arrived here yet; try again")
 
 

@@ -166,6 +166,12 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
     if isinstance(key, ApiKeyKey):
         return key.sequence == 1 or ApiKeyRow.from_attributes(attributes).revoked_at is not None
     if isinstance(key, SessionKey):
-        return key.sequence == 1 or SessionRow.from_attributes(attributes).archived_at is not None
+        return _shows_session(SessionRow.from_attributes(attributes), key)
     row = VersionRow.from_attributes(attributes)
     return row.redacted_at is not None if isinstance(key, RedactionKey) else row.memory_id is not None
+
+
+def _shows_session(row: SessionRow, key: SessionKey) -> bool:
+    if key.sequence == 1:
+        return True
+    return row.archived_at is not None if key.sequence == 2 else (row.context or "") >= key.rank

@@ -108,7 +108,7 @@ class Indexing:
             if isinstance(name, ApiKeyKey):
                 self._keys.fold(view, ApiKeyRecord.from_json(body), own)
             elif isinstance(name, SessionKey):
-                self._sessions.fold(view, SessionRecord.from_json(body), own)
+                self._sessions.fold(view, SessionRecord.from_json(body), name, own)
             elif isinstance(name, RedactionKey):
                 return self._fold_redaction(view, Redaction.from_json(body), own)
         except ValueError as error:

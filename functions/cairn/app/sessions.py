@@ -11,27 +11,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cairn.app.access import Access, Door, Scope
-from cairn.app.answers import Call, Session, SessionCredentials, StoreToAttach
-from cairn.app.region import Region
+from cairn.app.answers import Call, Session, SessionContext, SessionCredentials, StoreToAttach
+from cairn.app.context import Contexts
+from cairn.app.region import Region, View
 from cairn.app.session_records import SessionRecords
 from cairn.app.tokens import READ_WRITE, Tokens
 from cairn.core import ids
+from cairn.core.checkpoint import Named
 from cairn.core.errors import InvalidRequest, NotFound
 from cairn.core.limits import SESSION_STORES_MAX
 from cairn.core.records import Attachment, SessionRecord
 from cairn.core.rows import SessionRow, StoreRow
+from cairn.core.slots import SessionKey
 
 MOUNT_ROOT = "/mnt/memory"
 
 
 class Sessions:
-    """The use cases of sessions. API keys alone may use them: a session cannot make, prolong or end one."""
+    """The use cases of sessions. API keys alone make, prolong or end one; its own token may ask for its context."""
 
     def __init__(self, region: Region, door: Door, tokens: Tokens) -> None:
         self._region = region
         self._door = door
         self._tokens = tokens
         self._records = SessionRecords(region)
+        self._contexts = Contexts(region, door)
 
     def verify(self, token: str) -> SessionCredentials:
         """See `Tokens.verify`."""
@@ -46,7 +50,9 @@ class Sessions:
         metadata: Mapping[str, str],
         token_lifetime_s: int,
     ) -> Session:
-        """A new session and its token. One index read, one PUT, one index read and write.
+        """A new session and its token, and what its context will show.
+
+        One index read, one PUT, one index read and write; for the context as much as `Contexts.pinned` says.
 
         Raises:
             InvalidRequest: too many stores, the same one twice, or one that is archived.
@@ -70,9 +76,9 @@ class Sessions:
             created_at=self._region.clock.now_us(),
             created_by=access.actor,
         )
+        record = self._contexts.pinned(access.view, record)
         token, expires_at = self._tokens.issue(record, token_lifetime_s)
-        name = self._records.put(record, 1)
-        self._records.fold(access.view, record, name, own=True)
+        self._keep(access.view, record, 1)
         return Session(record, token, expires_at)
 
     def retrieve(self, call: Call, session_id: str) -> Session:
@@ -102,9 +108,60 @@ class Sessions:
         if record.archived_at is not None:
             return Session(record)
         ended = replace(record, archived_at=max(self._region.clock.now_us(), record.created_at))
-        name = self._records.put(ended, 2)
-        self._records.fold(access.view, ended, name, own=True)
+        self._keep(access.view, ended, 2)
         return Session(ended)
+
+    def context(self, call: Call, session_id: str, *, refresh: bool) -> SessionContext:
+        """What the session's stores held when it began, or was last refreshed: the same bytes until that is asked for.
+
+        For the session's own token and for API keys. An index read, a GET of the pins, an index read of what has become
+        of them, and for each store its texts at once and what the verdicts say of them. With `refresh` as much as for
+        a new session, and its PUT, before.
+
+        Raises:
+            InvalidRequest: a refresh of a session that has been ended. NotFound, OutcomeUnknown, Unauthenticated.
+            Unavailable: a text or the index is not to be had; or the session has no context yet, and the index of
+            this region is being rebuilt.
+        """
+        access, record, rank = self._enter(call, session_id)
+        if refresh or rank is None:
+            record = self._pin_again(access, record, rank)
+        else:
+            record = self._records.context(_key_at(record, rank))
+        return self._contexts.build(access, record)
+
+    def _pin_again(self, access: Access, record: SessionRecord, rank: str | None) -> SessionRecord:
+        """A session's context as it is now, kept. A second one of the same second is the first."""
+        if record.archived_at is not None:
+            raise InvalidRequest("session_id", "names a session that has been ended")
+        access.view.require_complete()
+        before = 2 if rank is None else int(rank.partition("/")[0])
+        sequence = max(self._region.clock.now_us() // 1_000_000, before + 1)
+        key = self._keep(access.view, self._contexts.pinned(access.view, record), sequence)
+        return self._records.context(key)
+
+    def _keep(self, view: View, record: SessionRecord, sequence: int) -> SessionKey:
+        key = self._records.put(record, sequence)
+        self._records.fold(view, record, key, Named(str(key)), own=True)
+        return key
+
+    def _enter(self, call: Call, session_id: str) -> tuple[Access, SessionRecord, str | None]:
+        """The session, and the rank of its context, for its own token or an API key. Raises NotFound."""
+        credentials = call.credentials
+        others = isinstance(credentials, SessionCredentials) and credentials.session_id != session_id
+        if others or ids.SESSION.fullmatch(session_id) is None:
+            self._door.enter_any(call, Scope.read)
+            raise NotFound("session", session_id)
+        key = SessionRow.key(credentials.workspace_id, session_id)
+        access = self._door.enter_any(call, Scope.read, [key])
+        attributes = access.view.rows.get(key)
+        if attributes is not None:
+            return access, _record(attributes), SessionRow.from_attributes(attributes).context
+        found = self._records.find(access.workspace_id, session_id)
+        if found is None:
+            raise NotFound("session", session_id)
+        rank = SessionKey(ids.birth_region(session_id, self._region.regions) or "", "", "", 1).rank
+        return access, found, None if found.pinned_at is None else rank
 
     def _find(self, call: Call, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:
         """The session's record of this workspace, from the index, or else as an object. Raises NotFound."""
@@ -119,6 +176,11 @@ class Sessions:
         if record is None:
             raise NotFound("session", session_id)
         return access, record
+
+
+def _key_at(record: SessionRecord, rank: str) -> SessionKey:
+    sequence, _, region = rank.partition("/")
+    return SessionKey(region, record.workspace_id, record.session_id, int(sequence))
 
 
 def _record(attributes: Mapping[str, object]) -> SessionRecord:

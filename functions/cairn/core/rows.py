@@ -230,13 +230,16 @@ class ApiKeyRow(Row):
 class SessionRow(Row):
     """A session's record, as the JSON of its object, beside what is asked of it with every call.
 
-    The end of a session absorbs, like the revocation of a key, whose table this is too.
+    The end of a session absorbs, like the revocation of a key, whose table this is too. `context` is the rank of the
+    newest object that has pins (`cairn.core.slots.SessionKey`); the pins themselves are not here, where every call
+    would read them.
     """
 
     workspace_id: str
     session_id: str
     record: str
     archived_at: int | None = None
+    context: str | None = None
 
     @staticmethod
     def key(workspace_id: str, session_id: str) -> RowKey:

@@ -151,7 +151,10 @@ class ApiKeyKey:
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """The key of one version of a session's record, written by `region`: 1 as it began, 2 once archived."""
+    """The key of one version of a session's record, written by `region`: 1 as it began, 2 once archived.
+
+    Others are contexts that were pinned later; their sequence is the second in which that was done, since 1970.
+    """
 
     region: str
     workspace_id: str
@@ -160,6 +163,11 @@ class SessionKey:
 
     def __str__(self) -> str:
         return f"{self.region}/session/{self.workspace_id}/{self.session_id}/{self.sequence:010d}"
+
+    @property
+    def rank(self) -> str:
+        """Which of a session's contexts is the newest: the greatest. With the session's id it is the key."""
+        return f"{self.sequence:010d}/{self.region}"
 
 
 @dataclass(frozen=True, slots=True)

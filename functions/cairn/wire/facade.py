@@ -18,6 +18,7 @@ from cairn.app.answers import (
     Page,
     QuarantinedText,
     Session,
+    SessionContext,
     SessionCredentials,
     Store,
     StoreToAttach,
@@ -51,6 +52,9 @@ class SessionUseCases(Protocol):
 
     def archive(self, call: Call, session_id: str) -> Session:
         """Ends a session; repeatable."""
+
+    def context(self, call: Call, session_id: str, *, refresh: bool) -> SessionContext:
+        """What the session's agent is to be told of its memory."""
 
 
 class QuarantineCases(Protocol):

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, TypeVar
 
-from cairn.app.answers import Memory, MemoryPrefix, Page, Place, QuarantinedText, Session, Store, Version, Withheld
+from cairn.app.answers import (
+    Memory,
+    MemoryPrefix,
+    Page,
+    Place,
+    QuarantinedText,
+    Session,
+    SessionContext,
+    Store,
+    Version,
+    Withheld,
+)
 from cairn.core.records import VerdictRecord
 from cairn.core.times import rfc3339
 
@@ -117,6 +129,31 @@ def session(answer: Session) -> Json:
     if answer.token is not None:
         shown |= {"token": answer.token, "token_expires_at": _instant(answer.token_expires_at)}
     return shown
+
+
+def session_context(answer: SessionContext) -> Json:
+    """What a session's agent is to be told of its memory."""
+    return {
+        "type": "session_context",
+        "session_id": answer.session_id,
+        "pinned_at": rfc3339(answer.pinned_at),
+        "text": answer.text,
+        "stores": [
+            {
+                **asdict(one.attachment),
+                "index": {
+                    "source": one.source,
+                    "text": one.text,
+                    "remarks": list(one.remarks),
+                    "lines": one.lines,
+                    "lines_total": one.lines_total,
+                    "truncated": one.truncated,
+                    "more": one.more,
+                },
+            }
+            for one in answer.stores
+        ],
+    }
 
 
 def quarantined_text(answer: QuarantinedText) -> Json:

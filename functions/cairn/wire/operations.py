@@ -268,6 +268,16 @@ def archive_session(exchange: Exchange) -> Json:
     return objects.session(exchange.sessions.archive(exchange.call, exchange.ids[0]))
 
 
+def session_context(exchange: Exchange) -> Json:
+    from cairn.wire.schemas import SessionContext, parse
+
+    raw = exchange.request.body()
+    body = parse(SessionContext, raw if raw.strip() else b"{}")
+    return objects.session_context(
+        exchange.sessions.context(exchange.call, exchange.ids[0], refresh=body.refresh or False)
+    )
+
+
 def list_quarantine(exchange: Exchange) -> Json:
     released = exchange.request.query.one_of("include_released", "true", "false") == "true"
     listing: Listing = ("quarantine", exchange.store_id, released)
@@ -355,6 +365,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_SESSIONS, "*"), {"GET": retrieve_session}),
     Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
     Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
+    Route((*_SESSIONS, "*", "context"), {"POST": session_context}),
     Route((*_STORE, "quarantine"), {"GET": list_quarantine}),
     Route((*_STORE, "quarantine", "*"), {"GET": retrieve_quarantined}),
     Route((*_STORE, "quarantine", "*", "release"), {"POST": release_quarantined}),

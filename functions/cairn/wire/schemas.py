@@ -161,6 +161,12 @@ class SessionToken(Body):
     token_lifetime_seconds: TokenLifetime = limits.TOKEN_LIFETIME_DEFAULT_S
 
 
+class SessionContext(Body):
+    """POST /v1/sessions/{id}/context; may be empty. Cairn's own."""
+
+    refresh: bool | None = None
+
+
 class Release(Body):
     """POST …/quarantine/{id}/release. Cairn's own."""
 
@@ -247,6 +253,7 @@ _RULES = {
     "list_type": "must be a list",
     "model_type": "must be an object",
     "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "string_too_short": "must be at least {min_length} character long",
