@@ -1,1 +1,3 @@
-"""Cairn inside other people's code: the memory tool as the `anthropic` SDK's own, on the SDK's own client."""
+"""Cairn inside other people's code, on the `anthropic` SDK's own client: the memory tool as that SDK's own and as a
+function of OpenAI's API.
+"""
