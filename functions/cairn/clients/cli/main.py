@@ -22,6 +22,8 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
     "scan": ("cairn.clients.cli.scan", "The safety scanner: a file, a folder, a store."),
     "mcp": ("cairn.clients.cli.mcp", "A store for MCP clients, on standard input and output."),
+    "context": ("cairn.clients.cli.context", "What a session's agent is told of its memory, for its prompt."),
+    "lint": ("cairn.clients.cli.lint", "What is amiss in the memories of a store or a folder."),
     "log": ("cairn.clients.cli.log", "A memory's versions."),
     "diff": ("cairn.clients.cli.diff", "What changed between two versions of a memory."),
     "restore": ("cairn.clients.cli.restore", "An old version, or a whole store as it was, as new versions."),
