@@ -14,6 +14,8 @@ from anthropic import Anthropic, NotFoundError
 from cairn.adapters.aws.clients import Clients
 from tests.e2e.conftest import ROOT, until
 
+pytestmark = pytest.mark.e2e
+
 MARK = "zq7wexr4"
 TEXT, PATH = f"nothing but {MARK} text", f"/{MARK}-path/note"
 PUBLIC = "/public/note"
