@@ -25,7 +25,7 @@ from cairn.app.verdicts import Verdicts
 from cairn.core import notes
 from cairn.core.errors import NotFound, Unavailable
 from cairn.core.fold import is_live
-from cairn.core.records import Attachment, Entry, Pin, SessionRecord, StorePins
+from cairn.core.records import Attachment, Entry, Operation, Pin, SessionRecord, StorePins
 from cairn.core.rows import MemoryRow, PathRow, RowKey, StoreRow, VersionRow
 from cairn.core.slots import LogRef, Slot
 from cairn.core.times import rfc3339
@@ -114,12 +114,17 @@ class Contexts:
         return StorePins(store_id, None, tuple(_pin(head) for head in kept), more or len(heads) > MEMORIES_MAX)
 
     def _recently_written(self, view: View, store_id: str) -> list[MemoryRow]:
-        seen: dict[str, None] = {}
+        """The memories of the newest versions that did not end one; a memory's first version here is its newest."""
+        live: dict[str, bool] = {}
+        found = 0
         for count, step in enumerate(self._history.of_store(view, store_id, VersionFilter(), None), 1):
-            seen[step.row.memory_id or ""] = None
-            if len(seen) >= MEMORIES_MAX or count >= VERSIONS_LOOKED_AT:
+            memory_id = step.row.memory_id or ""
+            if memory_id not in live:
+                live[memory_id] = step.row.operation != Operation.DELETED
+                found += live[memory_id]
+            if found >= MEMORIES_MAX or count >= VERSIONS_LOOKED_AT:
                 break
-        return self._live(view, [MemoryRow.key(store_id, memory_id) for memory_id in seen])
+        return self._live(view, [MemoryRow.key(store_id, memory_id) for memory_id, is_one in live.items() if is_one])
 
     # ---- building -----------------------------------------------------------------------------------------------
 

@@ -153,6 +153,18 @@ def test_what_a_session_and_its_context_ask_for(paths: list[str], beginning: lis
     assert trace.of(HOME) == asking
 
 
+def test_of_a_large_store_deletions_do_not_take_the_places_of_memories(scene: Scene) -> None:
+    made = []
+    for number in range(500):
+        scene.clock.advance(0.001)
+        made.append(scene.create(f"/{number:03}.md", "x"))
+    for memory in made[-150:]:
+        scene.delete(memory)
+    [store] = ask(scene, begin(scene)).stores
+    assert store.text.splitlines() == [f"- [{number:03}]({number:03}.md)" for number in range(349, 149, -1)]
+    assert store.more
+
+
 def test_a_context_of_a_store_with_many_memories_reads_two_hundred_at_most() -> None:
     scene, beginning, asking = Scene(), CallCounts(), CallCounts()
     for number in range(600):
