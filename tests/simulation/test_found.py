@@ -81,7 +81,8 @@ def test_a_void_that_reaches_a_replica_before_what_voids_it_is_folded_and_erased
     assert void not in stage.found("SECRET", AWAY)
     stage.cloud.deliver()
     assert stage.cloud.rows(HOME, "logs") == stage.cloud.rows(AWAY, "logs")
-    assert stage.found("SECRET", AWAY) == [stage.keys()[0]], "only the first version, which nobody redacted"
+    (first,) = set(stage.keys()) - {void, update}
+    assert stage.found("SECRET", AWAY) == [first], "which nobody redacted"
 
 
 def test_a_late_original_of_a_void_waits_for_what_voids_it(stage: Stage) -> None:
