@@ -35,7 +35,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".bundle"
-EXTRAS = {"dependencies": "lambda", "scanner": "scanner"}
+EXTRAS = {"dependencies": "lambda", "mcp": "mcp", "scanner": "scanner"}
 KINDS = ("function", *EXTRAS, "custom-resources")
 AWS_SERVICES = ("bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""

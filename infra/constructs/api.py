@@ -1,4 +1,4 @@
-"""The region's HTTP API: GET goes to the reader, everything else to the writer.
+"""The region's HTTP API: GET goes to the reader, everything else to the writer, and what is below ``/mcp`` to MCP.
 
 Keys are checked in the functions. The access log keeps neither paths nor query strings nor addresses: a path can be
 personal.
@@ -35,11 +35,20 @@ LOGGED = {
 """One line of the access log. Source: Amazon API Gateway Developer Guide, "Customize HTTP API access logs"."""
 
 
+MCP_PATHS = ("/mcp", "/mcp/{memory_store_id}")
+
+
 class RegionApi(Construct):
     """``{prefix}-api``, its routes, its stage and its log."""
 
     def __init__(
-        self, scope: Construct, deployment: Deployment, *, reader: lambda_.Function, writer: lambda_.Function
+        self,
+        scope: Construct,
+        deployment: Deployment,
+        *,
+        reader: lambda_.Function,
+        writer: lambda_.Function,
+        mcp: lambda_.Function,
     ) -> None:
         """Make the API; `url` is where it answers."""
         super().__init__(scope, "Api")
@@ -50,6 +59,9 @@ class RegionApi(Construct):
                 methods=[api.HttpMethod[method] for method in methods],
                 integration=HttpLambdaIntegration(f"{methods[0].title()}Requests", function),
             )
+        speaking = HttpLambdaIntegration("McpRequests", mcp)
+        for path in MCP_PATHS:
+            self.api.add_routes(path=path, methods=[api.HttpMethod.ANY], integration=speaking)
         log = logs.LogGroup(
             self,
             "AccessLog",

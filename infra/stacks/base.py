@@ -39,7 +39,13 @@ class BaseStack(Stack):
         if region == deployment.regions[0]:
             SigningSecret(self, deployment, region)
         functions = RegionFunctions(self, deployment, region, queues)
-        api = RegionApi(self, deployment, reader=functions.reader.function, writer=functions.writer.function)
+        api = RegionApi(
+            self,
+            deployment,
+            reader=functions.reader.function,
+            writer=functions.writer.function,
+            mcp=functions.mcp.function,
+        )
         RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)
         RegionDashboard(self, deployment, region, queues=queues, functions=functions, api=api)
         CfnOutput(self, "ApiUrl", value=api.url)

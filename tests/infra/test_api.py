@@ -8,7 +8,7 @@ from infra.constructs.api import LOGGED
 from tests.infra.synthesized import HERE, App
 
 
-def test_get_goes_to_the_reader_and_everything_else_to_the_writer(one_region: App) -> None:
+def test_get_goes_to_the_reader_what_is_below_mcp_to_mcp_and_everything_else_to_the_writer(one_region: App) -> None:
     template = one_region.base(HERE)
     targets = {
         f"integrations/<{name}>": body["Properties"]["IntegrationUri"]["Fn::GetAtt"][0]
@@ -23,6 +23,8 @@ def test_get_goes_to_the_reader_and_everything_else_to_the_writer(one_region: Ap
         "GET /{proxy+}": "cairn-test-reader",
         "POST /{proxy+}": "cairn-test-writer",
         "DELETE /{proxy+}": "cairn-test-writer",
+        "ANY /mcp": "cairn-test-mcp",
+        "ANY /mcp/{memory_store_id}": "cairn-test-mcp",
     }
 
 
@@ -36,7 +38,7 @@ def test_only_this_api_may_invoke_and_only_for_its_routes(one_region: App) -> No
     for permission in [one for one in permissions if one["Principal"] != "events.amazonaws.com"]:
         assert permission["Principal"] == "apigateway.amazonaws.com"
         assert "ApiHttp" in permission["SourceArn"]
-        assert permission["SourceArn"].endswith("/{proxy+}")
+        assert permission["SourceArn"].endswith(("/{proxy+}", "/mcp", "/mcp/{memory_store_id}"))
 
 
 def test_the_log_has_neither_path_nor_query_nor_address(one_region: App) -> None:

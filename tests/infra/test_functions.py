@@ -98,6 +98,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/verdict/*"])
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("scan")]),
     "tool": each(["lambda:InvokeFunction"], [function("reader", HERE), function("writer", HERE)]) | READ_TARGETS,
+    "mcp": each(["lambda:InvokeFunction"], [function("reader", HERE), function("writer", HERE)]),
 }
 
 
@@ -228,6 +229,10 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("tool", "lambda:InvokeFunction", function("writer", THERE), False),
         ("tool", "lambda:InvokeFunction", function("eraser", HERE), False),
         ("tool", "lambda:InvokeFunction", function("tool", HERE), False),
+        ("mcp", "lambda:InvokeFunction", function("writer", HERE), True),
+        ("mcp", "lambda:InvokeFunction", function("writer", FAR), False),
+        ("mcp", "secretsmanager:GetSecretValue", SIGNING_SECRET, False),
+        ("mcp", "dynamodb:GetItem", table("keys-g1"), False),
         ("tool", "s3:GetObject", OWN_SLOT, False),
         ("tool", "dynamodb:GetItem", table("keys-g1"), False),
         ("tool", "secretsmanager:GetSecretValue", SIGNING_SECRET, False),
@@ -292,6 +297,7 @@ def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: A
         ("eraser", 300, 512),
         ("scanner", 60, 1024),
         ("tool", 120, 512),
+        ("mcp", 29, 1024),
     ],
 )
 def test_a_function_is_as_large_as_the_design_says(one_region: App, name: str, timeout_s: int, memory_mb: int) -> None:
@@ -310,13 +316,14 @@ def test_a_function_is_traced_and_logs_json_that_expires(one_region: App, name: 
     assert group["RetentionInDays"] == 30
 
 
-def test_every_function_carries_the_dependencies_and_those_that_scan_the_scanner_too(one_region: App) -> None:
+def test_every_function_carries_the_dependencies_and_some_the_scanner_or_the_mcp_sdk_too(one_region: App) -> None:
     layers = {
         made["FunctionName"]: len(made.get("Layers", []))
         for made in one_region.base(HERE).properties("AWS::Lambda::Function")
     }
     assert min(layers.values()) == 1
-    assert sorted(name for name, count in layers.items() if count > 1) == ["cairn-test-scanner", "cairn-test-writer"]
+    more = ["cairn-test-mcp", "cairn-test-scanner", "cairn-test-writer"]
+    assert sorted(name for name, count in layers.items() if count > 1) == more
 
 
 def test_the_eraser_is_woken_every_minute_with_its_one_call(one_region: App) -> None:

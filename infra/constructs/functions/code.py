@@ -41,11 +41,17 @@ class Layers(Construct):
     """The dependencies of the functions, as layers of the stack they stand in."""
 
     def __init__(self, scope: Construct, deployment: Deployment) -> None:
-        """Declare both layers."""
+        """Declare the layers."""
         super().__init__(scope, "Layers")
         self._deployment = deployment
         self.dependencies = self._layer("dependencies")
         self.scanner = self._layer("scanner")
+        self.mcp = self._layer("mcp")
+
+    def of(self, *, scans: bool, speaks_mcp: bool) -> list[lambda_.ILayerVersion]:
+        """The layers of one function. What two of them hold both is of one version, by the lock."""
+        chosen = [(self.dependencies, True), (self.scanner, scans), (self.mcp, speaks_mcp)]
+        return [layer for layer, carried in chosen if carried]
 
     def _layer(self, kind: str) -> lambda_.LayerVersion:
         return lambda_.LayerVersion(

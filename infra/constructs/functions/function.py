@@ -24,12 +24,13 @@ RUNTIME_CHOSEN = {"AwsSolutions-L1": "The Python version is chosen in the record
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How large a function is. `scans`: it carries the scanner's layer."""
+    """How large a function is. `scans`: it carries the scanner's layer; `speaks_mcp`: that of the MCP SDK."""
 
     name: str
     memory_mb: int
     timeout: Duration
     scans: bool = False
+    speaks_mcp: bool = False
 
 
 class Function(Construct):
@@ -75,7 +76,7 @@ class Function(Construct):
             architecture=architecture_of(deployment),
             handler="handler.handler",
             code=code_of(self, bundle_of(deployment, "function", shape.name)),
-            layers=[layers.dependencies, *([layers.scanner] if shape.scans else [])],
+            layers=layers.of(scans=shape.scans, speaks_mcp=shape.speaks_mcp),
             memory_size=shape.memory_mb,
             timeout=shape.timeout,
             environment={**_environment(deployment, region, shape.name), **(environment or {})},

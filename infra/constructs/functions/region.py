@@ -7,7 +7,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.bundling import ROOT
-from infra.constructs.functions import eraser, indexer, reader, reconciler, scanner, tool, writer
+from infra.constructs.functions import eraser, indexer, mcp, reader, reconciler, scanner, tool, writer
 from infra.constructs.functions.code import Layers
 from infra.constructs.functions.function import Function, Shape
 from infra.constructs.functions.grants import Grants
@@ -43,6 +43,7 @@ class RegionFunctions(Construct):
             environment=scanner.environment(deployment, region),
         )
         self.tool = make(tool.SHAPE, tool.statements(grants, region))
+        self.mcp = make(mcp.SHAPE, mcp.statements(grants, region))
         self.all = {
             "reader": self.reader,
             "writer": self.writer,
@@ -50,6 +51,7 @@ class RegionFunctions(Construct):
             "eraser": self.eraser,
             "scanner": self.scanner,
             "tool": self.tool,
+            "mcp": self.mcp,
         }
         if (ROOT / deployment.functions_path / "reconciler" / "handler.py").is_file():
             self.all["reconciler"] = made = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region))

@@ -13,6 +13,7 @@ from cairn.core.rows import ControlRow
 from cairn.entry import (
     compose_eraser,
     compose_indexer,
+    compose_mcp,
     compose_reader,
     compose_reconciler,
     compose_scanner,
@@ -174,6 +175,7 @@ def test_starting_and_refusing_a_stranger_needs_no_aws(monkeypatch: pytest.Monke
     for compose in (compose_reader.compose, compose_writer.compose):
         answer = compose(Settings.read())(to_event("GET", "/v1/memory_stores"), CONTEXT)
         assert answer["statusCode"] == 401
+    assert compose_mcp.compose(Settings.read())(to_event("POST", "/mcp"), CONTEXT)["statusCode"] == 401
 
 
 def test_the_scanner_asks_the_guardrail_that_its_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:

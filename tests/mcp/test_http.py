@@ -1,0 +1,204 @@
+"""The server over HTTP as the function answers it: the real client, each request an event, no session kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import TextContent
+
+from cairn.adapters.memory import MemoryPeers
+from cairn.adapters.system import SystemClock, SystemRandomness
+from cairn.entry.compose_mcp import mcp_on
+from cairn.wire.wsgi import body_of, to_event
+from tests.memory_tool.conftest import Fresh
+
+Result = TypeVar("Result")
+PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
+DOMAIN = "api.cairn.test"
+REGION = "us-east-1"
+
+
+class Gateway(httpx2.AsyncBaseTransport):
+    """API Gateway in front of the function. Each event meets it in a thread of its own, as in Lambda."""
+
+    def __init__(self, fresh: Fresh) -> None:
+        peers = MemoryPeers()
+        for function in ("reader", "writer"):
+            peers.register(REGION, function, fresh.backend.answer)
+        self._mcp = mcp_on(peers, REGION, SystemClock(), SystemRandomness())
+        self.statuses: list[int] = []
+
+    def answer(
+        self, path: str, headers: Mapping[str, str], body: bytes = b"", method: str = "POST", domain: str = DOMAIN
+    ) -> dict[str, Any]:
+        event = to_event(method, path, "", {"host": DOMAIN, **headers}.items(), body)
+        event["requestContext"]["domainName"] = domain
+        return json.loads(json.dumps(self._mcp.answer(json.loads(json.dumps(event)))))  # type: ignore[no-any-return]
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        body = await request.aread()
+        answer = await asyncio.to_thread(
+            self.answer, request.url.path, dict(request.headers.items()), body, request.method
+        )
+        self.statuses.append(answer["statusCode"])
+        return httpx2.Response(
+            answer["statusCode"], headers=answer["headers"], content=body_of(answer), request=request
+        )
+
+
+class Remote:
+    """The function, and the real client on it with one bearer."""
+
+    def __init__(self, fresh: Fresh) -> None:
+        self.fresh = fresh
+        self.gateway = Gateway(fresh)
+
+    def ask(
+        self, act: Callable[[Client], Awaitable[Result]], path: str | None = None, bearer: str | None = None, **how: Any
+    ) -> Result:
+        url = f"https://{DOMAIN}{path or f'/mcp/{self.fresh.store_id}'}"
+        authorization = {"authorization": f"Bearer {bearer or self.fresh.backend.api_key}"}
+
+        async def run() -> Result | MCPError:
+            async with (
+                httpx2.AsyncClient(transport=self.gateway, headers=authorization) as http,
+                Client(streamable_http_client(url, http_client=http), **how) as client,
+            ):
+                try:
+                    return await act(client)
+                except MCPError as error:
+                    return error
+
+        answer = asyncio.run(run())
+        if isinstance(answer, MCPError):
+            raise answer
+        return answer
+
+    def token(self, *stores: str, access: str = "read_write") -> str:
+        resources = [{"type": "memory_store", "memory_store_id": store, "access": access} for store in stores]
+        body = self.fresh.backend.raw("POST", "/v1/sessions", body={"resources": resources}).body
+        return str(body["token"])
+
+
+@pytest.fixture
+def remote(fresh: Fresh) -> Remote:
+    return Remote(fresh)
+
+
+CREATE = {"command": "create", "path": "/memories/a.md", "file_text": "1\n"}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_of_either_age_of_the_protocol_lists_calls_and_reads(remote: Remote, mode: str) -> None:
+    async def act(client: Client) -> list[Any]:
+        return [
+            [tool.name for tool in (await client.list_tools()).tools],
+            await client.call_tool("memory", CREATE),
+            await client.call_tool("memory", CREATE),
+            (await client.call_tool("read_note", {"path": "/memories/a.md"})).structured_content,
+            [resource.uri for resource in (await client.list_resources()).resources],
+            (await client.get_prompt("memory_guide")).messages[0].role,
+        ]
+
+    tools, first, second, note, uris, role = remote.ask(act, mode=mode)
+    assert (len(tools), role) == (7, "user")
+    assert isinstance(first.content[0], TextContent)
+    assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
+    assert second.is_error
+    assert note["content"] == "1\n"
+    assert uris == [f"cairn://{remote.fresh.store_id}/a.md"]
+    assert remote.fresh.paths() == {"/a.md": "1\n"}
+
+
+def test_a_token_of_one_store_needs_no_store_in_the_path(remote: Remote) -> None:
+    token = remote.token(remote.fresh.store_id)
+    assert not remote.ask(lambda client: client.call_tool("memory", CREATE), path="/mcp", bearer=token).is_error
+    assert remote.fresh.paths() == {"/a.md": "1\n"}
+
+
+def test_a_read_only_token_writes_nothing_and_a_token_of_one_store_opens_no_other(remote: Remote) -> None:
+    token = remote.token(remote.fresh.store_id, access="read_only")
+    assert remote.ask(lambda client: client.call_tool("memory", CREATE), path="/mcp", bearer=token).is_error
+    other = remote.fresh.backend.client().beta.memory_stores.create(name="Other").id
+    listed = remote.ask(lambda client: client.call_tool("list_directory", {}), path=f"/mcp/{other}", bearer=token)
+    assert listed.is_error
+    assert remote.fresh.paths() == {}
+
+
+def test_a_token_that_is_made_up_reads_and_writes_nothing(remote: Remote) -> None:
+    head, claims, _ = remote.token(remote.fresh.store_id).split(".")
+    for tool, arguments in (("memory", CREATE), ("list_directory", {}), ("recent_activity", {})):
+        call = remote.ask(lambda client, t=tool, a=arguments: client.call_tool(t, a), bearer=f"{head}.{claims}.AAAA")  # type: ignore[misc]
+        assert call.is_error
+    assert remote.fresh.paths() == {}
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [("", 401), ("Bearer x", 401), ("Basic sk-cairn-x", 401), ("Bearer st-cairn-nonsense", 401)],
+)
+def test_who_shows_no_key_and_no_token_is_told_to(remote: Remote, authorization: str, status: int) -> None:
+    answer = remote.gateway.answer("/mcp", {"authorization": authorization} if authorization else {}, b"{}")
+    assert answer["statusCode"] == status
+    assert answer["headers"]["www-authenticate"].startswith("Bearer")
+
+
+def test_a_path_must_name_a_store_unless_a_token_has_just_one(remote: Remote) -> None:
+    other = remote.fresh.backend.client().beta.memory_stores.create(name="Other").id
+    two = remote.token(remote.fresh.store_id, other)
+    for path, bearer in (("/mcp", remote.fresh.backend.api_key), ("/mcp", two), ("/mcp/notes", two)):
+        answer = remote.gateway.answer(path, {"authorization": f"Bearer {bearer}"}, b"{}")
+        assert answer["statusCode"] == 404
+        assert "/mcp/" in json.loads(answer["body"])["error"]["message"]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_there_are_neither_streams_nor_sessions(remote: Remote, method: str) -> None:
+    answer = remote.gateway.answer(f"/mcp/{remote.fresh.store_id}", {}, method=method)
+    assert (answer["statusCode"], answer["headers"]["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize(("headers", "status"), [({"host": "evil.test"}, 421), ({"origin": "https://evil.test"}, 403)])
+def test_another_host_or_a_page_of_another_origin_is_refused(
+    remote: Remote, headers: dict[str, str], status: int
+) -> None:
+    sent = {
+        "authorization": f"Bearer {remote.fresh.backend.api_key}",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        **headers,
+    }
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+    assert remote.gateway.answer(f"/mcp/{remote.fresh.store_id}", sent, body)["statusCode"] == status
+
+
+def test_a_body_that_is_no_request_is_refused_in_the_protocols_words(remote: Remote) -> None:
+    sent = {
+        "authorization": f"Bearer {remote.fresh.backend.api_key}",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+    }
+    for body in (b"{", b"[]", b'{"jsonrpc": "2.0"}', b"\xff"):
+        answer = remote.gateway.answer(f"/mcp/{remote.fresh.store_id}", sent, body)
+        assert answer["statusCode"] == 400
+    assert remote.gateway.answer(f"/mcp/{remote.fresh.store_id}", sent, b" " * 1_048_577)["statusCode"] == 413
+
+
+def test_the_pages_configuration_serves_the_tools(remote: Remote) -> None:
+    block = next(block for block in re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S) if '"http"' in block)
+    filled = block.replace("memstore_…", remote.fresh.store_id).replace(
+        "st-cairn-…", remote.token(remote.fresh.store_id)
+    )
+    configured = json.loads(filled)["mcpServers"]["memory"]
+    path, bearer = configured["url"].removeprefix("https://API"), configured["headers"]["Authorization"].split(" ")[1]
+    assert len(remote.ask(lambda client: client.list_tools(), path=path, bearer=bearer).tools) == 7
+    assert set(remote.gateway.statuses) <= {200, 202}
