@@ -63,8 +63,8 @@ bench: setup ## the write path beside a bare conditional put, and the fold's thr
 bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
 	$(BIN)/python -m scripts.bench_scanner
 
-sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, or SEED=17 alone)
-	$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),$(or $(N),2000))
+sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, BUGS=1 for planted defects)
+	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
 	rm -rf .venv node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis

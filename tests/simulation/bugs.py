@@ -517,3 +517,8 @@ def hunt(bug: Bug, seeds: Iterable[int]) -> tuple[int, frozenset[str]] | None:
         if failure is not None and failure.checkers & set(bug.caught_by):
             return seed, failure.checkers
     return None
+
+
+def caught_by(bug: Bug, caught: tuple[int, frozenset[str]]) -> str:
+    """The checkers that were to catch it, and did."""
+    return ", ".join(f"`{name}`" for name in bug.caught_by if name in caught[1])

@@ -16,11 +16,13 @@ from cairn.core import ids
 from cairn.core.errors import Unavailable
 from cairn.core.records import VerdictOutcome, VerdictRecord
 from cairn.core.rows import StoreRow, VersionRow
-from tests.simulation.history import Listed, Refusal, Seen
+from tests.simulation.history import Listed, Refusal, Seen, Snapshot
 from tests.simulation.options import Options
+from tests.simulation.ports import BIRTH_US
 
-_KINDS = ("create", "write", "rename", "delete", "read", "list", "redact", "history", "withhold", "release")
+_KINDS = ("create", "write", "rename", "delete", "read", "list", "redact", "history", "withhold", "release", "past")
 PAGES_MAX = 50
+INSTANT_US = 10_000_000
 SHARED_TEXTS = ("shared text x.", "shared text y.")
 
 
@@ -104,6 +106,7 @@ class Client:
     shared: Shared
     invoke: Invoke
     think: Callable[[], None]
+    now_us: Callable[[], int]
     page: int
     seen: dict[str, Seen] = field(default_factory=dict)
     listings: list[int] = field(default_factory=list)
@@ -120,6 +123,8 @@ class Client:
             self._create(store_id, step)
         elif step.kind == "list":
             self.list(store_id)
+        elif step.kind == "past":
+            self.past(store_id, step)
         elif memory_id is None:
             return
         elif step.kind in ("write", "rename"):
@@ -290,6 +295,18 @@ class Client:
             )
         )
 
+    def past(self, store_id: str, step: Step) -> None:
+        """The store as it was at an instant, one of few, so that others ask for the same; most of them long over."""
+        instants = (self.now_us() - BIRTH_US) // INSTANT_US + 1
+        as_of = BIRTH_US + step.pick % instants * INSTANT_US
+        self.invoke(
+            self,
+            store_id,
+            "past",
+            {"as_of": as_of},
+            lambda cairn: past(cairn, self.call(), store_id, as_of),
+        )
+
     def versions(self, store_id: str, memory_id: str) -> tuple[Version, ...]:
         """A memory's history, newest first."""
         filter = VersionFilter(memory_id=memory_id)
@@ -347,6 +364,12 @@ def withhold(cairn: Cairn, store_id: str, version: Version) -> str:
         findings=({"rule": "any"},),
     )
     return str(Verdicts(region).put(record).key)
+
+
+def past(cairn: Cairn, call: Call, store_id: str, as_of: int) -> Snapshot:
+    """The whole store at one instant, in one page."""
+    page = cairn.list_memories(call, store_id, path_prefix=None, depth=0, limit=100, after=None, full=True, as_of=as_of)
+    return Snapshot(_listed(page).items)
 
 
 def _seen(memory: Memory) -> Seen:

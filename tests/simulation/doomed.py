@@ -14,12 +14,10 @@ if TYPE_CHECKING:
 
 NAME = "a doomed name"
 WRITES = 5
-SWEEP_S = 30.0
-SWEEPS_MAX = 30
 
 
 class DoomedStore:
-    """Writers in every region, one who deletes, and the schedules of the erasers. What they are told is no matter.
+    """Writers in every region, and one who deletes. What they are told is no matter.
 
     Attributes:
         needles: all that was written into the store, as bodies, metadata and rows have it; empty if it was not deleted.
@@ -47,7 +45,6 @@ class DoomedStore:
         """Everybody begins."""
         for region in self._world.options.regions:
             self._world.scheduler.spawn(f"doomed writer in {region}", partial(self._write, region))
-            self._world.scheduler.spawn(f"sweeps in {region}", partial(self._sweep_now_and_then, region))
         self._world.scheduler.spawn("doom", self._delete, self._world.chance.uniform(0.5, 6.0))
 
     def _write(self, region: str) -> None:
@@ -99,30 +96,3 @@ class DoomedStore:
             gone = task.error is None or isinstance(task.error, NotFound)
             self._deleted = gone and not task.crashed
             world.scheduler.sleep(1.0)
-
-    def _sweep_now_and_then(self, region: str) -> None:
-        while not self._world.calm:
-            self._world.scheduler.sleep(self._world.chance.uniform(1.0, SWEEP_S))
-            self._sweep(region)
-
-    def _sweep(self, region: str) -> int:
-        site, left = self._world.sites[region], list[int]()
-        task = self._world.scheduler.spawn(
-            f"sweep in {region}",
-            lambda: site.use(lambda sandbox: left.append(int(sandbox.erasures.sweep()["pending"]))),
-            life_s=300.0,
-        )
-        self._world.scheduler.wait(task)
-        return left[0] if left else 1
-
-    def come_to_rest(self) -> None:
-        """The schedules go on until nothing is pending in any region."""
-        self._world.scheduler.spawn("last sweeps", self._sweep_until_done)
-        self._world.scheduler.run()
-
-    def _sweep_until_done(self) -> None:
-        for _ in range(SWEEPS_MAX):
-            self._world.scheduler.sleep(SWEEP_S)
-            if not sum(self._sweep(region) for region in self._world.options.regions):
-                return
-        self._world.defects.append("the erasure of a deleted store never ends")

@@ -60,6 +60,7 @@ class Evidence:
         again: `rows`, after every event has come once more.
         blocked: paths that could not be written at rest, and what was said instead.
         doomed: all that was written into a store that was deleted.
+        kept: of how many versions of a live memory stores keep the text; None where they keep all.
     """
 
     history: History
@@ -75,6 +76,7 @@ class Evidence:
     again: dict[str, Tables] = field(default_factory=dict)
     blocked: list[str] = field(default_factory=list)
     doomed: list[bytes] = field(default_factory=list)
+    kept: int | None = None
 
 
 def gather(world: World) -> Evidence:
@@ -99,6 +101,7 @@ def gather(world: World) -> Evidence:
         defects=defects,
         named={region: _named(world, region) for region in world.options.regions},
     )
+    evidence.kept = world.options.kept if world.options.day_s else None
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.again = {name: _again(world, name) for name, _ in sites}
     evidence.blocked = _blocked(world)
@@ -212,7 +215,8 @@ def _final(world: World, store_id: str, region: str, memory_ids: set[str], defec
     read: dict[str, Seen | str] = {}
     for id in sorted(memory_ids):
         try:
-            read[id] = _seen(cairn.retrieve_memory(world.call(), store_id, id, full=True))
+            memory = cairn.retrieve_memory(world.call(), store_id, id, full=True)
+            read[id] = "blank" if memory.content is None else _seen(memory)
         except CairnError as error:
             read[id] = type(error).__name__
     final.read = read

@@ -43,7 +43,7 @@ class Operation:
         number: its place in the order of invocation.
         client, region, store_id: who, where, on what.
         home: whether the region is the store's home.
-        kind: create, update, delete, read, page, versions, history, redact, withhold, release.
+        kind: create, update, delete, read, page, versions, history, redact, withhold, release, past.
         asked: the call's arguments.
         invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
         answer: what was answered: None is an outcome that nobody knows.
@@ -88,6 +88,16 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A whole store as an answer showed it of one instant; what was erased since has neither path nor hash."""
+
+    items: tuple[Seen, ...]
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(str(one) for one in self.items) + ")"
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """What a region said of itself in one batch of reads: up to when it has what each home acknowledged.
 
@@ -101,12 +111,33 @@ class Claim:
     present: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What a region showed of one memory between two sweeps of its eraser.
+
+    `shown` is text, blank, or not found; `versions` are (id, whether it has text), without deletions.
+    """
+
+    region: str
+    store_id: str
+    memory_id: str
+    invoked: int
+    returned: int
+    shown: str
+    versions: tuple[tuple[str, bool], ...]
+
+    def __str__(self) -> str:
+        versions = " ".join(f"{id[-5:]}{'' if text else ' blank'}" for id, text in self.versions)
+        return f"{self.invoked}-{self.returned} {self.region} {self.memory_id[-5:]} {self.shown}: {versions}"
+
+
 @dataclass(slots=True)
 class History:
     """Every operation of a run, in the order of invocation."""
 
     operations: list[Operation] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    glimpses: list[Glimpse] = field(default_factory=list)
 
     def lines(self) -> list[str]:
         return [str(one) for one in self.operations]

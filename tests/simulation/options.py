@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from cairn.adapters.layered import FaultRates
 
@@ -24,6 +25,7 @@ class Weights:
     history: int = 1
     withhold: int = 0
     release: int = 0
+    past: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,16 @@ class Options:
         rebuilds: how often a region's index is rebuilt for no reason.
         torn: the share of batches and pages in the middle of which others write.
         skew_s, freezes: how far the regions' clocks are apart, how often one stands still for a while, or leaps.
+        leap_s: how long a clock stands still at most; it is set by at most three quarters of that.
         lagging: global indexes follow late.
         page: how many lines a page of a listing has.
         think_s: how long clients rest at most between two calls.
         doomed: a store besides the clients' is deleted while it is written.
         tick_s: how long each region's reconciler rests, on average, between two ticks.
         journals_lost: how often all rows of one region's journal vanish.
+        day_s: how long a day is for retention; then stores keep what was superseded for one such day. 0: for ever.
+        kept: of how many versions of a live memory such stores keep the text however old they are.
+        sweep_s: how long each region's eraser rests, at most, between two sweeps.
     """
 
     regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
@@ -84,12 +90,16 @@ class Options:
     torn: float = 0.0
     skew_s: float = 0.0
     freezes: int = 0
+    leap_s: float = 8.0
     lagging: bool = False
     page: int = 3
     think_s: float = 0.0
     doomed: bool = False
     tick_s: float = 2.0
     journals_lost: int = 0
+    day_s: float = 0.0
+    kept: int = 10
+    sweep_s: float = 30.0
 
 
 def drawn(seed: int) -> Options:
@@ -103,7 +113,7 @@ def drawn(seed: int) -> Options:
 
     wipes, rebuilds = chance.choice([(0, 0), (0, 0), (0, 0), (0, 0), (1, 0), (2, 0), (0, 1), (1, 1)])
     slow = wipes or rebuilds
-    return Options(
+    options = Options(
         regions=regions,
         clients=chance.choice([2, 3, 4, 5]),
         operations=chance.choice([12, 18, 26]),
@@ -139,7 +149,9 @@ def drawn(seed: int) -> Options:
         think_s=chance.choice([10.0, 40.0]) if slow else chance.choice([0.0, 0.0, 0.2, 5.0]),
         tick_s=30.0 if slow else chance.choice([0.5, 2.0, 6.0]),
         journals_lost=chance.choice([0, 0, 0, 1, 2]),
+        **_retention(seed),
     )
+    return _within_a_day(options) if options.day_s else options
 
 
 def judging(seed: int) -> Options:
@@ -167,6 +179,32 @@ def eroding(seed: int) -> Options:
     return replace(drawn(seed), doomed=True)
 
 
+def retaining(seed: int) -> Options:
+    """The world of a seed, whose stores keep little for long; much is written at few paths, by some who stand still."""
+    chance = random.Random(f"retaining {seed}")
+    day_s = chance.choice([0.3, 2.0])
+    options = _within_a_day(replace(drawn(seed), day_s=day_s))
+    weights = Weights(create=2, write=10, rename=3, delete=1, read=3, list=1, redact=1, history=2)
+    return replace(
+        options,
+        operations=30,
+        stores=1,
+        paths=PATHS[: chance.choice([1, 2, 3])],
+        weights=chance.choice([weights, replace(weights, create=4, delete=4)]),
+        stall=chance.choice([0.0, 0.01, 0.03]),
+        think_s=options.think_s or 1.0,
+        kept=chance.choice([1, 2, 3]),
+        sweep_s=chance.choice([0.5, 3.0]),
+    )
+
+
+def remembering(seed: int) -> Options:
+    """The world of a seed, in which clients take their time, and ask how a store was a minute ago, or longer."""
+    options = drawn(seed)
+    weights = Weights(create=4, write=5, rename=3, delete=2, read=1, list=0, redact=1, history=0, past=6)
+    return replace(options, weights=weights, operations=30, wipes=0, rebuilds=0, think_s=40.0, tick_s=6.0)
+
+
 def crowded(seed: int) -> Options:
     """A world of renames among a few paths, whose movers stand still, or die, half-way."""
     del seed
@@ -179,6 +217,20 @@ def crowded(seed: int) -> Options:
         stall=0.03,
         stall_s=6.0,
     )
+
+
+def _retention(seed: int) -> dict[str, Any]:
+    """One world in six has stores that keep little for long."""
+    chance = random.Random(f"retention {seed}")
+    if chance.random() >= 1 / 6:
+        return {}
+    return {"day_s": chance.choice([0.3, 2.0, 8.0]), "kept": chance.choice([1, 2, 5]), "sweep_s": 4.0}
+
+
+def _within_a_day(options: Options) -> Options:
+    """Retention allows for clocks that are a day apart, and not for more."""
+    skew_s, leap_s = options.day_s / 10, options.day_s / 3
+    return replace(options, skew_s=min(options.skew_s, skew_s), leap_s=min(options.leap_s, leap_s))
 
 
 def _weights(chance: random.Random) -> Weights:

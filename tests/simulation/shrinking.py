@@ -138,6 +138,7 @@ def _calmer(options: Options) -> Iterator[Options]:
         "freezes",
         "lagging",
         "think_s",
+        "day_s",
     ):
         if getattr(options, name) != getattr(_CALM, name):
             yield replace(options, **{name: getattr(_CALM, name)})

@@ -39,12 +39,12 @@ SETTLED_US = 1_000_000
 class Sandbox:
     """The memory of one function's process: whatever the use cases keep between two calls lives and dies with it."""
 
-    def __init__(self, region: Region, erasable: InterceptedErasableObjects) -> None:
+    def __init__(self, region: Region, erasable: InterceptedErasableObjects, day_us: int) -> None:
         self.region = region
         self.cairn = cairn.Cairn(region, LettingAllThrough())
         self.indexing = indexing.Indexing(region)
         self.batches = rebuilding.BatchFolder(region, self.indexing)
-        self.erasures = erasures.Erasures(region, erasable)
+        self.erasures = erasures.Erasures(region, erasable, day_us)
         self.reconciling = reconciling.Reconciling(region, SETTLED_US)
 
     def message(self, text: str) -> None:
@@ -80,8 +80,10 @@ class Site:
         peers: Peers,
         lagging: bool,
         tear: Callable[[], None],
+        day_us: int,
     ) -> None:
         self.name = name
+        self._day_us = day_us
         self.clock = clock
         self.database = MemoryDatabase(lagging=lagging)
         self.randomness = SeededRandomness(chance.randrange(1 << 62))
@@ -121,7 +123,7 @@ class Site:
             parallel=AnyOrder(self._chance),
         )
         erasable = InterceptedErasableObjects(TornErasableObjects(self._buckets, name, self._tear), name, around)
-        return Sandbox(region, erasable)
+        return Sandbox(region, erasable, self._day_us)
 
     def wipe(self) -> None:
         """Every row of the tables that serve is gone, and the region says that it is not complete."""

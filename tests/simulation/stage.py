@@ -197,6 +197,13 @@ class Stage:
         assert len({item.path for item in items}) == len(items)
         return {item.path: item.id for item in items}
 
+    def contents(self, region: str = HOME) -> dict[str, str | None]:
+        """Path to content, as one whole page has it."""
+        page = self.cairn(region).list_memories(
+            self.call(), self.store, path_prefix=None, depth=0, limit=20, after=None, full=True
+        )
+        return {item.path: item.content for item in page.items if isinstance(item, Memory)}
+
     # ---- the network, by hand -----------------------------------------------------------------------------------
 
     def copy(self, key: str, region: str = AWAY) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cairn.adapters.layered import Fault, Strike
 from cairn.app.answers import VersionFilter
 from cairn.core import decide
-from cairn.core.errors import OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
+from cairn.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
 from cairn.core.slots import LogKey, parse_key
 from tests.simulation.stage import AWAY, HOME, Stage
 
@@ -170,6 +170,74 @@ def test_an_order_that_arrives_alone_leaves_the_memory_readable_too(stage: Stage
     stage.index(order, AWAY)
     assert stage.read(memory.id, AWAY).content == "clean"
     assert stage.found("SECRET", AWAY) == []
+
+
+@pytest.mark.parametrize("listing", [False, True])
+@pytest.mark.parametrize("path", [None, "/b"])
+def test_a_blank_that_is_not_indexed_yet_leaves_no_live_memory_without_text(
+    stage: Stage, path: str | None, listing: bool
+) -> None:
+    """Its object is here and its event is not: whoever reads then finds out that the head is behind."""
+    memory = stage.create("/a", "SECRET")
+    stage.cloud.deliver()
+    moved = stage.update(memory.id, "clean", path=path)
+    stage.redact(memory.version_id)
+    stage.copy(stage.key_of(memory.version_id))
+    if listing:
+        expected = {} if path else {"/a": "clean"}
+        assert stage.contents(AWAY) == expected, "one that has moved meanwhile is on no page twice"
+    read = stage.read(memory.id, AWAY)
+    assert (read.content, read.version_id) == ("clean", moved.version_id)
+    assert stage.listed(AWAY) == {path or "/a": memory.id}, "what was shown is not taken back"
+    assert stage.history(memory.id, AWAY)[0] == moved.version_id
+
+
+def test_a_blank_of_a_version_in_between_does_not_end_a_memory(stage: Stage) -> None:
+    """The region knows the first version; of the second the blank alone has come, of the third nothing."""
+    memory = stage.create("/a", "one")
+    stage.cloud.deliver()
+    second = stage.update(memory.id, "two")
+    stage.update(memory.id, "three")
+    stage.redact(second.version_id)
+    blank = stage.key_of(second.version_id)
+    stage.copy(blank)
+    stage.index(blank, AWAY)
+    assert stage.read(memory.id, AWAY).content == "three"
+    assert stage.listed(AWAY) == {"/a": memory.id}
+
+
+def test_at_no_step_of_catching_up_with_erasures_is_a_live_memory_missing(stage: Stage) -> None:
+    memory = stage.create("/a", "one")
+    stage.cloud.deliver()
+    for text in ("two", "three", "four"):
+        stage.update(memory.id, text)
+    for version_id in stage.history(memory.id)[1:]:
+        stage.redact(version_id)
+    blank = stage.key_of(memory.version_id)
+    stage.copy(blank)
+    indexer = stage.actor(lambda: stage.index(blank, AWAY))
+    while not indexer.done:
+        indexer.step()
+        assert stage.listed(AWAY) == {"/a": memory.id}, indexer.trail[-1]
+    assert stage.read(memory.id, AWAY).content == "four"
+
+
+def test_a_memory_whose_head_is_erased_while_it_is_read_at_home_is_shown_as_it_is_now(stage: Stage) -> None:
+    memory = stage.create("/a", "SECRET")
+    reader = stage.actor(lambda: stage.read(memory.id)).until("objects.get")
+    stage.update(memory.id, "clean")
+    stage.redact(memory.version_id)
+    stage.cloud.deliver()
+    assert reader.finish().content == "clean"
+
+
+def test_a_memory_that_is_deleted_and_erased_while_it_is_read_is_not_found(stage: Stage) -> None:
+    memory = stage.create("/a", "SECRET")
+    reader = stage.actor(lambda: stage.read(memory.id)).until("objects.get")
+    stage.delete(memory.id)
+    stage.redact(memory.version_id)
+    stage.cloud.deliver()
+    reader.fails(NotFound)
 
 
 def test_a_late_original_of_a_redacted_deletion_is_erased_with_its_path(stage: Stage) -> None:

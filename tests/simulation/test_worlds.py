@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.options import Options, crowded, drawn, eroding, judging
+from tests.simulation.options import Options, crowded, drawn, eroding, judging, remembering, retaining
 from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
@@ -16,6 +16,8 @@ FIXED = range(10_000, 10_400)
 CROWDED = range(120)
 ERODED = range(80)
 JUDGED = range(20_000, 20_120)
+RETAINED = range(80)
+REMEMBERED = range(40)
 PER_TEST = 40
 
 
@@ -56,6 +58,16 @@ def test_every_promise_is_kept_where_texts_are_withheld_and_released(first: int)
 @pytest.mark.parametrize("first", ERODED[::PER_TEST])
 def test_every_promise_is_kept_where_a_store_is_deleted_while_it_is_written(first: int) -> None:
     check_all(list(range(first, first + PER_TEST)), eroding)
+
+
+@pytest.mark.parametrize("first", RETAINED[::PER_TEST])
+def test_every_promise_is_kept_where_stores_keep_little_for_long(first: int) -> None:
+    check_all(list(range(first, first + PER_TEST)), retaining)
+
+
+@pytest.mark.parametrize("first", REMEMBERED[::PER_TEST])
+def test_every_promise_is_kept_where_clients_ask_for_the_past(first: int) -> None:
+    check_all(list(range(first, first + PER_TEST)), remembering)
 
 
 @pytest.mark.parametrize("seed", [3, 42, 328])

@@ -19,6 +19,7 @@ from cairn.app.answers import Call, Credentials
 from cairn.app.cairn import Cairn
 from cairn.app.rebuilding import Rebuild
 from cairn.core import errors
+from cairn.core.retention import DAY_US
 from cairn.core.rows import VersionRow
 from cairn.ports.errors import OutcomeUnknown
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
@@ -27,8 +28,9 @@ from tests.simulation.evidence import Evidence, gather
 from tests.simulation.history import Claim, History, Operation, Refusal, Seen
 from tests.simulation.network import Network
 from tests.simulation.options import Options, drawn
-from tests.simulation.ports import LIVES_S, LONGEST_LIFE_S, SkewedClock, TaskPeers
+from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, SkewedClock, TaskPeers
 from tests.simulation.sites import SETTLED_US, Site
+from tests.simulation.sweeps import Sweeps
 from tests.simulation.tasks import Crash, Scheduler
 
 T = TypeVar("T")
@@ -83,12 +85,14 @@ class World:
                 peers,
                 self.options.lagging,
                 self._tear,
+                round(self.options.day_s * 1_000_000) or DAY_US,
             )
         peers.sites.update(self.sites)
         self.network = Network(self.scheduler, self.chance, self.options, self.buckets, self.sites)
         self.network.calm = True
         self.wiped: dict[str, int] = {}
         self.doomed: DoomedStore | None = None
+        self.sweeps = Sweeps(self) if self.options.doomed or self.options.day_s else None
         self._operated: set[str] = set()
         self.api_key = ""
         self.stores: tuple[str, ...] = ()
@@ -119,9 +123,12 @@ class World:
 
     def _store(self, number: int) -> str:
         region = self.options.regions[number % len(self.options.regions)]
+        retention = {"days": 1, "versions": self.options.kept} if self.options.day_s else None
         return self.sites[region].use(
             lambda sandbox: (
-                sandbox.cairn.create_store(self.call(), name=f"store {number}", description="", metadata={}).id
+                sandbox.cairn.create_store(
+                    self.call(), name=f"store {number}", description="", metadata={}, retention=retention
+                ).id
             )
         )
 
@@ -138,11 +145,17 @@ class World:
         self._plan_trouble()
         if self.doomed is not None:
             self.doomed.let_loose()
+        if self.sweeps is not None:
+            self.sweeps.let_loose()
         self.scheduler.run(lambda: all(task.done for task in tasks))
         self.defects += [f"{task.name}: {task.error!r}" for task in tasks if task.error is not None]
 
     def client(self, plan: Plan, shared: Shared) -> Client:
-        return Client(plan, self.stores, self.call, shared, self.invoke, self._think, self.options.page)
+        return Client(plan, self.stores, self.call, shared, self.invoke, self._think, self._now_us, self.options.page)
+
+    def _now_us(self) -> int:
+        """What a client's own clock shows, which is right."""
+        return BIRTH_US + self.scheduler.now_us
 
     def _think(self) -> None:
         if not self.calm and self.options.think_s:
@@ -198,8 +211,8 @@ class World:
             self.scheduler.run(lambda: self.scheduler.now_us > until_us)  # noqa: B023 - called before the next round
             self.network.repair()
         self.scheduler.run()
-        if self.doomed is not None:
-            self.doomed.come_to_rest()
+        if self.sweeps is not None:
+            self.sweeps.come_to_rest()
         self.defects += [f"never done: {one}" for one in self.network.broken]
         self._watch()
         for site in self.sites.values():
@@ -210,9 +223,9 @@ class World:
         for _ in range(options.freezes):
             clock = self.sites[self.chance.choice(regions)].clock
             if self.chance.random() < 0.5:
-                self._sometime("freeze", partial(clock.freeze, self.chance.uniform(0.1, 8.0)))
+                self._sometime("freeze", partial(clock.freeze, self.chance.uniform(0.1, options.leap_s)))
             else:
-                self._sometime("step", partial(clock.step, self.chance.uniform(-6.0, 6.0)))
+                self._sometime("step", partial(clock.step, self.chance.uniform(-0.75, 0.75) * options.leap_s))
         for _ in range(options.links.cuts if len(regions) > 1 else 0):
             source, destination = self.chance.sample(regions, 2)
             seconds = self.chance.uniform(0, options.links.cut_s)

@@ -66,6 +66,20 @@ class Confirming:
                 row = self._again(store, memory_id) or before
         raise Busy("others kept writing this memory; try again")
 
+    def erased_head(self, store: StoreRow, row: MemoryRow) -> MemoryRow | None:
+        """What came after a head whose text was found to be erased: no live head is, so that `row` is behind.
+
+        One read; where this region has not indexed what follows, an invocation of its indexer, which asks the home.
+
+        Raises:
+            Unavailable: this cannot be told now.
+        """
+        again = self._again(store, row.memory_id)
+        if again is None or again.version_id != row.version_id:
+            return again
+        self._fold(str(LogKey(store.store_id, row.path_hash, Slot.parse(row.slot))))
+        return self._again(store, row.memory_id)
+
     def record(self, row: StoreRow) -> StoreRow:
         """The store's record, the slot after it seen free. One GET that finds nothing."""
         newer = self._records.newer(row)

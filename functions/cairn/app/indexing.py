@@ -154,7 +154,7 @@ class Indexing:
             return []
         settled = self._logs.settle(entry)
         if entry.blank and settled and entry.memory_id:
-            self._overtaken(view, entry.key, entry.memory_id, entry.version_id)
+            self._overtaken(view, entry.key, entry.memory_id, entry.generation)
         self._folder.fold(view, settled, journal=journal)
         if journal and not entry.blank:
             self._measure(entry)
@@ -229,8 +229,9 @@ class Indexing:
         log_key = LogKey(order.store_id, order.ref.path_hash, order.ref.slot)
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)
-        if attributes is not None and (memory_id := VersionRow.from_attributes(attributes).memory_id) is not None:
-            self._overtaken(view, log_key, memory_id, order.version_id)
+        version = None if attributes is None else VersionRow.from_attributes(attributes)
+        if version is not None and version.memory_id is not None:
+            self._overtaken(view, log_key, version.memory_id, version.generation or 0)
         self._folder.fold_redaction(view, order, own)
         return [lambda: self._erase(log_key)]
 
@@ -239,24 +240,28 @@ class Indexing:
             raise ValueError(f"{key}: the verdict says that it stands elsewhere")
         self._verdicts.fold(view, verdict, journal)
 
-    def _overtaken(self, view: View, key: LogKey, memory_id: str, version_id: str) -> None:
+    def _overtaken(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
         """An erasure that came before what followed the version: the home has it, and a live memory stays readable.
 
-        No head of a live memory is ever erased, so that a head which is to be blank here is one that is behind.
+        No head of a live memory is ever erased, so that a head which is to be blank here is one that is behind. What
+        followed is folded from its end: at no moment is the head one of those that are blank.
         """
         row_key = MemoryRow.key(key.store_id, memory_id)
         attributes = self._region.read(view.index, [row_key]).get(row_key)
         head = None if attributes is None else MemoryRow.from_attributes(attributes)
-        if head is None or head.gone or head.version_id != version_id:
+        if head is None or head.gone or head.generation > generation:
             return
         home = key.slot.epoch.home
+        followed: list[tuple[Settled, ...]] = []
         while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
             settled = self._logs.settle(entry, region=home)
-            self._folder.fold(view, settled)
+            followed.append(settled)
             followers = [one.entry for one in settled if one.is_version and one.entry.memory_id == memory_id]
             if any(not follower.blank for follower in followers):
-                return
+                break
             key = followers[0].key if followers else entry.key
+        for settled in reversed(followed):
+            self._folder.fold(view, settled)
 
     def _help(self, moved_in: Entry) -> bool:
         """Has the writer finish a rename; False when its store is gone."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 
 from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page
@@ -16,7 +17,7 @@ from cairn.app.verdicts import verdict_keys
 from cairn.app.writing import Outcome, Writer
 from cairn.core import ids
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
-from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from cairn.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.fold import is_live
 from cairn.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES, PATH_MAX_BYTES
 from cairn.core.listing import check_position, direct_child, past
@@ -27,6 +28,9 @@ from cairn.ports import errors as port_errors
 from cairn.ports.index import Query
 
 SALTS_KEPT = 1_000
+ERASED_HEADS_MAX = 4
+"""After how many heads that were superseded, and erased, while it was read a memory is said to be busy."""
+
 _POSITION = re.compile(r"/.+", re.DOTALL)
 
 
@@ -223,7 +227,23 @@ class Memories:
             access.view.require_complete()
         if row is None or not is_live(row):
             raise NotFound("memory", memory_id)
-        return to_memory(row, self._show(access, row) if full else None)
+        return self._with_text(access, row, self._show(access, row)) if full else to_memory(row)
+
+    def _with_text(self, access: StoreAccess, row: MemoryRow, shown: Shown) -> Memory:
+        """A live memory with its content. A head that is found erased is not the head any more: then the next one.
+
+        Raises:
+            NotFound: it is deleted by now. Unavailable; Busy: others kept writing, and erasing, it.
+        """
+        head: MemoryRow | None = row
+        for _ in range(ERASED_HEADS_MAX):
+            if not shown.blank:
+                return to_memory(row, shown)
+            head = self._confirming.erased_head(access.store, row)
+            if head is None or not is_live(head):
+                raise NotFound("memory", row.memory_id)
+            row, shown = head, self._show(access, head)
+        raise Busy("others kept writing this memory; try again")
 
     def page(
         self,
@@ -253,8 +273,10 @@ class Memories:
             fit = within_budget(
                 [one.row.content_size_bytes or 0 if one.row else 0 for one in listed], LIST_MAX_FULL_BYTES
             )
-            listed, more = self._with_content(access, listed[:fit]), more or fit < len(listed)
-        return Page(tuple(one.item for one in listed), listed[-1].after if more and listed else None)
+            listed, more = listed[:fit], more or fit < len(listed)
+        next_after = listed[-1].after if more and listed else None
+        items = self._with_content(access, listed) if full else [one.item for one in listed]
+        return Page(tuple(items), next_after)
 
     def _collect(
         self, view: View, store_id: str, prefix: str, depth: int, limit: int, after: str | None
@@ -302,10 +324,20 @@ class Memories:
                     lines.append(_Listed(to_memory(row), path_row.path, row))
         return lines
 
-    def _with_content(self, access: StoreAccess, listed: list[_Listed]) -> list[_Listed]:
+    def _with_content(self, access: StoreAccess, listed: list[_Listed]) -> list[Memory | MemoryPrefix]:
+        """The lines with their contents, without memories that have left their path since, and been erased there."""
         rows = [one.row for one in listed if one.row is not None]
         shown = iter(self._contents.show(access, [_wanted(row) for row in rows]))
-        return [one if one.row is None else replace(one, item=to_memory(one.row, next(shown))) for one in listed]
+        items: list[Memory | MemoryPrefix] = []
+        for one in listed:
+            if one.row is None:
+                items.append(one.item)
+                continue
+            with suppress(NotFound):
+                memory = self._with_text(access, one.row, next(shown))
+                if memory.path == one.row.path:
+                    items.append(memory)
+        return items
 
 
 def to_memory(row: MemoryRow, shown: Shown | None = None) -> Memory:

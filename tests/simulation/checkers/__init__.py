@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.simulation.checkers import linearizability, promises, readers, texts, verdicts, watermarks
+from tests.simulation.checkers import (
+    linearizability,
+    promises,
+    readers,
+    retention,
+    snapshots,
+    texts,
+    verdicts,
+    watermarks,
+)
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Refusal, Seen
@@ -66,6 +75,11 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     promises.what_is_acknowledged_is_in_a_checkpoint,
     watermarks.the_watermark_never_claims_what_is_missing,
     watermarks.watermarks_do_not_stick,
+    retention.a_head_is_never_blanked,
+    retention.the_last_versions_are_kept,
+    retention.retired_text_is_nowhere,
+    snapshots.a_snapshot_is_what_the_history_says,
+    snapshots.a_snapshot_does_not_change,
     texts.redacted_text_is_nowhere,
     texts.a_deleted_store_is_nowhere,
     texts.text_of_no_version_is_nowhere,

@@ -1,0 +1,54 @@
+"""How a store was at an instant: what the history says, whoever asks, and whenever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cairn.app.answers import Version
+from tests.simulation.checkers.texts import texts_of_versions
+from tests.simulation.evidence import Evidence
+from tests.simulation.history import Operation, Snapshot
+
+
+def a_snapshot_is_what_the_history_says(evidence: Evidence) -> Iterator[str]:
+    """A snapshot that is given shows of each memory the version that was its head at the instant, and nothing else."""
+    for store_id, regions in evidence.final.items():
+        versions = regions[evidence.homes[store_id]].versions
+        known = texts_of_versions(evidence, store_id)
+        for one in evidence.history.operations:
+            if one.kind == "past" and one.store_id == store_id and isinstance(one.answer, Snapshot):
+                yield from _unlike(one, one.answer, versions.items(), known)
+
+
+def _unlike(
+    operation: Operation,
+    answer: Snapshot,
+    versions: Iterable[tuple[str, Sequence[Version]]],
+    known: dict[tuple[str, str], str],
+) -> Iterator[str]:
+    shown = {item.memory_id: item for item in answer.items}
+    for memory_id, history in versions:
+        then = next((one for one in history if one.created_at <= operation.asked["as_of"]), None)
+        seen = shown.pop(memory_id, None)
+        expected = None if then is None or then.operation == "deleted" else then.id
+        if (None if seen is None else seen.version_id) != expected:
+            yield f"{memory_id} was {expected}, not {seen}: {operation}"
+        elif seen is not None and seen.sha256 not in ("", known.get((memory_id, seen.version_id), seen.sha256)):
+            yield f"{memory_id} had another text: {operation}"
+    for seen in shown.values():
+        yield f"{seen} was never there: {operation}"
+
+
+def a_snapshot_does_not_change(evidence: Evidence) -> Iterator[str]:
+    """Two snapshots of one instant show the same versions, in whatever region; what is erased between is blank."""
+    first: dict[tuple[str, int], Operation] = {}
+    for one in evidence.history.operations:
+        if one.kind != "past" or not isinstance(one.answer, Snapshot):
+            continue
+        other = first.setdefault((one.store_id, one.asked["as_of"]), one)
+        if _ids(other) != _ids(one):
+            yield f"{other} and {one}"
+
+
+def _ids(operation: Operation) -> list[tuple[str, str]]:
+    return sorted((item.memory_id, item.version_id) for item in operation.answer.items)
