@@ -10,7 +10,7 @@ import pytest
 
 from cairn.adapters.layered import Crash
 from cairn.adapters.memory import ManualClock, MemoryQueue, MemoryTables
-from cairn.app import rebuilding
+from cairn.app import rebuild_pages
 from cairn.app.rebuilding import BatchFolder, Rebuild
 from cairn.core.errors import Busy
 from tests.simulation.stage import HOME, Stage
@@ -66,7 +66,7 @@ def die() -> None:
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr(rebuilding, "KEYS_PER_BATCH", 2)
+    monkeypatch.setattr(rebuild_pages, "KEYS_PER_BATCH", 2)
     stage = Stage()
     for path in ("/a", "/b", "/c", "/d"):
         stage.create(path)

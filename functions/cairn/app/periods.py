@@ -40,6 +40,16 @@ TRUSTED_US = JOURNAL_LIFETIME_US // 2
 """For how long a period may be open, and then wait to be published, until its first rows may have expired."""
 
 
+def from_listing(state: JournalStateRow, run: str) -> JournalStateRow:
+    """The journal's state once its next checkpoint is to be made from a listing that has not begun yet.
+
+    `run` is a new name, so that no part that was made before is taken for one of that checkpoint.
+    """
+    if state.closing is None:
+        return replace(state, listed=True)
+    return replace(state, run=run, listed=True, parts=0, cursor=None)
+
+
 class Periods:
     """The journal of one home, as the reconciler sees it."""
 
@@ -143,7 +153,7 @@ class Periods:
 
     def _list_instead(self, state: JournalStateRow) -> JournalStateRow:
         """The journal cannot be trusted. Under another run's name, so that no part made from it is taken for ours."""
-        listed = replace(state, run=self._region.new_id("run"), listed=True, parts=0, cursor=None)
+        listed = from_listing(state, self._region.new_id("run"))
         self._set(state, listed)
         return listed
 

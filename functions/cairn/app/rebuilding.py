@@ -3,37 +3,31 @@
     make the next generation's tables -> every fold goes to both -> list the bucket, fold each key -> switch -> drop
 
 From the start until the switch the serving generation says that it is not complete: what it knows it serves, what it
-does not know it answers with 503. Every step can be repeated; a rebuild that died is taken up where it stopped.
+does not know it answers with 503. Every step can be repeated. How far it is stands in a row of the control table, so
+that whoever runs it again, from whatever machine, goes on there (`cairn.app.rebuild_pages`); the later of two who run
+it at once goes on, the earlier is told.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from cairn.app.indexing import LOCAL_PREFIX, Indexing, Malformed
+from cairn.app.indexing import Indexing, Malformed
+from cairn.app.periods import from_listing
+from cairn.app.rebuild_pages import Pages, Progress, batch_partition, control_table
 from cairn.app.region import Region, View
 from cairn.core.errors import Busy, Unavailable
-from cairn.core.rows import Attributes, CompletenessRow, ControlRow, RowKey
+from cairn.core.rows import Attributes, CompletenessRow, ControlRow, JournalStateRow, RebuildRow, RowKey, mark_key
+from cairn.core.tables import TABLES
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Query, Tables
 from cairn.ports.queue import Queue
 
-KEYS_PER_BATCH = 50
-BATCHES_PER_SEND = 100
-PAUSE_S = 0.5
+SWITCH_ATTEMPTS = 20
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a rebuild is; `stage` is what it does now."""
-
-    stage: str
-    batches_done: int = 0
-    batches: int = 0
+_MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 
 
 class Rebuild:
@@ -48,33 +42,111 @@ class Rebuild:
     def run(self, report: Callable[[Progress], None]) -> int:
         """Rebuilds the index; the number of the generation that serves afterwards.
 
-        A run that died after the switch is brought to its end. One that died before it is begun again, in the tables
-        that it made: its batches, which may be under way still, do not count for this run.
+        A run that died goes on where it stopped: before the switch with the first page that was not folded whole, after
+        it with the old tables. It begins anew only where the new tables were emptied meanwhile.
 
         Raises:
-            Unavailable: a port does not answer; run it again. Busy: somebody else changed the generations meanwhile.
+            Unavailable: a port does not answer; run it again. Busy: somebody else has taken the rebuild over.
         """
-        control, attributes = self._control()
+        rows = self._rows()
+        control = self._control(rows)
         if control.retired is not None:
-            control, attributes = self._retire(control, report)
+            control = self._retire(control, report)
             if control.complete:
                 return control.serving
+            rows = self._rows()
+        building, progress = self._take_up(control, rows, report)
+        Pages(self._region, self._queue, building, report).fold_all(progress)
+        return self._retire(self._switch(building), report).serving
+
+    # ---- before the switch --------------------------------------------------------------------------------------
+
+    def _take_up(
+        self, control: ControlRow, rows: Mapping[RowKey, Attributes], report: Callable[[Progress], None]
+    ) -> tuple[ControlRow, RebuildRow]:
+        """Has every fold go to the new tables too; from here on, whoever drove this rebuild before drives it no more.
+
+        Under a new run's name, so that the batches which the last one sent are nothing any more.
+        """
         report(Progress("making tables"))
         generation = control.building or control.serving + 1
         if control.run is not None:
             self._forget(control.run)
         self._tables.make(generation)
         building = replace(control, building=generation, complete=False, run=self._region.new_id("run"))
-        self._set(attributes, building)
-        report(Progress("waiting for calls under way to end"))
-        self._region.clock.pause(self._longest_life_s)
-        batches = self._send_all(building, report)
-        self._wait(building, batches, report)
-        switched = ControlRow(serving=generation, complete=True, run=building.run, retired=control.serving)
-        self._set(building.to_attributes(), switched)
-        return self._retire(switched, report)[0].serving
+        before = rows.get(RebuildRow.KEY)
+        progress = self._begun(control, before)
+        if progress is None:
+            progress = RebuildRow(generation=generation, run=building.run or "", mark=self._region.new_id("mark"))
+            marks = [Change(key, None, {"mark": progress.mark}, unconditional=True) for key in _MARKS]
+        else:
+            progress = replace(progress, run=building.run or "")
+            marks = self._marks_of(progress)
+        self._commit(
+            generation,
+            [
+                Change(ControlRow.KEY, rows.get(ControlRow.KEY), building.to_attributes()),
+                Change(RebuildRow.KEY, before, progress.to_attributes()),
+                *marks,
+            ],
+        )
+        if not progress.settled:
+            report(Progress("waiting for calls under way to end"))
+            self._region.clock.pause(self._longest_life_s)
+            settled = replace(progress, settled=True)
+            change = Change(RebuildRow.KEY, progress.to_attributes(), settled.to_attributes())
+            self._commit(generation, [change])
+            progress = settled
+        return building, progress
 
-    def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> tuple[ControlRow, Attributes]:
+    def _begun(self, control: ControlRow, attributes: Attributes | None) -> RebuildRow | None:
+        """How far the rebuild is that this one goes on with; None where there is none, or its tables were emptied."""
+        if attributes is None or control.building is None:
+            return None
+        progress = RebuildRow.from_attributes(attributes)
+        if progress.generation != control.building or progress.run != control.run:
+            return None
+        found = self._region.read(self._region.index.at(control.building), _MARKS)
+        return progress if all(found.get(key) == {"mark": progress.mark} for key in _MARKS) else None
+
+    def _switch(self, building: ControlRow) -> ControlRow:
+        """The new tables serve; and the home's next checkpoint is made from a listing.
+
+        For what stands in these tables without having been journaled may be built on from now on: a version whose
+        writer died, and whose event has not come yet.
+        """
+        generation = building.building or 0
+        switched = ControlRow(serving=generation, complete=True, run=building.run, retired=building.serving)
+        journal_key = JournalStateRow.key(self._region.name)
+        for attempt in range(SWITCH_ATTEMPTS):
+            rows = self._rows(journal_key)
+            if self._control(rows) != building or RebuildRow.KEY not in rows:
+                raise Busy("another rebuild is under way in this region")
+            progress = RebuildRow.from_attributes(rows[RebuildRow.KEY])
+            if self._begun(building, rows[RebuildRow.KEY]) is None:
+                raise Unavailable("a table that was being built has been emptied; run the rebuild again")
+            journal = rows.get(journal_key)
+            relisted = journal
+            if journal is not None:
+                state = JournalStateRow.from_attributes(journal)
+                relisted = from_listing(state, self._region.new_id("run")).to_attributes()
+            changes = [
+                Change(ControlRow.KEY, building.to_attributes(), switched.to_attributes()),
+                Change(RebuildRow.KEY, rows[RebuildRow.KEY], None),
+                Change(journal_key, journal, relisted),
+                *self._marks_of(progress),
+            ]
+            try:
+                with control_table():
+                    self._region.index.at(generation).commit(changes)
+                return switched
+            except Busy:
+                self._region.back_off(attempt)
+        raise Unavailable("the journal stayed contended; run the rebuild again")
+
+    # ---- after the switch ---------------------------------------------------------------------------------------
+
+    def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> ControlRow:
         """Drops what served before, once no call can be reading it any more."""
         report(Progress("switched; dropping the old tables"))
         self._region.clock.pause(self._longest_life_s)
@@ -82,85 +154,36 @@ class Rebuild:
             self._forget(control.run)
         if control.retired is not None:
             self._tables.drop(control.retired)
-            with _control_table():
-                gone = CompletenessRow.key(control.retired)
-                self._region.index.commit([Change(gone, None, None, unconditional=True)])
+            gone = CompletenessRow.key(control.retired)
+            self._commit(control.serving, [Change(gone, None, None, unconditional=True)])
         alone = replace(control, run=None, retired=None)
-        self._set(control.to_attributes(), alone)
-        return alone, alone.to_attributes()
+        change = Change(ControlRow.KEY, control.to_attributes(), alone.to_attributes())
+        self._commit(control.serving, [change])
+        return alone
 
-    def _control(self) -> tuple[ControlRow, Attributes | None]:
-        index = self._region.index
-        attributes = self._region.read(index, [ControlRow.KEY]).get(ControlRow.KEY)
+    # ---- rows ---------------------------------------------------------------------------------------------------
+
+    def _rows(self, *also: RowKey) -> Mapping[RowKey, Attributes]:
+        return self._region.read(self._region.index, [ControlRow.KEY, RebuildRow.KEY, *also])
+
+    def _control(self, rows: Mapping[RowKey, Attributes]) -> ControlRow:
+        attributes = rows.get(ControlRow.KEY)
         if attributes is None:
-            return ControlRow(serving=index.generation, complete=False), None
-        return ControlRow.from_attributes(attributes), attributes
+            return ControlRow(serving=self._region.index.generation, complete=False)
+        return ControlRow.from_attributes(attributes)
 
-    def _set(self, before: Attributes | None, row: ControlRow) -> None:
-        after = row.to_attributes()
-        if before == after:
-            return
-        try:
-            self._region.index.commit([Change(ControlRow.KEY, before, after)])
-        except port_errors.Contended as error:
-            raise Busy("another rebuild is under way in this region") from error
-        except port_errors.PortError as error:
-            raise Unavailable("the control table does not answer; run the rebuild again") from error
+    def _marks_of(self, progress: RebuildRow) -> list[Change]:
+        mark = {"mark": progress.mark}
+        return [Change(key, mark, mark) for key in _MARKS]
 
-    def _send_all(self, building: ControlRow, report: Callable[[Progress], None]) -> int:
-        batches, waiting = 0, []
-        for keys in self._batches():
-            batch = {"generation": building.building, "run": building.run, "batch": batches, "keys": keys}
-            waiting.append(json.dumps({"rebuild": batch}))
-            batches += 1
-            if len(waiting) == BATCHES_PER_SEND:
-                self._send(waiting)
-                waiting = []
-                report(Progress("listing the bucket", 0, batches))
-        self._send(waiting)
-        return batches
-
-    def _send(self, messages: list[str]) -> None:
-        try:
-            self._queue.send(messages)
-        except port_errors.PortError as error:
-            raise Unavailable("the rebuild queue does not answer; run the rebuild again") from error
-
-    def _batches(self) -> Iterator[list[str]]:
-        after: str | None = None
-        while True:
-            try:
-                page = self._region.objects.list("", after=after)
-            except port_errors.PortError as error:
-                raise Unavailable("the bucket does not answer; run the rebuild again") from error
-            keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
-            for start in range(0, len(keys), KEYS_PER_BATCH):
-                yield keys[start : start + KEYS_PER_BATCH]
-            if page.next_after is None:
-                return
-            after = page.next_after
-
-    def _wait(self, building: ControlRow, batches: int, report: Callable[[Progress], None]) -> None:
-        """Until every batch of this run is done. Raises Busy when another run has taken over."""
-        with _control_table():
-            while (done := self._region.index.count("control", _batch_partition(building.run))) < batches:
-                if self._control()[0] != building:
-                    raise Busy("another rebuild is under way in this region")
-                report(Progress("folding", done, batches))
-                self._region.clock.pause(PAUSE_S)
+    def _commit(self, generation: int, changes: list[Change]) -> None:
+        with control_table():
+            self._region.index.at(generation).commit(changes)
 
     def _forget(self, run: str) -> None:
-        with _control_table():
-            while found := self._region.index.query(Query("control", _batch_partition(run))):
-                self._region.index.commit([Change(one.key, one.attributes, None) for one in found])
-
-
-@contextmanager
-def _control_table() -> Iterator[None]:
-    try:
-        yield
-    except port_errors.PortError as error:
-        raise Unavailable("the control table does not answer; run the rebuild again") from error
+        with control_table():
+            while found := self._region.index.query(Query("control", batch_partition(run))):
+                self._region.index.commit([Change(one.key, None, None, unconditional=True) for one in found])
 
 
 class BatchFolder:
@@ -189,13 +212,9 @@ class BatchFolder:
                 self._indexing.fold_object(view, key, journal=False)
             except Malformed as error:
                 malformed.append(error)
-        key = RowKey("control", _batch_partition(run), f"{int(payload['batch']):010d}")
+        key = RowKey("control", batch_partition(run), str(payload["batch"]))
         try:
             self._region.index.commit([Change(key, None, {"done": True}, unconditional=True)])
         except port_errors.PortError as error:
             raise Unavailable("the control table does not answer; try the batch again") from error
         return malformed
-
-
-def _batch_partition(run: str | None) -> str:
-    return f"rebuild#{run}"

@@ -263,6 +263,32 @@ class ControlRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildRow(Row):
+    """How far the rebuild of one generation is; whoever runs it next goes on from here, on whatever machine.
+
+    Attributes:
+        generation: the one that is being built.
+        run: who drives it now (`ControlRow.run`); taken over, it has another name.
+        mark: what stands in each of the generation's tables for as long as nobody has emptied it.
+        settled: every call that knew nothing of this generation has ended.
+        after, folded: everything in the bucket's listing up to this key is folded, and how many objects those are.
+        counted_after, found, counted: how far the objects have been counted, how many there are, whether all.
+    """
+
+    generation: int
+    run: str
+    mark: str
+    settled: bool = False
+    after: str | None = None
+    folded: int = 0
+    counted_after: str | None = None
+    found: int = 0
+    counted: bool = False
+
+    KEY: ClassVar[RowKey] = RowKey("control", "control", "rebuild")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompletenessRow(Row):
     """Up to when one generation of tables is complete; written by the reconciler alone, read with every batch.
 

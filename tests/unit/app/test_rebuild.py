@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,11 +12,15 @@ import pytest
 from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
 from cairn.adapters.memory import ManualClock, MemoryIndex, MemoryQueue
 from cairn.app.indexing import Malformed
-from cairn.app.rebuilding import BatchFolder, Progress, Rebuild
+from cairn.app.periods import from_listing
+from cairn.app.rebuild_pages import Progress
+from cairn.app.rebuilding import BatchFolder, Rebuild
+from cairn.core.checkpoint import Checkpoint, Named
 from cairn.core.errors import Busy, Unavailable
 from cairn.core.limits import CLAIM_LIFETIME_US
 from cairn.core.records import VerdictOutcome
-from cairn.core.rows import ControlRow
+from cairn.core.rows import ControlRow, JournalStateRow, RowKey
+from cairn.core.slots import CheckpointKey, LogKey, Slot
 from cairn.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
@@ -73,7 +78,7 @@ def rows(scene: Scene, region: str = HOME) -> dict[str, Mapping[Any, Any]]:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few keys a message, so that a small bucket makes many."""
-    monkeypatch.setattr("cairn.app.rebuilding.KEYS_PER_BATCH", 3)
+    monkeypatch.setattr("cairn.app.rebuild_pages.KEYS_PER_BATCH", 3)
 
 
 @pytest.fixture
@@ -214,24 +219,62 @@ def test_a_rebuild_that_died_is_taken_up_where_it_stopped(scene: Scene, occurren
     assert rows(scene) == before
 
 
-def test_two_rebuilds_at_once_are_one(scene: Scene) -> None:
+def test_of_two_rebuilds_at_once_the_later_goes_on_and_the_earlier_is_told(scene: Scene) -> None:
+    before = rows(scene)
     rebuilding, other = Rebuilding(scene), Rebuilding(scene)
-    results: list[object] = []
+    served: list[int] = []
 
     def meddle() -> None:
-        if not results:
-            results.append(None)
-            clock = scene.clock
-            assert isinstance(clock, Pauses)
-            results[0] = (
-                Rebuild(other.site.region, scene.cloud.tables(HOME), rebuilding.queue, LONGEST_LIFE_S)
-                ._control()[0]
-                .building
-            )
+        if rebuilding.queue.messages and not served:
+            served.append(0)
+            served[0] = other.run()
 
     rebuilding.meanwhile = meddle
-    rebuilding.run()
-    assert results == [2], "a second operator would take up the same generation"
+    with pytest.raises(Busy, match="another rebuild"):
+        rebuilding.run()
+    assert served == [2], "one rebuild, of one generation"
+    assert rows(scene) == before
+
+
+def test_after_the_switch_the_homes_next_checkpoint_is_made_from_a_listing(scene: Scene) -> None:
+    """A version that only the rebuild folded, its writer being dead, is named before anybody builds on it."""
+    site = scene.cloud.sites[HOME]
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, "objects.put_if_absent")):
+        scene.create("/orphan")
+    scene.drop_events()
+    Rebuilding(scene).run()
+    orphan = next(item for item in scene.page().items if item.path == "/orphan")
+    scene.update(orphan.id, "built on it")  # type: ignore[union-attr]
+    key = RowKey("versions", scene.store, orphan.version_id)  # type: ignore[union-attr]
+    slot = scene.cloud.rows(HOME, "versions")[key.pk, key.sk]["position"]
+    period = site.reconciling.tick().period
+    checkpoint = Checkpoint.from_json(site.region.objects.get(str(CheckpointKey(HOME, (period or 0) - 1))).body)
+    assert checkpoint.listed
+    path_hash, _, place = slot.partition("/")
+    assert Named(str(LogKey(scene.store, path_hash, Slot.parse(place)))) in checkpoint.names
+
+
+@pytest.mark.parametrize("put", [0, 1, 2])
+def test_a_checkpoint_that_was_under_way_at_the_switch_is_begun_again_from_a_listing(put: int) -> None:
+    state = JournalStateRow(run="run_1", open=8, opened_at=1, closing=7, until=1, listed=True, parts=put, cursor="x")
+    assert from_listing(state, "run_2") == replace(state, run="run_2", parts=0, cursor=None)
+
+
+def test_a_table_that_is_emptied_while_it_is_built_makes_the_rebuild_begin_anew(scene: Scene) -> None:
+    before = rows(scene)
+    rebuilding = Rebuilding(scene)
+
+    def empty() -> None:
+        if rebuilding.queue.messages:
+            scene.cloud.sites[HOME].database.drop(2)
+            scene.cloud.sites[HOME].database.make(2)
+            rebuilding.meanwhile = lambda: None
+
+    rebuilding.meanwhile = empty
+    with pytest.raises(Unavailable, match="emptied"):
+        rebuilding.run()
+    assert Rebuilding(scene).run() == 2
+    assert rows(scene) == before
 
 
 def test_a_generation_that_changed_underneath_ends_the_rebuild(scene: Scene) -> None:

@@ -20,7 +20,7 @@ from cairn.adapters.system.clock import SystemClock
 from cairn.adapters.system.randomness import SystemRandomness
 from cairn.app import operating
 from cairn.app.operating import IndexStatus
-from cairn.app.rebuilding import Progress as Step
+from cairn.app.rebuild_pages import Progress as Step
 from cairn.app.rebuilding import Rebuild
 from cairn.clients.cli.output import Json, console, show_rows
 from cairn.clients.cli.target import Aws, Target, find_target
@@ -56,7 +56,8 @@ def rebuild(
 ) -> None:
     """Build a region's tables anew from its bucket, beside live traffic, and switch to them.
 
-    Until the switch the region answers 503 for what it does not know, and creations wait. Run it again if it stops.
+    Until the switch the region answers 503 for what it does not know, and creations wait. Interrupt it as you like: run
+    again, here or on another machine, it goes on where it stopped.
 
     Example: cairn index rebuild --region eu-west-1
     """
@@ -65,24 +66,50 @@ def rebuild(
     cairn = region_on_aws(target.clients, deployment, RecordingMetrics())
     tables = DynamoTables(target.clients, deployment, cairn.clock)
     queue = SqsQueue(target.clients, deployment, deployment.queue("rebuild"), cairn.clock, cairn.randomness)
+    try:
+        generation = _rebuild(Rebuild(cairn, tables, queue, settle_s))
+    except KeyboardInterrupt:
+        console.print("Interrupted. Run the same command again, and it goes on from here.", highlight=False)
+        raise typer.Exit(130) from None
+    console.print(f"{region}: generation {generation} serves; everything in the bucket is indexed.", highlight=False)
+    console.print(
+        f'Set "index_generation": {{"{region}": {generation}}} in cdk.json, context "cairn", before you deploy.'
+    )
+
+
+def _rebuild(rebuilding: Rebuild) -> int:
+    """Runs it, with a line that says how far it is."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[speed_and_rest]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("starting", total=None)
+        task = progress.add_task("starting", total=None, speed_and_rest="")
 
         def report(step: Step) -> None:
-            progress.update(task, description=step.stage, completed=step.batches_done, total=step.batches or None)
+            progress.update(
+                task,
+                description=step.stage,
+                completed=step.folded,
+                total=step.found or None,
+                speed_and_rest=_speed_and_rest(step),
+            )
 
-        generation = Rebuild(cairn, tables, queue, settle_s).run(report)
-    console.print(f"{region}: generation {generation} serves; everything in the bucket is indexed.", highlight=False)
-    console.print(
-        f'Set "index_generation": {{"{region}": {generation}}} in cdk.json, context "cairn", before you deploy.'
-    )
+        return rebuilding.run(report)
+
+
+def _speed_and_rest(step: Step) -> str:
+    """``850/s, 3 min left``; less while less is known."""
+    parts = [] if step.per_s is None else [f"{step.per_s:,.0f}/s"]
+    if step.left_s is not None:
+        parts.append(f"{_duration(int(step.left_s * 1000))} left")
+    elif step.found and not step.counted:
+        parts.append("still counting")
+    return ", ".join(parts)
 
 
 @app.command()
