@@ -48,8 +48,8 @@ def command(root: Path, *words: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This process's, with nothing of Cairn's own settings."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("CAIRN_")}
+    """This process's, with nothing of Cairn's own settings, nor of another API's."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("CAIRN_", "ANTHROPIC_"))}
 
 
 @contextmanager

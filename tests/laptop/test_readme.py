@@ -26,7 +26,7 @@ def blocks(language: str) -> list[str]:
 
 def test_the_passage_does_what_it_says(root: Path) -> None:
     """Home is a folder of the test, and the port one that is free: nothing else is changed."""
-    (console,), (python,) = blocks("console"), blocks("python")
+    (console, shell), (python,) = blocks("console"), blocks("python")
     make_environment, install, serve = map(shlex.split, console.splitlines())
     assert make_environment == ["python3", "-m", "venv", ".venv"]
     assert install[:2] == [".venv/bin/pip", "install"]
@@ -50,6 +50,11 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
             (memory,) = stores.memory_stores.memories.list(store.id, view="full")
             assert memory.type == "memory"
             assert (memory.path, memory.content) == ("/hello.md", "first")
+            told = {**home, "CAIRN_PORT": url.rpartition(":")[2], "EDITOR": "sed -i s/first/second/"}
+            cairn = shlex.join([sys.executable, "-m", "cairn.clients.cli"])
+            words = ["bash", "-euc", shell.replace(".venv/bin/cairn", cairn) + f"{cairn} cat $store /hello.md"]
+            done = subprocess.run(words, env=told, check=True, timeout=60, capture_output=True, text=True)
+            assert done.stdout.endswith("\nsecond\n")
         finally:
             server.kill()
 

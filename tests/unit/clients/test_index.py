@@ -144,5 +144,5 @@ def test_what_was_set_aside_goes_back_to_its_own_queue(region: Region, capsys: p
 def test_a_queue_or_region_that_is_not_there_is_named(
     region: Region, capsys: pytest.CaptureFixture[str], words: list[str], named: str
 ) -> None:
-    assert cairn("index", "redrive", *words) == 1
+    assert cairn("index", "redrive", *words) == 2
     assert named in capsys.readouterr().err

@@ -218,7 +218,7 @@ def test_what_was_erased_since_is_kept_and_told(terminal: Terminal) -> None:
     first = terminal.json("log", terminal.store, a)[0]["version"]
     terminal.update(a, content="clean")
     terminal.client.beta.memory_stores.memory_versions.redact(first, memory_store_id=terminal.store)
-    (row,) = terminal.json("restore", terminal.store, "--as-of", as_of, code=2)
+    (row,) = terminal.json("restore", terminal.store, "--as-of", as_of, code=3)
     assert (row["result"], row["reason"]) == ("kept", "its text of that time has been erased")
     assert terminal.holds() == {"/a": "clean"}
 
@@ -299,9 +299,9 @@ def test_an_address_that_does_not_answer_is_told(terminal: Terminal) -> None:
 
 def test_no_address_is_told(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    terminal.environment = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": ""}
+    terminal.environment = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": "", "CAIRN_ROOT": str(tmp_path / "none")}
     result = terminal.run("log", terminal.store, "/a")
-    assert (result.exit_code, "must both be given" in str(result.exception)) == (1, True)
+    assert (result.exit_code, "no Cairn is known here" in str(result.exception)) == (1, True)
 
 
 # ---- the plan -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 
 from cairn.adapters.memory import RecordingMetrics
 from cairn.app.answers import Memory
+from cairn.clients.cli.failures import Exit
 from cairn.clients.cli.main import run
 from cairn.wire.http import HttpApi
 from tests.api.loopback import serving
@@ -107,29 +108,33 @@ def test_the_last_good_version_is_brought_back(desk: Desk) -> None:
         (("list", "notes"), "STORE: notes is not the id of a store"),
         (("show", "memstore_useast1_01", "mem_1"), "VERSION: mem_1 is not the id of a version"),
         (("release", "memstore_useast1_01", "memver_1", "--reason", " "), "--reason: must say why"),
-        (("list", "memstore_useast1_01m80gqgrfyn8361t51thggc0e"), "was not found"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(
     desk: Desk, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
 ) -> None:
-    assert cairn(*words) == 1
+    assert cairn(*words) == Exit.USAGE
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == 1
+
+
+def test_a_store_that_is_not_there_is_told(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cairn("list", "memstore_useast1_01m80gqgrfyn8361t51thggc0e") == Exit.NOT_FOUND
+    assert "was not found" in capsys.readouterr().err
 
 
 def test_an_api_that_does_not_answer_is_named(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    assert cairn("restore", *desk.words) == 1
+    assert cairn("restore", *desk.words) == Exit.NO_ANSWER
     told = capsys.readouterr().err
-    assert "http://127.0.0.1:9 does not answer" in told and "may have been done" in told
+    assert "http://127.0.0.1:9 does not answer" in told and "Nothing was changed" in told
 
 
 def test_a_key_that_is_no_admins_is_refused(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", desk.scene.cloud.key("write"))
-    assert cairn("list", desk.scene.store) == 1
+    assert cairn("list", desk.scene.store) == Exit.KEY
     assert "scope" in capsys.readouterr().err

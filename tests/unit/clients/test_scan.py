@@ -33,6 +33,7 @@ def loaded_once(scanner: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
 def no_key_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    monkeypatch.setenv("CAIRN_ROOT", str(tmp_path / "nobody"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -129,7 +130,7 @@ def test_every_kind_of_rule_can_be_allowed(capsys: pytest.CaptureFixture[str], f
         (["nowhere"], "PATH: nowhere is neither a file nor a folder"),
         (["memories", "--allow", "no-such-rule"], "--allow: there is no rule named no-such-rule"),
         (["memories", "--output", "no/such/folder/x"], "No such file or directory"),
-        (["memstore_useast1_x"], "--api-url: say where the store is"),
+        (["memstore_useast1_x"], "--api-url: no Cairn is known here"),
         (["memstore_useast1_x", "--api-url", "http://127.0.0.1:9"], "--api-key: http://127.0.0.1:9 needs a key"),
     ],
 )

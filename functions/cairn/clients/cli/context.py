@@ -34,8 +34,6 @@ def context(
 
     A session's context is the same text until --refresh. For stores a session is begun, asked and ended.
 
-    Exit code: 0 printed, 1 refused or not answered.
-
     Example: cairn context sesn_useast1_01kb… > prompt.md
     """
     stores = [one for one in what if one.startswith(STORE)]

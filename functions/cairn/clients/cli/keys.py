@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cairn.clients.cli.calls import invoke
+from cairn.clients.cli.failures import Exit
 from cairn.clients.cli.output import Json, console, show_rows
 from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core import ids
@@ -78,7 +79,7 @@ def revoke(
 ) -> None:
     """End a key everywhere, and say which regions confirmed it. A region that confirmed refuses the key at once.
 
-    Exit code 2 when a region did not confirm: it will know by replication; run the command again to be sure.
+    Exit code 3 when a region did not confirm: it will know by replication; run the command again to be sure.
 
     Example: cairn keys revoke apikey_useast1_01kb…
     """
@@ -89,7 +90,7 @@ def revoke(
     rows = [_confirm(target, name, record) for name in target.regions]
     show_rows(rows, ("region", "confirmed", "reason"), as_json)
     if not all(row["confirmed"] for row in rows):
-        raise typer.Exit(2)
+        raise typer.Exit(Exit.IN_PART)
 
 
 def _confirm(target: Target, region: str, record: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,39 +1,80 @@
 """``cairn``: the command line.
 
 Each subcommand is a module with a Typer application called ``app``; it is imported when it is asked for, so that the
-command line starts quickly whatever the others need. A new one is a line in `SUBCOMMANDS`.
+command line starts quickly whatever the others need. A new one is a line in `SUBCOMMANDS`; `TOGETHER` says which of
+them share a line of the help, so that it fits a screen.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from cairn.clients.cli.failures import EXIT_FAILED, explain
+from cairn.clients.cli.failures import exit_of, explain
 from cairn.core.errors import CairnError
 
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("cairn.clients.cli.serve", "Cairn on this machine: the whole API in one process, without AWS."),
     "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
-    "scan": ("cairn.clients.cli.scan", "The safety scanner: a file, a folder, a store."),
-    "mcp": ("cairn.clients.cli.mcp", "A store for MCP clients, on standard input and output."),
-    "context": ("cairn.clients.cli.context", "What a session's agent is told of its memory, for its prompt."),
-    "lint": ("cairn.clients.cli.lint", "What is amiss in the memories of a store or a folder."),
+    "stores": ("cairn.clients.cli.stores", "Stores: list, create, show, update, archive, delete."),
+    "ls": ("cairn.clients.cli.ls", "The memories and folders of a store."),
+    "cat": ("cairn.clients.cli.cat", "A memory's text, or an older version's."),
+    "put": ("cairn.clients.cli.put", "A file or standard input, as a memory."),
+    "edit": ("cairn.clients.cli.edit", "A memory in $EDITOR."),
+    "mv": ("cairn.clients.cli.mv", "A memory under another path."),
+    "rm": ("cairn.clients.cli.rm", "Delete memories."),
     "log": ("cairn.clients.cli.log", "A memory's versions."),
     "diff": ("cairn.clients.cli.diff", "What changed between two versions of a memory."),
     "restore": ("cairn.clients.cli.restore", "An old version, or a whole store as it was, as new versions."),
+    "lint": ("cairn.clients.cli.lint", "What is amiss in the memories of a store or a folder."),
+    "scan": ("cairn.clients.cli.scan", "The safety scanner: a file, a folder, a store."),
+    "quarantine": ("cairn.clients.cli.quarantine", "Texts that the scanner withholds: list, show, release, restore."),
+    "sessions": ("cairn.clients.cli.sessions", "Agents' sessions: begin, show, token, end."),
+    "context": ("cairn.clients.cli.context", "What a session's agent is told of its memory, for its prompt."),
+    "mcp": ("cairn.clients.cli.mcp", "A store for MCP clients, on standard input and output."),
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
     "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
-    "quarantine": ("cairn.clients.cli.quarantine", "Texts that the scanner withholds: list, show, release, restore."),
     "erasure": ("cairn.clients.cli.erasure", "Erasure: how far it is in each region, and a search for remains."),
     "regions": ("cairn.clients.cli.regions", "The deployment's regions: add one."),
 }
 """Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""
+
+TOGETHER: dict[tuple[str, ...], str] = {
+    ("serve", "dev"): "Cairn on this machine; a local cloud of it.",
+    ("ls", "cat"): "What a store has; a memory's text.",
+    ("put", "edit", "mv", "rm"): "Write from a file or $EDITOR, move, delete.",
+    ("log", "diff", "restore"): "Versions, what changed, an old one or a whole store.",
+    ("scan", "quarantine"): "The safety scanner; texts that it withholds.",
+    ("sessions", "context"): "Agents' sessions; what an agent is told of its memory.",
+    ("index", "erasure"): "A region's index; what is erased, and how far.",
+}
+"""Commands that share one line of the help, and that line; it stands where the first of them stands."""
+
+
+USUAL_NAMES = {
+    "list": "ls",
+    "get": "cat",
+    "show": "cat",
+    "read": "cat",
+    "write": "put",
+    "create": "put",
+    "update": "put",
+    "delete": "rm",
+    "remove": "rm",
+    "rename": "mv",
+    "move": "mv",
+    "history": "log",
+    "versions": "log",
+    "memories": "ls",
+    "start": "serve",
+}
+"""What other command lines call it."""
 
 
 class LazyGroup(TyperGroup):
@@ -51,10 +92,23 @@ class LazyGroup(TyperGroup):
         command.name = cmd_name
         return command
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The subcommand that is named; for one that is not there, the complaint names those that are alike."""
+        if args and args[0] not in SUBCOMMANDS and not args[0].startswith("-"):
+            alike = get_close_matches(args[0], [*SUBCOMMANDS, *USUAL_NAMES], n=3)
+            meant = dict.fromkeys(USUAL_NAMES.get(name, name) for name in alike)
+            hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else "`cairn --help` lists them."
+            ctx.fail(f"No such command {args[0]!r}. {hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list of subcommands, without importing any of them."""
+        rows: dict[tuple[str, ...], str] = {}
+        for name, (_, text) in SUBCOMMANDS.items():
+            names = next((names for names in TOGETHER if name in names), (name,))
+            rows.setdefault(names, TOGETHER.get(names, text))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in SUBCOMMANDS.items()])
+            formatter.write_dl([(", ".join(names), text) for names, text in rows.items()])
 
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -62,13 +116,13 @@ app = typer.Typer(cls=LazyGroup, no_args_is_help=True, rich_markup_mode=None, pr
 
 @app.callback()
 def cairn() -> None:
-    """Memory infrastructure for AI agents, in your own AWS account."""
+    """Memory infrastructure for AI agents. `cairn COMMAND --help` has examples."""
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Entry point: an error of Cairn becomes a line that says what to do, and exit code 1."""
+    """Entry point: an error of Cairn becomes a line that says what to do, and an exit code that says which kind."""
     try:
         app(args=arguments, prog_name="cairn")
     except CairnError as error:
         print(explain(error), file=sys.stderr)
-        sys.exit(EXIT_FAILED)
+        sys.exit(exit_of(error))

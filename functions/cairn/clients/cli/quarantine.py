@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cairn.clients.cli.api import Api, ApiKey, ApiUrl
 from cairn.clients.cli.output import Json, console, show_rows
+from cairn.clients.cli.speaking import Key, Url, connect, get, post, rows, speaking
 from cairn.core.errors import InvalidRequest
 
 app = typer.Typer(
@@ -29,8 +29,8 @@ def list_withheld(
     include_released: Annotated[
         bool, typer.Option("--include-released", help="Also texts that somebody has let go.")
     ] = False,
-    api_url: ApiUrl = None,
-    api_key: ApiKey = None,
+    url: Url = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """List the texts of a store that are withheld, and why.
@@ -39,7 +39,8 @@ def list_withheld(
     """
     released = "true" if include_released else "false"
     address = _of(store)
-    found = list(Api(api_url, api_key).rows(address, include_released=released, limit=100))
+    with speaking():
+        found = list(rows(connect(url, key), address, include_released=released, limit=100))
     if as_json:
         print(json.dumps(found))
         return
@@ -50,13 +51,14 @@ def list_withheld(
 
 
 @app.command()
-def show(store: Store, version: Version, api_url: ApiUrl = None, api_key: ApiKey = None, as_json: Json = False) -> None:
+def show(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Show one text's verdicts, with their findings, and every path and version at which it stands; never the text.
 
     Example: cairn quarantine show memstore_useast1_01kb… memver_useast1_01kc…
     """
     address = _of(store, version)
-    found = Api(api_url, api_key).get(address)
+    with speaking():
+        found = get(connect(url, key), address)
     if as_json:
         print(json.dumps(found))
         return
@@ -75,8 +77,8 @@ def release(
     store: Store,
     version: Version,
     reason: Annotated[str, typer.Option("--reason", help="Why it is harmless; it stands in the audit trail.")],
-    api_url: ApiUrl = None,
-    api_key: ApiKey = None,
+    url: Url = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Let a text go: it is shown again, in every region, under whatever path or version it stands.
@@ -88,7 +90,8 @@ def release(
     address = _of(store, version)
     if not reason.strip():
         raise InvalidRequest("--reason", "must say why, in a few words")
-    found = Api(api_url, api_key).post(f"{address}/release", {"reason": reason})
+    with speaking():
+        found = post(connect(url, key), f"{address}/release", {"reason": reason})
     if as_json:
         print(json.dumps(found))
         return
@@ -100,15 +103,14 @@ def release(
 
 
 @app.command()
-def restore(
-    store: Store, version: Version, api_url: ApiUrl = None, api_key: ApiKey = None, as_json: Json = False
-) -> None:
+def restore(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Write the last good version of the memory again, on top of the one that is withheld, which stays so.
 
     Example: cairn quarantine restore memstore_useast1_01kb… memver_useast1_01kc…
     """
     address = _of(store, version)
-    memory = Api(api_url, api_key).post(f"{address}/restore")
+    with speaking():
+        memory = post(connect(url, key), f"{address}/restore")
     if as_json:
         print(json.dumps(memory))
         return

@@ -24,8 +24,9 @@ from cairn.adapters.memory import RecordingMetrics
 from cairn.app.joining import Joining
 from cairn.app.joining import Progress as Step
 from cairn.clients.cli import index
+from cairn.clients.cli.address import DEV_FILE
 from cairn.clients.cli.output import console
-from cairn.clients.cli.target import DEV_FILE, Aws, Target, find_target
+from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core.errors import InvalidRequest, Unavailable
 from cairn.core.rows import ControlRow
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cairn.clients.cli.failures import Exit
 from cairn.clients.cli.output import Json, console, show_rows
 from cairn.clients.cli.restoring import Action, Done, Restorer, Seen, plan
 from cairn.clients.cli.speaking import AT_HOME, Key, Store, Url, connect, live_at, memory_id_of, speaking
@@ -18,7 +19,6 @@ from cairn.core.errors import CairnError, InvalidRequest
 if TYPE_CHECKING:
     from anthropic import Anthropic
 
-EXIT_IN_PART = 2
 COLUMNS = ("action", "path", "memory", "result", "reason")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -39,7 +39,7 @@ def restore(
     """Bring back an old version of a memory, or a whole store as it was. Everything written is a new version.
 
     Each write is conditional on what was found: what somebody changes meanwhile is kept, and told. Memories made since
-    the instant are deleted; their versions stay. If it stops, run it again. Exit code 2: something was kept.
+    the instant are deleted; their versions stay. If it stops, run it again. Exit code 3: something was kept.
 
     Example: cairn restore memstore_useast1_01kb… /notes/todo.md --version memver_01kb…
 
@@ -60,7 +60,7 @@ def restore(
         raise
     _show(done, dry_run, as_json)
     if not dry_run and not all(one.restored for one in done):
-        raise typer.Exit(EXIT_IN_PART)
+        raise typer.Exit(Exit.IN_PART)
 
 
 def _check(what: str | None, version: str | None, as_of: str | None, path_prefix: str) -> None:

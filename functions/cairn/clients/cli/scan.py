@@ -14,9 +14,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cairn.clients.cli.failures import explain
+from cairn.clients.cli.output import Json
 from cairn.clients.cli.sarif import sarif
 from cairn.clients.cli.scan_results import Results, Scanned, Unread, as_json, as_text
 from cairn.clients.cli.scanned import Source, UnreadError, files, memories
+from cairn.clients.cli.speaking import Key, Url
 from cairn.core.errors import CairnError, InvalidRequest
 from cairn.scanner import Policy, Scanner, ScannerUnavailableError, Verdict
 
@@ -58,10 +60,9 @@ def scan(
     allow: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Drop this rule's findings.")] = None,
     form: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.TEXT,
     output: Annotated[Path | None, typer.Option(help="Write the results here, not to the terminal.")] = None,
-    api_url: Annotated[
-        str | None, typer.Option(envvar="ANTHROPIC_BASE_URL", help="Where a store's API is; by default here.")
-    ] = None,
-    api_key: Annotated[str | None, typer.Option(envvar="ANTHROPIC_API_KEY", help="A key that may read.")] = None,
+    url: Url = None,
+    key: Key = None,
+    in_json: Json = False,
 ) -> None:
     """Scan texts as a write would be: for secrets, injected instructions, hidden characters, commands that leak.
 
@@ -72,9 +73,9 @@ def scan(
     Example: cairn scan memories/ --deep --format sarif --output cairn.sarif
     """
     try:
-        sources = memories(target, api_url, api_key) if _STORE.fullmatch(target) else files(Path(target))
+        sources = memories(target, url, key) if _STORE.fullmatch(target) else files(Path(target))
         results = _scan_all(sources, policy, deep, frozenset(allow or ()))
-        _write(_WRITERS[form](results), output)
+        _write(_WRITERS[Format.JSON if in_json else form](results), output)
     except CairnError as error:
         _fail(explain(error))
     except (OSError, ScannerUnavailableError) as error:

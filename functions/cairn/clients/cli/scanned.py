@@ -5,14 +5,14 @@ Nothing is left out in silence: what cannot be read as text is a `Source` with t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from cairn.clients.cli.target import DEV_FILE
+from cairn.clients.cli.failures import ApiFailed
+from cairn.clients.cli.speaking import connect, speaking
 from cairn.core.errors import CairnError, InvalidRequest
 
 MOST_BYTES = 4_000_000
@@ -100,37 +100,19 @@ def memories(store_id: str, api_url: str | None, api_key: str | None) -> list[So
 
     Args:
         store_id: ``memstore_…``.
-        api_url: the API's address; by default that of the local cloud of this folder, and its key with it.
-        api_key: a key that may read; goes nowhere but to `api_url`.
+        api_url, api_key: as they were given; where they were not, `cairn.clients.cli.address` says which.
 
     Raises:
         InvalidRequest: no address is known, or the SDK is not installed.
         StoreUnreadableError: the API refused or did not answer.
     """
     try:
-        import anthropic
-    except ImportError as error:
-        raise InvalidRequest("STORE", "reading a store needs the SDK: pip install 'cairn-memory[sdk]'") from error
-    if api_url is None:
-        api_url, api_key = _local_cloud()
-    if not api_key:
-        raise InvalidRequest("--api-key", f"{api_url} needs a key that may read")
-    client = anthropic.Anthropic(base_url=api_url, api_key=api_key)
-    try:
-        listed = list(client.beta.memory_stores.memories.list(store_id, view="full", limit=20))
-    except anthropic.APIError as error:
+        with speaking():
+            client = connect(api_url, api_key)
+            listed = list(client.beta.memory_stores.memories.list(store_id, view="full", limit=20))
+    except ApiFailed as error:
         raise StoreUnreadableError(f"{store_id} cannot be read: {error.message}") from error
-    finally:
-        client.close()
     return [_memory(store_id, memory) for memory in listed if memory.type == "memory"]
-
-
-def _local_cloud() -> tuple[str, str]:
-    if not DEV_FILE.exists():
-        raise InvalidRequest("--api-url", "say where the store is (--api-url and --api-key), or start `cairn dev up`")
-    dev = json.loads(DEV_FILE.read_text())
-    first = next(iter(dev["regions"].values()))
-    return first["api_url"], dev["api_key"]
 
 
 def _memory(store_id: str, memory: Any) -> Source:

@@ -12,9 +12,9 @@ import typer
 from cairn.adapters.aws.account import caller_account
 from cairn.adapters.aws.clients import Clients, local_clients
 from cairn.adapters.aws.names import Deployment
+from cairn.clients.cli.address import DEV_FILE
 from cairn.core.errors import InvalidRequest
 
-DEV_FILE = Path(".cairn/dev.json")
 LOCAL_ACCOUNT = "000000000000"
 
 Aws = Annotated[

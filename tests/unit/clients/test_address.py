@@ -1,0 +1,178 @@
+"""Which API a command asks, with which key; and the help that says what there is to ask. Ours."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from cairn.clients.cli import main
+from cairn.clients.cli.address import Address, find_address
+from cairn.clients.cli.failures import Exit, exit_of, explain, refusal
+from cairn.core.errors import InvalidRequest
+
+NAMED = "https://cairn.example"
+CLOUD = {
+    "regions": {"us-east-1": {"api_url": "http://127.0.0.1:4001/"}, "eu-west-1": {"api_url": "http://127.0.0.1:4002"}}
+}
+SOMEBODY_ELSES = "sk-meant-for-somebody-else"
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A folder and a home with nothing in them, and a key of somebody else's API in the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SOMEBODY_ELSES)
+    for name in ("ANTHROPIC_BASE_URL", "CAIRN_ROOT", "CAIRN_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def local_cloud(folder: Path) -> None:
+    (folder / ".cairn").mkdir()
+    (folder / ".cairn" / "dev.json").write_text(json.dumps({**CLOUD, "api_key": "of the cloud"}))
+
+
+def laptop(root: Path) -> None:
+    root.mkdir(parents=True)
+    (root / "key").write_text("of the laptop\n")
+
+
+def test_an_address_that_is_named_is_asked_with_the_key_that_is_named_or_else_the_environments(tmp_path: Path) -> None:
+    local_cloud(tmp_path)
+    assert find_address(NAMED, "given") == Address(NAMED, "given")
+    assert find_address(NAMED, None) == Address(NAMED, SOMEBODY_ELSES)
+
+
+def test_the_local_cloud_of_the_folder_comes_before_the_laptop(tmp_path: Path) -> None:
+    laptop(tmp_path / "home" / ".cairn")
+    assert find_address(None, None) == Address("http://127.0.0.1:8377", "of the laptop")
+    local_cloud(tmp_path)
+    assert find_address(None, None) == Address("http://127.0.0.1:4001", "of the cloud")
+    assert find_address(None, "a token") == Address("http://127.0.0.1:4001", "a token")
+
+
+def test_the_laptops_folder_and_port_are_those_that_serve_was_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop(tmp_path / "team")
+    monkeypatch.setenv("CAIRN_ROOT", str(tmp_path / "team"))
+    monkeypatch.setenv("CAIRN_PORT", "9000")
+    assert find_address(None, None) == Address("http://127.0.0.1:9000", "of the laptop")
+
+
+def test_a_named_address_that_is_on_this_machine_needs_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    local_cloud(tmp_path)
+    assert find_address("http://127.0.0.1:4002/", None).key == "of the cloud"
+    with pytest.raises(InvalidRequest, match="needs a key"):
+        find_address("http://127.0.0.1:4003", None)
+
+
+def test_the_environments_key_goes_to_no_address_that_was_not_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match="no Cairn is known here"):
+        find_address(None, None)
+    local_cloud(tmp_path)
+    laptop(tmp_path / "home" / ".cairn")
+    assert SOMEBODY_ELSES not in {find_address(None, None).key, find_address("", None).key}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"regions": {}}', '{"regions": {"a": {}}, "api_key": "x"}'])
+def test_a_file_of_the_local_cloud_that_makes_no_sense_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".cairn").mkdir()
+    (tmp_path / ".cairn" / "dev.json").write_text(text)
+    with pytest.raises(InvalidRequest, match=r"dev\.json makes no sense"):
+        find_address(None, None)
+
+
+def test_a_key_is_not_shown_where_an_address_is() -> None:
+    assert "given" not in repr(find_address(NAMED, "given"))
+
+
+# ---- what an error says -------------------------------------------------------------------------------------------
+
+
+def test_what_the_scanner_found_is_told_with_its_place_and_remedy() -> None:
+    finding = {
+        "rule": "secret-x",
+        "severity": "high",
+        "line": 3,
+        "column": 7,
+        "reason": "a key",
+        "remedy": "Remove it.",
+    }
+    fields = {"type": "invalid_request_error", "message": "content: refused", "findings": [finding]}
+    error = refusal(400, {"type": "error", "error": fields})
+    assert exit_of(error) == Exit.SCANNER
+    assert "secret-x (high), line 3, column 7: a key. Remove it." in explain(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code"),
+    [
+        (400, "invalid_request_error", Exit.FAILED),
+        (401, "authentication_error", Exit.KEY),
+        (403, "permission_error", Exit.KEY),
+        (404, "not_found_error", Exit.NOT_FOUND),
+        (409, "memory_path_conflict_error", Exit.CONFLICT),
+        (409, "memory_precondition_failed_error", Exit.CONFLICT),
+        (500, "api_error", Exit.FAILED),
+        (503, "api_error", Exit.NO_ANSWER),
+        (503, "overloaded_error", Exit.NO_ANSWER),
+        (504, "timeout_error", Exit.UNKNOWN),
+    ],
+)
+def test_each_kind_of_refusal_has_its_exit_code(status: int, kind: str, code: Exit) -> None:
+    error = refusal(status, {"error": {"type": kind, "message": "no"}})
+    assert (exit_of(error), error.message) == (code, "no")
+
+
+@pytest.mark.parametrize("body", [None, "<html>", {"error": "no"}, {}])
+def test_an_answer_that_is_not_cairns_is_told(body: object) -> None:
+    assert "not as Cairn answers" in refusal(502, body).message
+
+
+# ---- the help -----------------------------------------------------------------------------------------------------
+
+
+def test_the_help_fits_a_screen_and_names_every_command() -> None:
+    lines = CliRunner().invoke(main.app, ["--help"], env={"COLUMNS": "80"}).output.splitlines()
+    assert len(lines) < 24 and max(map(len, lines)) <= 80
+    named = {name for line in lines for name in line.strip().partition("  ")[0].split(", ")}
+    assert set(main.SUBCOMMANDS) <= named
+
+
+def test_what_shares_a_line_of_the_help_is_there() -> None:
+    assert {name for names in main.TOGETHER for name in names} <= set(main.SUBCOMMANDS)
+    assert set(main.USUAL_NAMES.values()) <= set(main.SUBCOMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("store", "Did you mean 'stores'"), ("delete", "Did you mean 'rm'"), ("xyzzy", "`cairn --help` lists them")],
+)
+def test_a_command_that_is_not_there_says_what_would_be_right(word: str, said: str) -> None:
+    done = CliRunner().invoke(main.app, [word, "x"])
+    assert (done.exit_code, said in done.output) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize(
+    "command", ["stores", "ls", "cat", "put", "edit", "mv", "rm", "log", "diff", "sessions", "scan"]
+)
+def test_every_command_that_asks_the_api_has_an_example_and_says_where_it_asks(command: str) -> None:
+    group = typer.main.get_command(import_module(main.SUBCOMMANDS[command][0]).app)
+    for one in getattr(group, "commands", {command: group}).values():
+        assert "Example: " in str(one.help)
+        options = {option for parameter in one.params for option in parameter.opts}
+        assert {"--api-url", "--api-key", "--json"} <= options
+
+
+@pytest.mark.parametrize(("words", "offered"), [("cairn se", ["serve", "sessions"]), ("cairn stores c", ["create"])])
+def test_the_shell_completes_commands(words: str, offered: list[str]) -> None:
+    environment = {"_CAIRN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = CliRunner().invoke(main.app, [], env=environment, prog_name="cairn")
+    assert sorted(done.output.split()) == offered

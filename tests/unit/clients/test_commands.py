@@ -1,0 +1,326 @@
+"""Stores, memories and sessions from the command line: with the real SDK over HTTP, also as ``cairn serve`` has it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cairn.clients.cli import main
+from cairn.clients.cli.failures import Exit
+from tests.api.harness import Backend, cairn_backend
+from tests.api.laptop import laptop_backends
+from tests.api.loopback import serving
+from tests.support.folders import quick_folder
+
+NOBODY = "memstore_useast1_01m80gqgrfyn8361t51thggc0e"
+
+
+class Desk:
+    """Somebody at a command line, and one store."""
+
+    def __init__(self, backend: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.backend, self.capsys, self.patch = backend, capsys, monkeypatch
+        self.memories = backend.client(max_retries=0).beta.memory_stores.memories
+        self.store = self.json("stores", "create", "Team notes")["id"]
+
+    def run(self, *words: str, typed: bytes = b"") -> tuple[int, str, str]:
+        """Exit code, standard output and standard error."""
+        self.patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(typed)))
+        self.capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main.run(list(words))
+        out, err = self.capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    def ok(self, *words: str, typed: bytes = b"") -> str:
+        code, out, err = self.run(*words, typed=typed)
+        assert (code, err) == (0, "")
+        return out
+
+    def json(self, *words: str, typed: bytes = b"") -> Any:
+        return json.loads(self.ok(*words, "--json", typed=typed))
+
+    def fails(self, code: Exit, *words: str, typed: bytes = b"") -> str:
+        """What it says on standard error; standard output stays empty."""
+        ended, out, err = self.run(*words, typed=typed)
+        assert (ended, out) == (code, "")
+        assert "Traceback" not in err
+        return err
+
+    def put(self, path: str, text: str) -> Any:
+        return self.json("put", self.store, path, typed=text.encode())
+
+    def editor(self, script: str) -> None:
+        """An editor that is this Python, with the file as ``file``, and the desk's store as others see it."""
+        code = f"import sys, pathlib; file = pathlib.Path(sys.argv[1]); {script}"
+        self.patch.setenv("VISUAL", f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}")
+
+
+@pytest.fixture(params=["cairn", "laptop"])
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    if request.param == "cairn":
+        yield cairn_backend()
+        return
+    with quick_folder() as root, laptop_backends(root) as build:
+        yield build(10_000)
+
+
+@pytest.fixture
+def desk(
+    backend: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Desk]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with serving(backend.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", backend.api_key)
+        yield Desk(backend, capsys, monkeypatch)
+
+
+# ---- stores -------------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_created_listed_shown_changed_archived_and_deleted(desk: Desk) -> None:
+    store = desk.ok("stores", "create", "Other", "--metadata", "team=core", "--metadata", "tier=1").strip()
+    assert {row["id"] for row in desk.json("stores", "list")} == {desk.store, store}
+    assert "core" in desk.ok("stores", "show", store)
+    changed = desk.json("stores", "update", store, "--name", "Another", "--metadata", "tier=")
+    assert (changed["name"], changed["metadata"]) == ("Another", {"team": "core"})
+    assert desk.json("stores", "archive", store, "--yes")["archived_at"] is not None
+    assert [row["id"] for row in desk.json("stores", "list")] == [desk.store]
+    assert len(desk.json("stores", "list", "--archived")) == 2
+    assert desk.json("stores", "delete", store, "-y")["id"] == store
+    assert "was not found" in desk.fails(Exit.NOT_FOUND, "stores", "show", store)
+
+
+@pytest.mark.parametrize(
+    ("word", "answer", "there"), [("delete", b"y\n", 0), ("delete", b"n\n", 1), ("archive", b"", 1)]
+)
+def test_what_cannot_be_undone_is_asked_first(desk: Desk, word: str, answer: bytes, there: int) -> None:
+    code, out, err = desk.run("stores", word, desk.store, "--json", typed=answer)
+    assert "Team notes" in err
+    assert (code, bool(out.strip())) == ((0, True) if not there else (1, False))
+    assert len(desk.json("stores", "list")) == there
+
+
+def test_a_store_is_not_changed_by_words_that_say_nothing(desk: Desk) -> None:
+    assert "nothing to change" in desk.fails(Exit.USAGE, "stores", "update", desk.store)
+    assert "tier is not NAME=VALUE" in desk.fails(Exit.USAGE, "stores", "create", "x", "--metadata", "tier")
+
+
+# ---- reading ------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_listed_with_its_folders_or_with_everything_below(desk: Desk) -> None:
+    for path in ("/a", "/n/b", "/n/m/c"):
+        desk.put(path, "x")
+    assert desk.ok("ls", desk.store).split() == ["/a", "/n/"]
+    assert desk.ok("ls", desk.store, "/n").split() == ["/n/b", "/n/m/"]
+    assert desk.ok("ls", desk.store, "-r").split() == ["/a", "/n/b", "/n/m/c"]
+    assert desk.ok("ls", desk.store, "/n/b").split() == ["/n/b"]
+    assert [row["type"] for row in desk.json("ls", desk.store, "/n/")] == ["memory", "memory_prefix"]
+    assert "mem_" in desk.ok("ls", desk.store, "-l")
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/nowhere/"])
+def test_a_folder_that_is_not_there_is_told_and_an_empty_store_is_just_empty(desk: Desk, path: str) -> None:
+    assert desk.ok("ls", desk.store) == ""
+    assert f"no memory is at {path}" in desk.fails(Exit.NOT_FOUND, "ls", desk.store, path)
+
+
+@pytest.mark.parametrize("text", ["", "no end", "two\nlines\n", "\r\nrésumé 記憶\n\n"])
+def test_a_text_comes_back_byte_for_byte(desk: Desk, text: str) -> None:
+    memory = desk.put("/a", text)
+    assert desk.ok("cat", desk.store, "/a") == text
+    assert desk.ok("cat", desk.store, memory["id"]) == text
+
+
+def test_an_older_version_is_read_by_its_name_and_under_its_memory_alone(desk: Desk) -> None:
+    first = desk.put("/a", "first")["memory_version_id"]
+    desk.put("/a", "second")
+    desk.put("/b", "x")
+    assert desk.ok("cat", desk.store, "/a", "--version", first) == "first"
+    assert "of another memory" in desk.fails(Exit.NOT_FOUND, "cat", desk.store, "/b", "--version", first)
+
+
+# ---- writing ------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_is_put_from_standard_input_or_a_file(desk: Desk, tmp_path: Path) -> None:
+    assert desk.put("/a", "one")["result"] == "created"
+    (tmp_path / "two.md").write_text("two")
+    assert desk.json("put", desk.store, "/a", "two.md")["result"] == "changed"
+    assert desk.json("put", desk.store, "/a", "two.md")["result"] == "unchanged"
+    assert desk.ok("cat", desk.store, "/a") == "two"
+
+
+def test_a_put_may_demand_what_must_be_there(desk: Desk) -> None:
+    sha256 = desk.put("/a", "one")["content_sha256"]
+    assert "/a is held" in desk.fails(Exit.CONFLICT, "put", desk.store, "/a", "--new", typed=b"new")
+    desk.put("/a", "two")
+    told = desk.fails(Exit.CONFLICT, "put", desk.store, "/a", "--if-sha256", sha256, typed=b"three")
+    assert "Somebody wrote it since" in told
+    assert desk.ok("cat", desk.store, "/a") == "two"
+    now = desk.json("cat", desk.store, "/a")["content_sha256"]
+    assert desk.json("put", desk.store, "/a", "--if-sha256", now, typed=b"three")["result"] == "changed"
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "said"),
+    [
+        (("notes",), b"", "PATH: must begin with /"),
+        (("/a",), b"caf\xe9", "is not UTF-8 text (byte 3)"),
+        (("/a", "nowhere.md"), b"", "nowhere.md cannot be read: No such file"),
+        (("/a", "--new", "--if-sha256", "0" * 64), b"", "exclude each other"),
+        (("/a", "--if-sha256", "0" * 64), b"", "no memory is at /a"),
+    ],
+)
+def test_what_cannot_be_put_is_told_and_nothing_is_written(
+    desk: Desk, words: tuple[str, ...], typed: bytes, said: str
+) -> None:
+    assert said in desk.fails(Exit.USAGE, "put", desk.store, *words, typed=typed)
+    assert desk.ok("ls", desk.store) == ""
+
+
+def test_a_memory_moves_and_keeps_its_id_and_a_path_that_is_taken_stays(desk: Desk) -> None:
+    memory = desk.put("/a", "one")
+    moved = desk.json("mv", desk.store, "/a", "/done/")
+    assert (moved["id"], moved["path"]) == (memory["id"], "/done/a")
+    desk.put("/b", "two")
+    assert "Choose another path" in desk.fails(Exit.CONFLICT, "mv", desk.store, "/b", "/done/a")
+    assert desk.ok("cat", desk.store, "/done/a") == "one"
+    assert "no memory is at /gone" in desk.fails(Exit.NOT_FOUND, "mv", desk.store, "/gone", "/x")
+
+
+def test_memories_are_deleted_and_what_was_not_there_is_told(desk: Desk) -> None:
+    memory = desk.put("/a", "one")
+    desk.put("/b", "two")
+    code, out, err = desk.run("rm", desk.store, memory["id"], "/gone", "/b", "--json")
+    assert (code, [row["result"] for row in json.loads(out)]) == (Exit.IN_PART, ["deleted", "kept", "deleted"])
+    assert "no memory is at /gone" in err
+    assert desk.ok("ls", desk.store) == ""
+    assert "no memory is at /a" in desk.fails(Exit.NOT_FOUND, "rm", desk.store, "/a")
+
+
+# ---- editing ------------------------------------------------------------------------------------------------------
+
+
+def kept(tmp_path: Path) -> list[Path]:
+    """The files that editing left behind."""
+    return [file for folder in tmp_path.glob("cairn-edit-*") for file in folder.iterdir()]
+
+
+def test_an_edit_is_written_when_the_editor_ends(desk: Desk, tmp_path: Path) -> None:
+    desk.put("/n/a.md", "one\n")
+    desk.editor("file.write_text(file.read_text() + 'two\\n')")
+    assert desk.json("edit", desk.store, "/n/a.md")["result"] == "changed"
+    assert desk.ok("cat", desk.store, "/n/a.md") == "one\ntwo\n"
+    assert desk.json("edit", desk.store, "/new.md")["result"] == "created"
+    assert kept(tmp_path) == []
+
+
+def test_an_edit_that_changes_nothing_writes_nothing(desk: Desk, tmp_path: Path) -> None:
+    version = desk.put("/a", "one")["memory_version_id"]
+    desk.editor("pass")
+    assert desk.json("edit", desk.store, "/a")["memory_version_id"] == version
+    assert desk.json("edit", desk.store, "/new") == {"result": "unchanged"}
+    assert desk.ok("ls", desk.store).split() == ["/a"]
+    assert kept(tmp_path) == []
+
+
+def test_an_edit_that_meets_another_destroys_neither(desk: Desk, tmp_path: Path) -> None:
+    memory = desk.put("/a", "one")
+    write = f"urllib.request.urlopen(request(b'{{\"content\": \"theirs\"}}', '/{memory['id']}'))"
+    desk.editor(f"{_somebody(desk)}; {write}; file.write_text('mine')")
+    told = desk.fails(Exit.CONFLICT, "edit", desk.store, "/a")
+    assert desk.ok("cat", desk.store, "/a") == "theirs"
+    (file,) = kept(tmp_path)
+    assert file.read_text() == "mine"
+    assert f"Your text is kept in {file}" in told
+    again = shlex.split(told.splitlines()[-1])
+    assert again[:2] == ["cairn", "put"]
+    desk.ok(*again[1:])
+    assert desk.ok("cat", desk.store, "/a") == "mine"
+
+
+def test_a_new_memory_that_somebody_creates_meanwhile_is_theirs(desk: Desk, tmp_path: Path) -> None:
+    write = 'urllib.request.urlopen(request(b\'{"path": "/a", "content": "theirs"}\'))'
+    desk.editor(f"{_somebody(desk)}; {write}; file.write_text('mine')")
+    desk.fails(Exit.CONFLICT, "edit", desk.store, "/a")
+    assert desk.ok("cat", desk.store, "/a") == "theirs"
+    assert [file.read_text() for file in kept(tmp_path)] == ["mine"]
+
+
+def _somebody(desk: Desk) -> str:
+    """Python that defines a write of somebody else, for an editor to make while the memory is open."""
+    url = f"{os.environ['ANTHROPIC_BASE_URL']}/v1/memory_stores/{desk.store}/memories"
+    headers = {"x-api-key": desk.backend.api_key, "content-type": "application/json"}
+    return (
+        "import urllib.request; "
+        f"request = lambda body, at='': urllib.request.Request({url!r} + at, body, {headers!r}, method='POST')"
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        ("file.write_text('mine'); sys.exit(3)", Exit.FAILED, "ended with 3, so nothing was written"),
+        ("file.write_bytes(b'caf\\xe9')", Exit.USAGE, "is not UTF-8"),
+        ("file.write_text('x' * 200_000)", Exit.FAILED, "content"),
+    ],
+)
+def test_a_text_that_cannot_be_written_is_kept(desk: Desk, tmp_path: Path, script: str, code: Exit, said: str) -> None:
+    desk.put("/a", "one")
+    desk.editor(script)
+    told = desk.fails(code, "edit", desk.store, "/a")
+    assert said in told and str(kept(tmp_path)[0]) in told
+    assert desk.ok("cat", desk.store, "/a") == "one"
+
+
+def test_an_editor_that_is_not_there_is_told(desk: Desk) -> None:
+    desk.patch.setenv("VISUAL", "no-such-editor")
+    assert "no-such-editor cannot be run" in desk.fails(Exit.USAGE, "edit", desk.store, "/a")
+
+
+# ---- sessions -----------------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_begun_shown_given_another_token_and_ended(desk: Desk) -> None:
+    other = desk.ok("stores", "create", "Other").strip()
+    begun = desk.json("sessions", "begin", desk.store, "--read-only", other, "--title", "Tuesday")
+    shown = desk.ok("sessions", "show", begun["id"])
+    assert "Tuesday" in shown and f"read_only  {other}" in shown and begun["token"] not in shown
+    token = desk.ok("sessions", "token", begun["id"], "--lifetime-s", "120").splitlines()[-1]
+    put = ("put", "/a", "--api-key", token)
+    assert json.loads(desk.ok(put[0], desk.store, *put[1:], "--json", typed=b"x"))["result"] == "created"
+    assert desk.json("log", desk.store, "/a")[0]["by"] == begun["id"]
+    desk.fails(Exit.KEY, put[0], other, *put[1:], typed=b"x")
+    assert "has ended" in desk.ok("sessions", "end", begun["id"])
+    desk.fails(Exit.KEY, put[0], desk.store, *put[1:], typed=b"y")
+
+
+def test_a_session_needs_a_store_and_has_an_id(desk: Desk) -> None:
+    assert "name at least one" in desk.fails(Exit.USAGE, "sessions", "begin")
+    assert "is not the id of a session" in desk.fails(Exit.USAGE, "sessions", "show", "../keys")
+
+
+# ---- what goes wrong ----------------------------------------------------------------------------------------------
+
+
+def test_errors_say_what_to_do_and_which_kind_they_are(desk: Desk) -> None:
+    assert "was not found" in desk.fails(Exit.NOT_FOUND, "ls", NOBODY)
+    assert "cairn keys create" in desk.fails(Exit.KEY, "stores", "list", "--api-key", "nonsense")
+    reader = desk.backend.issue_key("main", "read")
+    assert "--scope" in desk.fails(Exit.KEY, "put", desk.store, "/a", "--api-key", reader, typed=b"x")
+    assert "Nothing was changed" in desk.fails(
+        Exit.NO_ANSWER, "stores", "create", "x", "--api-url", "http://127.0.0.1:9"
+    )
