@@ -51,3 +51,15 @@ def test_the_loops_of_the_openai_page_write_to_the_store(
     listed = names["cairn"].beta.memory_stores.memories.list(names["store"].id, view="full")
     assert [(memory.path, memory.content) for memory in listed] == [("/progress.md", "step 2 done\n")]
     assert capsys.readouterr().out == "done\n"
+
+
+def test_the_langgraph_page_does_what_it_says(at_home: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {"__name__": "page"}
+    for code in blocks("langgraph.md"):
+        exec(code, names)  # noqa: S102 - the page's own code
+    assert capsys.readouterr().out == "I like tea\n"
+    assert names["store"].get(("users", "ada"), "tags").value == {"tags": ["tea", "poetry"]}
+    (store,) = names["cairn"].beta.memory_stores.list(limit=1).data
+    paths = [memory.path for memory in names["cairn"].beta.memory_stores.memories.list(store.id)]
+    assert store.name == "What agents know of users"
+    assert paths == ["/users/ada/last.json", "/users/ada/tags.json"]

@@ -1,0 +1,45 @@
+"""LangGraph's store on an empty store of Cairn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from cairn.clients.sdk.langgraph_store import CairnStore
+from tests.memory_tool.conftest import Fresh, fresh_tool
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The store, and what is behind it."""
+
+    fresh: Fresh
+    store: CairnStore
+
+    def another(self) -> CairnStore:
+        """As a second process would have it: it has met nothing yet."""
+        return CairnStore(self.fresh.backend.client(), self.fresh.store_id)
+
+    def calls(self) -> int:
+        """How many requests there were so far."""
+        return len(self.fresh.backend.gateway.log)
+
+    def create(self, path: str, content: str) -> str:
+        """A memory that somebody puts there through the API; its id."""
+        memories = self.fresh.backend.client().beta.memory_stores.memories
+        return memories.create(self.fresh.store_id, path=path, content=content).id
+
+    def rename(self, memory_id: str, path: str) -> None:
+        memories = self.fresh.backend.client().beta.memory_stores.memories
+        memories.update(memory_id, memory_store_id=self.fresh.store_id, path=path)
+
+
+def fresh_shelf() -> Shelf:
+    fresh = fresh_tool()
+    return Shelf(fresh, CairnStore(fresh.backend.client(), fresh.store_id))
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return fresh_shelf()
