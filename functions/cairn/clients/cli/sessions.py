@@ -117,5 +117,6 @@ def _show_token(session: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(session))
         return
-    console.print(f"{session['id']}  its token holds until {session['token_expires_at']}", highlight=False)
+    line = f"{session['id']}  its token holds until {session['token_expires_at']}"
+    console.print(line, highlight=False, soft_wrap=True)
     print(session["token"])
