@@ -94,7 +94,10 @@ def replication(
     pause: Annotated[
         list[str] | None, typer.Option(help="FROM:TO stands still; * is every region. Replaces earlier pauses.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="No pair is paused any more.")] = False,
+    hold: Annotated[
+        list[str] | None, typer.Option(help="Keys that begin so are not copied. Replaces earlier holds.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Nothing is paused or held any more.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The replicator's answer, as JSON.")] = False,
 ) -> None:
     """Change how the regions replicate, while they do; without options, show it."""
@@ -102,6 +105,8 @@ def replication(
     settings = _given(lag_ms=lag_ms, jitter_ms=jitter_ms, duplicate=duplicate, reorder=reorder)
     if pause or resume:
         settings["pause"] = [_pair(one) for one in pause or ()]
+    if hold or resume:
+        settings["hold"] = hold or []
     with _explained(console):
         answer = LocalCloud().replication(settings)
     if as_json:

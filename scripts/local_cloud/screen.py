@@ -121,6 +121,8 @@ def show_replication(console: Console, replication: Mapping[str, Any]) -> None:
             "[yellow]paused[/]" if pair["paused"] else "",
         )
     console.print(table)
+    for prefix in replication["hold"]:
+        console.print(f"[yellow]held:[/] {escape(prefix)}", soft_wrap=True)
     for sentence in replication["ignored"]:
         console.print(f"[yellow]not obeyed:[/] {escape(sentence)}")
 

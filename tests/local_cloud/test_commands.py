@@ -91,7 +91,10 @@ def test_replication_changes_the_settings_it_is_given_and_no_others(replicating:
     answer = settings("--duplicate", "0.5")
     assert (answer["lag_ms"], answer["duplicate"]) == (50, 0.5)
     assert answer["pause"] == [["eu-west-1", "*"], ["us-east-1", "eu-west-1"]]
-    assert settings("--resume")["pause"] == []
+    assert settings("--hold", "us-east-1/log/")["hold"] == ["us-east-1/log/"]
+    assert "us-east-1/log/" in run("replication")[1]
+    resumed = settings("--resume")
+    assert (resumed["pause"], resumed["hold"]) == ([], [])
     status, output = run("replication")
     assert status == 0
     assert "us-east-1 → eu-west-1" in output

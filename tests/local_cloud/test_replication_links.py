@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -99,9 +100,17 @@ def test_a_pair_is_paused_in_the_direction_named_and_a_star_names_every_region()
     assert settings.paused("eu-west-1", "ap-south-1")
 
 
+def test_what_is_held_stays_behind_while_others_overtake_and_comes_when_it_is_let_go() -> None:
+    made = link(3, hold=frozenset({"key1"}))
+    assert [number for _, number in drain(made)] == [0, 2]
+    assert (len(made), made.next_due_ms()) == (1, None)
+    made.use(Settings())
+    assert [number for _, number in drain(made)] == [1]
+
+
 def test_a_change_keeps_the_settings_it_does_not_name() -> None:
-    before = Settings(lag_ms=5, pause=frozenset({("a", "b")}))
-    assert before.changed({"duplicate": True}) == Settings(lag_ms=5, duplicate=1.0, pause=frozenset({("a", "b")}))
+    before = Settings(lag_ms=5, pause=frozenset({("a", "b")}), hold=frozenset({"a/log/"}))
+    assert before.changed({"duplicate": True}) == replace(before, duplicate=1.0)
     assert Settings().changed(before.as_json()) == before
 
 
@@ -118,6 +127,9 @@ def test_a_change_keeps_the_settings_it_does_not_name() -> None:
         {"pause": "us-east-1:eu-west-1"},
         {"pause": [["us-east-1"]]},
         {"pause": [[1, 2]]},
+        {"hold": "us-east-1/log/"},
+        {"hold": [""]},
+        {"hold": [1]},
     ],
 )
 def test_a_setting_that_cannot_be_meant_is_refused_with_its_name(wanted: dict[str, Any]) -> None:

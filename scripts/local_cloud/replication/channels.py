@@ -90,12 +90,12 @@ class Channel:
             self._changed.notify_all()
 
     def use(self, settings: Settings) -> None:
-        """Apply settings. If they pause this channel, nothing more is put once this has returned."""
+        """Apply settings. What they pause or hold is put no more once this has returned."""
         with self._changed:
             self._paused = settings.paused(self.source.region, self.destination.region)
             self._link.use(settings)
             self._changed.notify_all()
-            if self._paused:
+            if self._paused or settings.hold:
                 self._changed.wait_for(lambda: not self._busy, timeout=60)
 
     def stop(self) -> None:

@@ -76,7 +76,7 @@ class Link:
             self._push(ticket, waiting)
 
     def take(self, now_ms: float) -> Due | None:
-        """The object that has been due longest, removed from the queue; None if none is due yet."""
+        """The object that has been due longest, removed from the queue; None if none is due yet, or all are held."""
         if not self._heap or self._heap[0][0] > now_ms:
             return None
         _, ticket = heapq.heappop(self._heap)
@@ -85,7 +85,7 @@ class Link:
         return Due(waiting.owed, waiting.is_duplicate, again)
 
     def next_due_ms(self) -> float | None:
-        """When something will be due, or None if nothing waits."""
+        """When something will be due, or None if nothing waits but what is held."""
         return self._heap[0][0] if self._heap else None
 
     def __len__(self) -> int:
@@ -97,6 +97,8 @@ class Link:
 
     def _push(self, ticket: int, waiting: _Waiting) -> None:
         settings = self._settings
+        if settings.held(waiting.owed.version.key):
+            return
         due = waiting.owed.version.written_ms + settings.lag_ms + waiting.jitter * settings.jitter_ms
         if waiting.not_before_ms:
             due = max(due, waiting.not_before_ms)

@@ -121,7 +121,7 @@ class Replicator:
             self._hooks[bucket].remove()
 
     def use(self, settings: Settings) -> None:
-        """Replace the settings. When this returns, a pair that they pause stands still."""
+        """Replace the settings. When this returns, what they pause or hold stands still."""
         with self._lock:
             self._settings = settings
             for channel in self._channels.values():

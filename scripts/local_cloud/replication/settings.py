@@ -25,6 +25,7 @@ class Settings:
             objects of a pair arrive in the order in which they were seen.
         pause: pairs ``(from region, to region)`` that stand still; ``*`` is every region. What is owed accumulates
             and is copied when the pair goes on.
+        hold: beginnings of keys that are not copied on any pair; everything else overtakes them.
     """
 
     lag_ms: float = 0.0
@@ -32,11 +33,16 @@ class Settings:
     duplicate: float = 0.0
     reorder: float = 0.0
     pause: frozenset[tuple[str, str]] = frozenset()
+    hold: frozenset[str] = frozenset()
 
     def paused(self, source: str, destination: str) -> bool:
         """Whether nothing may be copied from one region to the other now."""
         sources, destinations = (source, ANY_REGION), (destination, ANY_REGION)
         return any((one, other) in self.pause for one in sources for other in destinations)
+
+    def held(self, key: str) -> bool:
+        """Whether an object may not be copied anywhere now."""
+        return any(key.startswith(prefix) for prefix in self.hold)
 
     def changed(self, wanted: Mapping[str, Any]) -> Settings:
         """These settings with the fields of a JSON object replaced; fields not named stay.
@@ -51,6 +57,8 @@ class Settings:
         for name, value in wanted.items():
             if name == "pause":
                 values[name] = _pairs(value)
+            elif name == "hold":
+                values[name] = _prefixes(value)
             elif name.endswith("_ms"):
                 values[name] = _number(name, value, float("inf"))
             else:
@@ -65,6 +73,7 @@ class Settings:
             "duplicate": self.duplicate,
             "reorder": self.reorder,
             "pause": sorted(list(pair) for pair in self.pause),
+            "hold": sorted(self.hold),
         }
 
 
@@ -73,6 +82,12 @@ def _number(name: str, value: Any, highest: float) -> float:
         reach = "from 0 up" if highest == float("inf") else f"from 0 to {highest:g}"
         raise BadSettings(f"{name} is a number {reach}, not {value!r}")
     return float(value)
+
+
+def _prefixes(value: Any) -> frozenset[str]:
+    if not (isinstance(value, list) and all(isinstance(prefix, str) and prefix for prefix in value)):
+        raise BadSettings(f'hold is a list of beginnings of keys such as ["us-east-1/log/"], not {value!r}')
+    return frozenset(value)
 
 
 def _pairs(value: Any) -> frozenset[tuple[str, str]]:
