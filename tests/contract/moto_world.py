@@ -26,7 +26,6 @@ from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.names import Deployment
 from cairn.adapters.aws.tables import DynamoTables
 from cairn.adapters.memory import ManualClock
-from cairn.core.tables import PARTITION_KEY, SORT_KEY, TABLES
 
 HOME, FAR, ABSENT = "us-east-1", "eu-west-1", "ap-south-1"
 DEPLOYMENT = Deployment("test", "123456789012", (HOME, FAR, ABSENT), HOME)
@@ -101,17 +100,11 @@ def make_bucket(clients: Clients, region: str) -> None:
 
 
 def make_tables(clients: Clients, generations: tuple[int, ...] = (1,)) -> None:
-    """The tables of a region: those outside the generations as the stack makes them, the others as a rebuild does."""
-    schema: Any = [{"AttributeName": PARTITION_KEY, "KeyType": "HASH"}, {"AttributeName": SORT_KEY, "KeyType": "RANGE"}]
-    types: Any = [{"AttributeName": name, "AttributeType": "S"} for name in (PARTITION_KEY, SORT_KEY)]
-    for table in TABLES:
-        if not table.generational:
-            name = DEPLOYMENT.table(table.name)
-            clients.dynamodb(HOME).create_table(
-                TableName=name, KeySchema=schema, AttributeDefinitions=types, BillingMode="PAY_PER_REQUEST"
-            )
+    """The tables of a region, as a rebuild makes them that finds none."""
+    tables = DynamoTables(clients, DEPLOYMENT, ManualClock())
+    tables.make_lasting()
     for generation in generations:
-        DynamoTables(clients, DEPLOYMENT, ManualClock()).make(generation)
+        tables.make(generation)
 
 
 def _check_lock(clients: Clients, lock: CountedLock) -> None:

@@ -38,6 +38,19 @@ def test_a_dropped_generation_is_gone_and_may_be_made_anew_empty(rows: IndexWorl
     assert rows.index.read([KEY]) == {}
 
 
+def test_a_table_outside_the_generations_that_was_lost_is_made_anew_empty_and_the_others_keep_what_they_have(
+    rows: IndexWorld,
+) -> None:
+    journal = JournalRow.key("us-east-1", 1, 0, "us-east-1/log/1")
+    rows.tables.make_lasting()
+    rows.index.commit([Change(key, None, {"n": 1}) for key in (KEY, journal, ControlRow.KEY)])
+    rows.lose("control")
+    with pytest.raises(Unavailable):
+        rows.index.read([ControlRow.KEY])
+    rows.tables.make_lasting()
+    assert rows.index.read([KEY, journal, ControlRow.KEY]) == {KEY: {"n": 1}, journal: {"n": 1}}
+
+
 def test_dropping_leaves_other_generations_and_what_stands_outside_them(rows: IndexWorld) -> None:
     journal = JournalRow.key("us-east-1", 1, 0, "us-east-1/log/1")
     rows.tables.make(2)

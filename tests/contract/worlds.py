@@ -141,6 +141,7 @@ class IndexWorld:
     """One region's tables, of generation 1, and a way to make and drop others.
 
     Attributes:
+        lose: deletes a table outside the generations, as nobody of Cairn ever does.
         settle: lets global indexes catch up.
         tells_types_apart: whether what stands behind takes True for another value than 1, as DynamoDB does and moto
             does not.
@@ -148,6 +149,7 @@ class IndexWorld:
 
     index: Index
     tables: Tables
+    lose: Callable[[str], None]
     settle: Callable[[], None] = field(default=lambda: None)
     tells_types_apart: bool = True
 
@@ -157,9 +159,11 @@ def memory_index(interceptor: Interceptor | None = None, *, lagging: bool = Fals
     database = MemoryDatabase(lagging=lagging)
     index, tables = MemoryIndex(database), MemoryTables(database)
     if interceptor is None:
-        return IndexWorld(index, tables, database.settle)
+        return IndexWorld(index, tables, database.lose, database.settle)
     around = (HOME, interceptor)
-    return IndexWorld(InterceptedIndex(index, *around), InterceptedTables(tables, *around), database.settle)
+    return IndexWorld(
+        InterceptedIndex(index, *around), InterceptedTables(tables, *around), database.lose, database.settle
+    )
 
 
 def local_index(folder: Path) -> IndexWorld:
@@ -167,7 +171,12 @@ def local_index(folder: Path) -> IndexWorld:
     database = Database(folder / "index.sqlite")
     tables = LocalTables(database)
     tables.make(1)
-    return IndexWorld(LocalIndex(database), tables)
+
+    def lose(table: str) -> None:
+        with database.writing() as connection:
+            connection.execute(f"DROP TABLE {table}")
+
+    return IndexWorld(LocalIndex(database), tables, lose)
 
 
 def aws_index(clients: Clients, *, tells_types_apart: bool) -> IndexWorld:
@@ -175,7 +184,13 @@ def aws_index(clients: Clients, *, tells_types_apart: bool) -> IndexWorld:
     make_tables(clients)
     clock = ManualClock()
     index = DynamoIndex(clients, DEPLOYMENT, clock, SeededRandomness())
-    return IndexWorld(index, DynamoTables(clients, DEPLOYMENT, clock), tells_types_apart=tells_types_apart)
+
+    def lose(table: str) -> None:
+        dynamodb, name = clients.dynamodb(HOME), DEPLOYMENT.table(table)
+        dynamodb.update_table(TableName=name, DeletionProtectionEnabled=False)
+        dynamodb.delete_table(TableName=name)
+
+    return IndexWorld(index, DynamoTables(clients, DEPLOYMENT, clock), lose, tells_types_apart=tells_types_apart)
 
 
 __all__ = [

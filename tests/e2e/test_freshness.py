@@ -51,7 +51,7 @@ def tick(aws: Clients, dev: dict[str, Any], region: str) -> None:
     def ticked() -> bool:
         name = dev["regions"][region]["functions"]["reconciler"]
         answer = aws.functions(region).invoke(FunctionName=name, Payload=b'{"call": "tick"}')
-        return json.load(answer["Payload"])["failures"] == []
+        return bool(json.load(answer["Payload"])["failures"] == [])
 
     until(ticked)
 
@@ -217,7 +217,7 @@ def put_and_die(aws: Clients, regions: tuple[str, ...], store_id: str, memory_id
     head = MemoryRow.from_attributes(region.view([key]).rows[key])
     draft = decide.Draft(region.new_id("memver"), memory_id, Actor("api_key", "test"), region.clock.now_us())
     log_key = LogKey(store_id, head.path_hash, Slot.parse(head.slot).following)
-    entry = decide.follows(draft, head, log_key, decide.Commit(Operation.MODIFIED, head.path, content))
+    entry = decide.follows(draft, head, log_key, decide.Commit(Operation.MODIFIED, head.path or "", content))
     region.objects.put_if_absent(str(entry.key), content.encode(), entry.to_metadata(), entry.content_sha256)
 
 

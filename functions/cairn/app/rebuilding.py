@@ -2,6 +2,9 @@
 
     make the next generation's tables -> every fold goes to both -> list the bucket, fold each key -> switch -> drop
 
+Where the tables are gone that stand outside the generations, they are made first, empty: then nothing is known of what
+served, and the generation that the region was configured with counts as that.
+
 From the start until the switch the serving generation says that it is not complete: what it knows it serves, what it
 does not know it answers with 503. Every step can be repeated. How far it is stands in a row of the control table, so
 that whoever runs it again, from whatever machine, goes on there (`cairn.app.rebuild_pages`); the later of two who run
@@ -48,6 +51,7 @@ class Rebuild:
         Raises:
             Unavailable: a port does not answer; run it again. Busy: somebody else has taken the rebuild over.
         """
+        self._tables.make_lasting()
         rows = self._rows()
         control = self._control(rows)
         if control.retired is not None:
@@ -90,6 +94,8 @@ class Rebuild:
                 *marks,
             ],
         )
+        # Where they were deleted, every fold would fail on them; empty, they say that they know nothing.
+        self._tables.make(control.serving)
         if not progress.settled:
             report(Progress("waiting for calls under way to end"))
             self._region.clock.pause(self._longest_life_s)

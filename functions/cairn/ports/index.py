@@ -83,6 +83,9 @@ class Index(Protocol):
 class Tables(Protocol):
     """Making and dropping whole generations of tables; a rebuild's, never a request's."""
 
+    def make_lasting(self) -> None:
+        """Creates those tables outside the generations that are missing, empty, and waits until they serve."""
+
     def make(self, generation: int) -> None:
         """Creates every table of the generation that is missing, and waits until they serve."""
 

@@ -13,6 +13,10 @@ SHAPE = Shape(name="indexer", memory_mb=512, timeout=Duration.seconds(60))
 
 BATCH_SIZE = 10
 
+REBUILD_BATCH_SIZE = 1
+"""A message of the rebuild is fifty objects already: ten of them, beside live traffic, can outlast an invocation, and
+then come back only after six of its time-outs."""
+
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
     """What the indexer may."""

@@ -57,8 +57,8 @@ class RegionFunctions(Construct):
             self.all["reconciler"] = made = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region))
             Schedule(self, deployment, made.function)
         limits = deployment.limits
-        for queue in (queues.index, queues.rebuild):
-            self._wake(self.indexer, queue, indexer.BATCH_SIZE, limits.indexer_concurrency)
+        for queue, batch_size in ((queues.index, indexer.BATCH_SIZE), (queues.rebuild, indexer.REBUILD_BATCH_SIZE)):
+            self._wake(self.indexer, queue, batch_size, limits.indexer_concurrency)
         self._wake(self.scanner, queues.scan, scanner.BATCH_SIZE, limits.scanner_concurrency)
 
     def _wake(self, function: Function, queue: WorkQueue, batch_size: int, concurrency: int) -> None:

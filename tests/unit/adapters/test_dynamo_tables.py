@@ -84,6 +84,33 @@ def test_a_table_is_made_as_the_stack_would_make_it(server: AwkwardServer, table
     }
 
 
+def test_the_tables_outside_the_generations_are_made_only_where_they_are_gone(
+    server: AwkwardServer, tables: DynamoTables
+) -> None:
+    told(
+        server,
+        DescribeTable=lambda asked: description("ACTIVE"),
+        DescribeTimeToLive=lambda asked: json_answer(TimeToLiveDescription={"TimeToLiveStatus": "ENABLED"}),
+    )
+    tables.make_lasting()
+    told(
+        server,
+        DescribeTable=lambda asked: [GONE, description("ACTIVE")][asked],
+        CreateTable=lambda asked: json_answer(),
+        DescribeTimeToLive=lambda asked: json_answer(TimeToLiveDescription={"TimeToLiveStatus": "DISABLED"}),
+        UpdateTimeToLive=lambda asked: json_answer(),
+    )
+    tables.make_lasting()
+    made = {request.json["TableName"]: request.json for request in operations(server, "CreateTable")}
+    assert set(made) == {"cairn-test-journal", "cairn-test-control"}
+    assert all(definition["DeletionProtectionEnabled"] is True for definition in made.values())
+    (expiry,) = operations(server, "UpdateTimeToLive")
+    assert expiry.json == {
+        "TableName": "cairn-test-journal",
+        "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires_at"},
+    }
+
+
 def test_making_waits_until_tables_and_their_indexes_serve(
     server: AwkwardServer, tables: DynamoTables, clock: ManualClock
 ) -> None:

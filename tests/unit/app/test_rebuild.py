@@ -131,6 +131,30 @@ def test_deleted_rows_come_back(scene: Scene) -> None:
     assert rows(scene) == before
 
 
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_every_table_comes_back_by_one_run_those_outside_the_generations_too(scene: Scene, region: str) -> None:
+    before = rows(scene, region)
+    Rebuilding(scene, region).run()
+    scene.cloud.tables(region).drop(2)
+    for table in ("control", "journal"):
+        scene.cloud.sites[region].database.lose(table)
+    with pytest.raises(Unavailable):
+        scene.paths(at=region)
+    Rebuilding(scene, region).run()
+    assert rows(scene, region) == before
+
+
+def test_while_dropped_tables_are_made_anew_every_fold_goes_on(scene: Scene) -> None:
+    scene.cloud.tables(HOME).drop(1)
+    rebuilding = Rebuilding(scene)
+    written: list[str] = []
+    rebuilding.meanwhile = lambda: written.append(scene.create_store(f"store {len(written)}").id)
+    rebuilding.run()
+    scene.deliver()
+    assert len(written) > 3
+    assert rows(scene) == rows(scene, AWAY)
+
+
 def test_what_is_written_meanwhile_is_in_it_too(scene: Scene) -> None:
     rebuilding = Rebuilding(scene)
     target = next(item for item in scene.page().items if item.path == "/claimed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,8 +23,8 @@ POLLS = 150
 class DynamoTables:
     """`ports.index.Tables`: tables just as the stack would have declared them, on demand and protected from deletion.
 
-    Tables outside the generations are the stack's alone. Every step looks before it acts, so that a run that was cut
-    short is finished by the next.
+    Tables outside the generations are the stack's, and made here only when somebody has deleted them. Every step looks
+    before it acts, so that a run that was cut short is finished by the next.
     """
 
     def __init__(self, clients: Clients, deployment: Deployment, clock: Clock) -> None:
@@ -32,17 +32,44 @@ class DynamoTables:
         self._deployment = deployment
         self._clock = clock
 
+    def make_lasting(self) -> None:
+        """As `make`, with rows that expire where the stack would have them. A few looks where none is gone.
+
+        Raises:
+            Unavailable: with some of them made, or one whose rows do not expire yet; the next run sees to it.
+        """
+        lasting = [table for table in TABLES if not table.generational]
+        self._make(lasting, 0)
+        for table in lasting:
+            self._let_expire(table)
+
     def make(self, generation: int) -> None:
         """Creates what is missing, then waits for all. Raises Unavailable, with some of them made."""
-        for table in _generational():
-            self._until(partial(self._created, table, generation))
-        for table in _generational():
-            self._until(partial(self._serves, table, generation))
+        self._make(_generational(), generation)
 
     def drop(self, generation: int) -> None:
         """Lifts the protection and deletes; does not wait until they are gone. Raises Unavailable, with some gone."""
         for table in _generational():
             self._until(partial(self._dropped, table, generation))
+
+    def _make(self, tables: Sequence[Table], generation: int) -> None:
+        for table in tables:
+            self._until(partial(self._created, table, generation))
+        for table in tables:
+            self._until(partial(self._serves, table, generation))
+
+    def _let_expire(self, table: Table) -> None:
+        if table.expires_attribute is None:
+            return
+        name = self._name(table, 0)
+        try:
+            found = self._client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+            if found["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
+                return
+            wanted: Any = {"Enabled": True, "AttributeName": table.expires_attribute}
+            self._client.update_time_to_live(TableName=name, TimeToLiveSpecification=wanted)
+        except AwsError as error:
+            raise Unavailable(f"the expiry of rows of {name}: {code_of(error)}") from error
 
     def _created(self, table: Table, generation: int) -> bool:
         state = self._describe(table, generation)

@@ -139,14 +139,17 @@ class InterceptedTables:
         self._region = region
         self._around = interceptor
 
+    def make_lasting(self) -> None:
+        return self._around(self._call("make_lasting"), self._inner.make_lasting)
+
     def make(self, generation: int) -> None:
         return self._around(self._call("make", generation), lambda: self._inner.make(generation))
 
     def drop(self, generation: int) -> None:
         return self._around(self._call("drop", generation), lambda: self._inner.drop(generation))
 
-    def _call(self, method: str, generation: int) -> Call:
-        return Call(f"tables.{method}", self._region, self._region, (str(generation),))
+    def _call(self, method: str, *generation: int) -> Call:
+        return Call(f"tables.{method}", self._region, self._region, tuple(str(one) for one in generation))
 
 
 class InterceptedQueue:

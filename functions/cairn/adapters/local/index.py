@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,12 +96,13 @@ class LocalTables:
         with self._database.reading() as connection:
             return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
 
+    def make_lasting(self) -> None:
+        """Makes those tables outside the generations that are missing. Raises as `make`."""
+        self._make([table for table in TABLES if not table.generational], 0)
+
     def make(self, generation: int) -> None:
         """Makes every table that is missing, those outside the generations too. Raises Unavailable, OutcomeUnknown."""
-        with self._database.writing() as connection:
-            for table in TABLES:
-                for statement in _SqlTable(table, generation).definition():
-                    connection.execute(statement)
+        self._make(TABLES, generation)
 
     def drop(self, generation: int) -> None:
         """Drops the generation's tables. Raises Unavailable, OutcomeUnknown."""
@@ -109,6 +110,12 @@ class LocalTables:
             for table in TABLES:
                 if table.generational:
                     connection.execute(f"DROP TABLE IF EXISTS {_SqlTable(table, generation).name}")
+
+    def _make(self, tables: Iterable[Table], generation: int) -> None:
+        with self._database.writing() as connection:
+            for table in tables:
+                for statement in _SqlTable(table, generation).definition():
+                    connection.execute(statement)
 
     def expire(self, now_s: int) -> None:
         """Deletes rows whose time was up before `now_s` in the tables outside the generations. Raises as `drop`."""

@@ -75,15 +75,28 @@ class _Table:
 
 
 class MemoryDatabase:
-    """The tables of one region. Those outside the generations are always there. Safe for threads."""
+    """The tables of one region. Those outside the generations are there from the start. Safe for threads."""
 
     def __init__(self, generations: Iterable[int] = (1,), *, lagging: bool = False) -> None:
         self.lock = threading.RLock()
         self._lagging = lagging
         self._late: list[tuple[_Table, RowKey, dict[str, Any] | None]] = []
-        self._tables = {(one.name, 0): _Table(one.name) for one in TABLES if not one.generational}
+        self._tables: dict[tuple[str, int], _Table] = {}
+        self.make_lasting()
         for generation in generations:
             self.make(generation)
+
+    def make_lasting(self) -> None:
+        """Makes those tables outside the generations that are missing."""
+        with self.lock:
+            for table in TABLES:
+                if not table.generational:
+                    self._tables.setdefault((table.name, 0), _Table(table.name))
+
+    def lose(self, name: str) -> None:
+        """A table outside the generations is deleted, by nobody who should."""
+        with self.lock:
+            del self._tables[name, 0]
 
     def make(self, generation: int) -> None:
         """Makes every table of the generation that is missing."""
@@ -201,6 +214,9 @@ class MemoryTables:
 
     def __init__(self, database: MemoryDatabase) -> None:
         self._database = database
+
+    def make_lasting(self) -> None:
+        self._database.make_lasting()
 
     def make(self, generation: int) -> None:
         self._database.make(generation)
