@@ -107,7 +107,7 @@ def stale_costs() -> Iterator[Problem]:
 def broken_links() -> Iterator[Problem]:
     """Every relative link leads to a file, and every fragment to a heading."""
     for line in documents():
-        for target in () if line.fenced else _LINK.findall(line.text):
+        for target in () if line.fenced else _LINK.findall(re.sub(r"`[^`]*`", "", line.text)):
             if re.match(r"[a-z]+:", target):
                 continue
             name, _, fragment = target.partition("#")
