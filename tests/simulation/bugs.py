@@ -27,9 +27,11 @@ from cairn.app import (
     journal,
     logs,
     memories,
+    past,
     periods,
     putting,
     reconciling,
+    retaining,
     watermarks,
     writing,
 )
@@ -37,19 +39,20 @@ from cairn.app import cairn as facade
 from cairn.app.answers import Call
 from cairn.app.putting import Put
 from cairn.app.region import View
-from cairn.core import fold
+from cairn.core import fold, retention
 from cairn.core import verdicts as core_verdicts
 from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown
 from cairn.core.records import Entry, Operation, VerdictOutcome, VerdictRecord
-from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow, RowKey, StoreRow, VerdictRow
-from cairn.core.slots import LogKey, Slot, VerdictKey
+from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow, RowKey, StoreRow, VerdictRow, VersionRow
+from cairn.core.slots import LogKey, Slot, VerdictKey, parse_key
 from cairn.core.verdicts import Mark, join_verdict, withholdings
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
-from tests.simulation.options import Links, Options, crowded, drawn, dying, eroding, judging
+from tests.simulation.options import Links, Options, crowded, drawn, dying, eroding, judging, overtaken, remembering
+from tests.simulation.options import retaining as keeping_little
 from tests.simulation.ports import SkewedClock
 from tests.simulation.shrinking import case_of, run
 
@@ -246,6 +249,64 @@ class VoidKeepingIndexing(indexing.Indexing):
 
     def _erase_all(self, view: Any, settled: Sequence[folding.Settled]) -> None:
         super()._erase_all(view, [one for one in settled if not one.void])
+
+
+class ReusedSlots(MemoryObjects):
+    """A slot is free again once its entry is blank: nothing of any worth stands there."""
+
+    def __init__(self, buckets: MemoryBuckets, region: str) -> None:
+        super().__init__(buckets, region)
+        self._here = (buckets, region)
+
+    def put_if_absent(
+        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+    ) -> None:
+        buckets, region = self._here
+        name, found = parse_key(key), buckets.current(region, key)
+        if found is not None and isinstance(name, LogKey) and Entry.from_metadata(name, found.metadata).blank:
+            buckets.put(region, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+        else:
+            super().put_if_absent(key, body, metadata, content_sha256)
+
+
+def _without_blank_tombstones(before: MemoryRow | None, entry: Entry) -> MemoryRow:
+    """A deletion whose text is erased says nothing any more, so that what came before it is the memory."""
+    row = _join_memory(before, entry)
+    if not (row.gone and entry.blank and entry.operation is Operation.DELETED):
+        return row
+    return before if before is not None and not before.gone else replace(row, generation=0)
+
+
+_outlived = retention.Retention.outlived
+
+
+def _head_too(self: retention.Retention, version: VersionRow, head: MemoryRow) -> bool:
+    return (version.generation or 0) > 0
+
+
+def _created_long_ago(version: VersionRow, head: MemoryRow) -> int | None:
+    return version.created_at
+
+
+def _all_but_the_head(self: retention.Retention, version: VersionRow, head: MemoryRow) -> bool:
+    return _outlived(replace(self, versions=1), version, head)
+
+
+class OldRedactionsOnly(retaining.Retaining):
+    """What comes after it was blanked is erased only if somebody ordered it."""
+
+    def is_over(self, entry: Entry) -> bool:
+        return False
+
+
+# ---- reading the past ---------------------------------------------------------------------------------------------
+
+
+class HastyPast(past.Past):
+    """A snapshot is given as soon as the instant is over."""
+
+    def _require(self, access: access.StoreAccess, as_of: int) -> None:
+        access.view.require_complete()
 
 
 # ---- completeness -------------------------------------------------------------------------------------------------
@@ -465,6 +526,44 @@ BUGS: tuple[Bug, ...] = (
         ("redacted_text_is_nowhere",),
     ),
     Bug(
+        "reuse a blanked slot",
+        lambda: _in_place_of((sites, "MemoryObjects", ReusedSlots)),
+        ("history_has_no_gaps", "nothing_acknowledged_is_lost", "operations_are_linearizable"),
+        overtaken,
+    ),
+    Bug(
+        "a blank tombstone ends nothing",
+        lambda: _in_place_of((fold, "join_memory", _without_blank_tombstones)),
+        ("a_rebuild_gives_the_same_rows", "what_is_shown_is_what_the_history_ends_with", "replicas_converge"),
+        keeping_little,
+    ),
+    Bug(
+        "retention takes heads too",
+        lambda: _in_place_of(
+            (retention.Retention, "outlived", _head_too), (retaining, "retired_at", _created_long_ago)
+        ),
+        ("a_head_is_never_blanked",),
+        keeping_little,
+    ),
+    Bug(
+        "retention keeps the head alone",
+        lambda: _in_place_of((retention.Retention, "outlived", _all_but_the_head)),
+        ("the_last_versions_are_kept",),
+        keeping_little,
+    ),
+    Bug(
+        "keep what comes after retention took it",
+        lambda: _in_place_of((erasures, "Retaining", OldRedactionsOnly)),
+        ("retired_text_is_nowhere",),
+        keeping_little,
+    ),
+    Bug(
+        "a snapshot waits for nothing",
+        lambda: _in_place_of((facade, "Past", HastyPast)),
+        ("a_snapshot_is_what_the_history_says", "a_snapshot_does_not_change"),
+        remembering,
+    ),
+    Bug(
         "advance the watermark on a checkpoint with a hole",
         lambda: _in_place_of((reconciling, "Watermarks", HolesAllowed)),
         ("the_watermark_never_claims_what_is_missing",),
@@ -501,7 +600,7 @@ BUGS: tuple[Bug, ...] = (
         eroding,
     ),
     Bug(
-        "keep the text of a void",
+        "keep a void moved_in",
         lambda: _in_place_of((indexing, "Indexing", VoidKeepingIndexing)),
         ("text_of_no_version_is_nowhere", "redacted_text_is_nowhere"),
         crowded,

@@ -198,6 +198,26 @@ def retaining(seed: int) -> Options:
     )
 
 
+def overtaken(seed: int) -> Options:
+    """The world of a seed, in which one path is written by many who stand still, and retention is close behind them."""
+    weights = Weights(create=1, write=14, rename=0, delete=0, read=1, list=0, redact=1, history=0)
+    return replace(
+        retaining(seed),
+        clients=5,
+        operations=36,
+        paths=PATHS[:1],
+        weights=weights,
+        stall=0.05,
+        stall_s=6.0,
+        think_s=1.0,
+        wipes=0,
+        rebuilds=0,
+        day_s=0.3,
+        kept=1,
+        sweep_s=0.4,
+    )
+
+
 def remembering(seed: int) -> Options:
     """The world of a seed, in which clients take their time, and ask how a store was a minute ago, or longer."""
     options = drawn(seed)

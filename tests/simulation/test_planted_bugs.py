@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.simulation.bugs import BUGS, Bug, hunt
 from tests.simulation.shrinking import case_of, run, shrink
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "consistency.md"
 SEEDS = 250
 """How many worlds a defect may hide in. A change of the product moves the seed at which it is found, not the fact."""
 
@@ -18,10 +21,20 @@ def test_a_planted_defect_is_caught(bug: Bug, record_property: Callable[[str, ob
     caught = hunt(bug, range(SEEDS))
     assert caught is not None, f"{bug.name}: none of {bug.caught_by} fired in {SEEDS} worlds"
     seed, checkers = caught
+    record_property("planted", bug.name)
     record_property("seed", seed)
     record_property("caught_by", ", ".join(sorted(checkers)))
     failure = run(case_of(seed, bug.options(seed)))
     assert failure is None, f"seed {seed} fails without the defect: {failure}"
+
+
+def test_the_table_of_planted_defects_in_the_documents_is_this_one() -> None:
+    """Every defect, and checkers that are to catch it; the seeds are what ``make sim BUGS=1`` said at its writing."""
+    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| ([^|]+) \|$", DOCUMENT.read_text(), re.MULTILINE)
+    assert [name for name, _, _ in rows] == [bug.name for bug in BUGS]
+    for bug, (_, seed, checkers) in zip(BUGS, rows, strict=True):
+        assert int(seed) < SEEDS
+        assert set(re.findall(r"`(\w+)`", checkers)) <= set(bug.caught_by), bug.name
 
 
 def test_a_failure_shrinks_to_what_it_takes() -> None:

@@ -1,4 +1,17 @@
-"""Exact schedules, each of which broke a draft of the design: what went wrong there must not go wrong here."""
+"""Exact schedules, each of which broke a draft of the design: what went wrong there must not go wrong here.
+
+Each section below is one schedule. Elsewhere are:
+
+- expired_claim, with hundreds of creators: `test_crowds`.
+- erased_text_survives, each late original by itself: `test_found`.
+- watermark_before_ack: `tests/unit/app/test_watermarks`, test_a_fold_that_meets_a_closed_period_goes_into_the_open_one
+  and test_a_write_in_flight_while_its_period_is_published_is_not_claimed_before_it_is_there.
+- movers and writers that die at every port call, and a cut that a writer respects: `test_crashes`.
+- index_reads_during_rename, with tables wiped and made anew: `test_rebuild_scenarios`.
+
+Schedules in which a home moves or is failed over (a split rename, a frozen lease, a dying mover, two regions and a cut)
+belong to moving, which there is not yet.
+"""
 
 from __future__ import annotations
 
