@@ -35,6 +35,8 @@ LAG_PROMISED = Duration.minutes(15)
 """What S3 promises where replication is paid to be on time."""
 LAG_UNPROMISED = Duration.hours(1)
 FAILED_REQUESTS_PERCENT = 1.0
+FAILURES_IN_FIVE_TICKS = 4
+"""A tick that meets another one fails, once in a while, and is none the worse for it."""
 METRICS_PER_ALARM = 10
 """Source: Amazon CloudWatch User Guide, "Create a CloudWatch alarm based on a metric math expression"."""
 MISSING = {False: cloudwatch.TreatMissingData.NOT_BREACHING, True: cloudwatch.TreatMissingData.BREACHING}
@@ -256,6 +258,20 @@ class RegionAlarms(Construct):
             ),
             periods=3,
             never_silent=True,
+        )
+        yield Alarm(
+            "tables-emptied",
+            "tables-emptied",
+            "A table of the index was emptied or replaced; until a rebuild the region says that it is not complete.",
+            self._counted("tables_emptied"),
+        )
+        yield Alarm(
+            "reconciler-failing",
+            "reconciler-failing",
+            "The reconciler runs, and does not get its work done: checkpoints or watermarks stand still.",
+            self._counted("reconcile_failed"),
+            above=FAILURES_IN_FIVE_TICKS,
+            periods=3,
         )
         for home in self._deployment.peers(self._region):
             yield Alarm(

@@ -43,6 +43,8 @@ class RegionDashboard(Construct):
         if "reconciler" in functions.all:
             ages = measures.searched(*here, "watermark_age_ms", "home", statistic="Maximum")
             watermarks.append(_graph("Not known to be complete for, by home, ms", [ages]))
+            repaired = measures.searched(*here, "reconcile_repaired", "kind")
+            watermarks.append(_graph("Found missing by the daily comparison, and mended", [repaired]))
         _row(
             board,
             _graph(

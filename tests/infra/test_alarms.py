@@ -208,6 +208,13 @@ def test_a_reconciler_that_does_not_run_rings(whole: App) -> None:
     assert (silent["Threshold"], silent["EvaluationPeriods"]) == (0, 3)
 
 
+def test_a_table_that_was_emptied_rings_at_once_and_a_reconciler_that_keeps_failing_after_a_while(whole: App) -> None:
+    emptied, failing = alarm(whole, "tables-emptied"), alarm(whole, "reconciler-failing")
+    assert (emptied["MetricName"], emptied["Threshold"], emptied["EvaluationPeriods"]) == ("tables_emptied", 0, 1)
+    assert (failing["MetricName"], failing["EvaluationPeriods"]) == ("reconcile_failed", 3)
+    assert 0 < failing["Threshold"] < 5, "a run every minute, and five minutes a period"
+
+
 def test_a_region_that_is_not_known_to_be_complete_rings_for_that_home(whole: App) -> None:
     for home in whole.deployment.peers(HERE):
         incomplete = alarm(whole, f"incomplete-from-{home}")
@@ -239,7 +246,7 @@ def test_a_guardrail_that_does_not_answer_rings_where_one_is_set_up(synthesized:
 
 def test_without_a_reconciler_nothing_watches_it(synthesized: Synthesize, tmp_path: Path) -> None:
     names = {one["AlarmName"] for one in alarms(synthesized(record(HERE, THERE, functions_path=str(tmp_path))))}
-    assert not [name for name in names if "reconciler" in name or "incomplete" in name]
+    assert not [name for name in names if "reconcile" in name or "incomplete" in name or "emptied" in name]
 
 
 # ---- who hears of it ------------------------------------------------------------------------------------------------

@@ -89,9 +89,10 @@ class Comparing:
         missing = self._holding.missing(view, names)
         self._send([name.key for name in missing])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
-        for name, count in (("reconcile_repaired", len(missing)), ("ancestor_pairs", pairs)):
-            if count:
-                self._region.metrics.count(name, count)
+        if missing:
+            self._region.metrics.count("reconcile_repaired", len(missing), kind="listing")
+        if pairs:
+            self._region.metrics.count("ancestor_pairs", pairs)
         compared = Compared(so_far.looked_at + len(keys), so_far.repaired + len(missing), so_far.ancestor_pairs + pairs)
         return compared, page.next_after
 

@@ -75,8 +75,10 @@ class Indexing:
         self._sessions = SessionRecords(region)
         self._verdicts = Verdicts(region)
 
-    def object_arrived(self, key: str) -> None:
+    def object_arrived(self, key: str, paths_too: bool = False) -> None:
         """Folds one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
+
+        `paths_too`: with what it says of its path, though the memory's row knew it; where rows were found to disagree.
 
         Raises:
             Malformed: it cannot be read, and never will be. Unavailable, OutcomeUnknown: try again later.
@@ -84,16 +86,18 @@ class Indexing:
         if key.startswith(LOCAL_PREFIX):
             return
         view = self._region.view()
-        reactions = self.fold_object(view, key)
+        reactions = self.fold_object(view, key, paths_too=paths_too)
         for react in reactions:
             react()
 
-    def fold_object(self, view: View, key: str, journal: bool = True) -> list[Callable[[], object]]:
+    def fold_object(
+        self, view: View, key: str, journal: bool = True, paths_too: bool = False
+    ) -> list[Callable[[], object]]:
         """Folds one object into the tables that `view` writes; what is left to do beyond the index comes back."""
         try:
             name = parse_key(key)
             if isinstance(name, LogKey):
-                return self._fold_entry(view, name, journal)
+                return self._fold_entry(view, name, journal, paths_too)
             if isinstance(name, (CutKey, CheckpointKey, CheckpointPartKey)):
                 return []
             body = self._body(key)
@@ -148,14 +152,14 @@ class Indexing:
             return {"region": self._region.name, "confirmed": True}
         raise ValueError("no such call")
 
-    def _fold_entry(self, view: View, key: LogKey, journal: bool) -> list[Callable[[], object]]:
+    def _fold_entry(self, view: View, key: LogKey, journal: bool, paths_too: bool) -> list[Callable[[], object]]:
         entry = self._logs.entry(key)
         if entry is None:
             return []
         settled = self._logs.settle(entry)
         if entry.blank and settled and entry.memory_id:
             self._overtaken(view, entry.key, entry.memory_id, entry.generation)
-        self._folder.fold(view, settled, journal=journal)
+        self._folder.fold(view, settled, journal=journal, paths_too=paths_too)
         if journal and not entry.blank:
             self._measure(entry)
         reactions: list[Callable[[], object]] = []

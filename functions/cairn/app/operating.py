@@ -129,6 +129,8 @@ def _subjects(message: Mapping[str, Any]) -> list[str]:
     if isinstance(message.get("rebuild"), dict):
         batch = message["rebuild"]
         return [f"batch {batch.get('batch')} of {batch.get('run')}"]
+    if isinstance(message.get("fold_again"), dict):
+        return [_subject(message["fold_again"])]
     if isinstance(message.get("inspect"), str):
         return [str(message["inspect"])]
     if isinstance(message.get("Records"), list):

@@ -50,4 +50,4 @@ class Reconciling:
             act()
         except CairnError as error:
             ticked.failures.append(type(error).__name__)
-            self._region.metrics.count("reconcile_failed", error=type(error).__name__)
+            self._region.metrics.count("reconcile_failed")

@@ -316,12 +316,19 @@ class CompletenessRow(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconcileRow(Row):
-    """The comparison of listing and tables: when the last one began, and after which key it goes on, if it does."""
+    """One of the daily comparisons: when the last one began, and after what it goes on, if it does.
+
+    That of listing and tables has `KEY`; the others have `key_of` theirs.
+    """
 
     began_at: int | None = None
     after: str | None = None
 
     KEY: ClassVar[RowKey] = RowKey("control", "control", "reconcile")
+
+    @staticmethod
+    def key_of(comparison: str) -> RowKey:
+        return RowKey("control", "control", f"reconcile#{comparison}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

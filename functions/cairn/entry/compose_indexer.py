@@ -1,8 +1,9 @@
 """The indexer: folds what a queue says has arrived, a batch at a time, each message for itself.
 
-A message is one of three: an S3 event (a hint: the object is looked at, not the event), a batch of a rebuild's keys, or
-a dead letter of the indexer's own that an operator sent back. A message that fails comes back and, after five times,
-goes to the dead-letter queue. What can never be read is sent there at once, with the reason, and stops nothing else.
+A message is one of four: an S3 event (a hint: the object is looked at, not the event), a batch of a rebuild's keys, an
+entry whose path's rows were found to disagree, or a dead letter of the indexer's own that an operator sent back. A
+message that fails comes back and, after five times, goes to the dead-letter queue. What can never be read is sent there
+at once, with the reason, and stops nothing else.
 """
 
 from __future__ import annotations
@@ -90,21 +91,22 @@ class Folding:
             if "rebuild" in payload:
                 self._rebuild(payload["rebuild"])
                 return
-            keys = list(_keys(payload))
+            again = payload.get("fold_again")
+            keys = list(_keys(payload)) if again is None else [str(again["key"])]
         except (ValueError, TypeError, KeyError, AttributeError):
             self._bury({"message": body, "reason": "neither an S3 event nor a batch of a rebuild"})
             return
         for key in keys:
-            self._fold(key)
+            self._fold(key, paths_too=again is not None)
 
     def _rebuild(self, batch: Mapping[str, Any]) -> None:
         for malformed in self._batches.fold(batch):
             self._bury({"key": malformed.key, "reason": malformed.reason})
         self._metrics.count("objects_folded", len(batch["keys"]), source="rebuild")
 
-    def _fold(self, key: str) -> None:
+    def _fold(self, key: str, paths_too: bool) -> None:
         try:
-            self._indexing.object_arrived(key)
+            self._indexing.object_arrived(key, paths_too)
         except Malformed as malformed:
             self._bury({"key": key, "reason": malformed.reason})
             return

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from cairn.adapters.aws.queue import SqsQueue
-from cairn.app.comparing import Comparing
+from cairn.app.comparing import Compared, Comparing
+from cairn.app.comparing_checkpoints import ComparingCheckpoints
+from cairn.app.comparing_rows import ComparingRows
 from cairn.app.reconciling import Reconciling
+from cairn.app.walking import Walked
+from cairn.core.errors import CairnError
 from cairn.entry.running import Answer, Event, Handler, Running
 from cairn.entry.settings import Settings
 from cairn.ports.clock import Clock
 
-COMPARING_US = 600_000_000
-"""How long a comparison goes on in one invocation, which may last a third longer."""
+COMPARING_US = 200_000_000
+"""How long each of the three comparisons goes on in one invocation, which may last a third longer than all of them."""
+
+Comparison = Callable[[int], Compared | Walked]
+"""Goes on until an instant at most; what it saw."""
 
 _log = logging.getLogger(__name__)
 
@@ -25,20 +32,24 @@ def compose(settings: Settings) -> Handler:
     running = Running.start(settings)
     region, deployment = running.region, settings.deployment
     queue = SqsQueue(running.clients, deployment, deployment.queue("index"), region.clock, region.randomness)
-    return running.handler(dispatch(Reconciling(region), Comparing(region, queue), region.clock))
+    comparisons: dict[str, Comparison] = {
+        "listing": Comparing(region, queue).run,
+        "checkpoints": ComparingCheckpoints(region).run,
+        "rows": ComparingRows(region, queue).run,
+    }
+    return running.handler(dispatch(Reconciling(region), comparisons, region.clock))
 
 
-def dispatch(reconciling: Reconciling, comparing: Comparing, clock: Clock) -> Answer:
+def dispatch(reconciling: Reconciling, comparisons: Mapping[str, Comparison], clock: Clock) -> Answer:
     """Answers ``{"call": "tick"}`` with the journal's open period, and which errors stopped parts of the work.
 
-    ``{"call": "compare"}`` compares listing and tables, if it is a day since, and answers with what that found.
+    ``{"call": "compare"}`` compares the tables with the listing, with the other homes' checkpoints and with each other,
+    if it is a day since, and answers with what each found. One that fails does not stop the others, and fails the call.
     """
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:
         if event.get("call") == "compare":
-            compared = asdict(comparing.run(clock.now_us() + COMPARING_US))
-            _log.info("listing and tables compared", extra=compared)
-            return compared
+            return _compare(comparisons, clock)
         if event.get("call") != "tick":
             raise ValueError("no such call")
         ticked = reconciling.tick()
@@ -47,3 +58,19 @@ def dispatch(reconciling: Reconciling, comparing: Comparing, clock: Clock) -> An
         return asdict(ticked)
 
     return answer
+
+
+def _compare(comparisons: Mapping[str, Comparison], clock: Clock) -> Mapping[str, Any]:
+    """One record in the log for all of them."""
+    found: dict[str, Any] = {}
+    failed: list[CairnError] = []
+    for name, compare in comparisons.items():
+        try:
+            found[name] = asdict(compare(clock.now_us() + COMPARING_US))
+        except CairnError as error:
+            found[name] = {"failed": type(error).__name__}
+            failed.append(error)
+    _log.info("the tables were compared", extra={"compared": found})
+    if failed:
+        raise failed[0]
+    return found

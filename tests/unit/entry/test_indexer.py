@@ -13,7 +13,7 @@ from cairn.adapters.memory import MemoryQueue, RecordingMetrics
 from cairn.app.indexing import Indexing
 from cairn.app.rebuilding import BatchFolder
 from cairn.core.errors import Unavailable
-from cairn.core.rows import ControlRow
+from cairn.core.rows import ControlRow, RowKey
 from cairn.entry.compose_indexer import Folding, dispatch
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
@@ -91,6 +91,8 @@ def test_a_key_that_is_none_of_ours_is_set_aside_with_the_reason_and_stops_nothi
         '{"Records":[{}]}',
         '{"Records":1}',
         '{"rebuild":{}}',
+        '{"fold_again":{}}',
+        '{"fold_again":1}',
         '{"Records":[{"s3":{"object":{"key":"%ff"}}}]}',
     ],
 )
@@ -119,6 +121,16 @@ def test_a_batch_of_a_rebuild_is_folded_into_the_generation_it_names(world: Worl
     assert [letter["key"] for letter in world.letters()] == ["us-east-1/log/nonsense"]
 
 
+def test_an_entry_whose_paths_rows_disagreed_is_folded_with_them_though_its_memory_is_known(world: World) -> None:
+    before = world.cloud.rows(REGION, "paths")
+    row = RowKey("paths", world.store_id, "/a")
+    world.cloud.sites[REGION].region.index.commit([Change(row, None, None, unconditional=True)])
+    assert world.answer(s3_event(world.keys[-1])) == {"batchItemFailures": []}
+    assert world.cloud.rows(REGION, "paths") == {}
+    assert world.answer(json.dumps({"fold_again": {"key": world.keys[-1]}})) == {"batchItemFailures": []}
+    assert world.cloud.rows(REGION, "paths") == before
+
+
 @pytest.mark.parametrize("body", [s3_event("us-east-1/log/nonsense"), "no JSON"])
 def test_a_letter_that_is_sent_back_and_still_cannot_be_read_is_the_same_letter(world: World, body: str) -> None:
     world.answer(body)
@@ -144,10 +156,10 @@ class FailingFor(Indexing):
     def __init__(self, inner: Indexing, keys: Sequence[str]) -> None:
         self._inner, self._failing = inner, keys
 
-    def object_arrived(self, key: str) -> None:
+    def object_arrived(self, key: str, paths_too: bool = False) -> None:
         if key in self._failing:
             raise Unavailable("a secret")
-        self._inner.object_arrived(key)
+        self._inner.object_arrived(key, paths_too)
 
 
 def test_a_message_that_fails_comes_back_alone(world: World, caplog: pytest.LogCaptureFixture) -> None:
