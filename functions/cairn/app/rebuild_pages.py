@@ -27,7 +27,7 @@ from cairn.ports.queue import Queue
 KEYS_PER_BATCH = 50
 BATCHES_PER_PAGE = 20
 PAGES_AT_ONCE = 50
-"""Enough for a hundred indexers, which take ten batches each; 50,000 keys, about 10 MB."""
+"""A thousand batches, one an indexer, so that none of them waits for the listing; 50,000 keys, about 10 MB."""
 COUNTED_AT_ONCE = 10
 """Pages of the listing that are counted ahead while batches are being folded."""
 PAUSE_S = 0.5

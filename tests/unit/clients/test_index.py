@@ -11,7 +11,9 @@ import pytest
 
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.names import QUEUES
+from cairn.app.rebuild_pages import Progress as Step
 from cairn.clients.cli import main
+from cairn.clients.cli.index import _speed_and_rest
 from cairn.clients.cli.output import console
 from cairn.core.rows import ControlRow
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_tables
@@ -73,6 +75,14 @@ def cairn(*words: str) -> int:
 def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, Any]]]:
     code = cairn(*words, "--json")
     return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_rebuild_says_how_fast_it_is_and_how_long_the_rest_will_take_once_it_knows() -> None:
+    assert _speed_and_rest(Step("making tables")) == ""
+    assert _speed_and_rest(Step("folding", folded=1, found=2)) == "still counting"
+    assert _speed_and_rest(Step("folding", folded=1, found=9, per_s=1250.0)) == "1,250/s, still counting"
+    whole = Step("folding", folded=10_000, found=1_000_000, counted=True, per_s=1_100.0)
+    assert _speed_and_rest(whole) == "1,100/s, 15 min left"
 
 
 def test_a_region_that_is_well_says_so(region: Region, capsys: pytest.CaptureFixture[str]) -> None:
