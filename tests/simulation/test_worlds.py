@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.options import Options, crowded, drawn, eroding, judging, remembering, retaining
+from tests.simulation.checkers import check
+from tests.simulation.evidence import gather
+from tests.simulation.options import Links, Options, crowded, drawn, eroding, judging, remembering, retaining
 from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
@@ -76,6 +78,16 @@ def test_the_same_seed_is_the_same_history(seed: int) -> None:
     assert first.run().rows == second.run().rows
     assert first.history.lines() == second.history.lines()
     assert first.scheduler.steps == second.scheduler.steps
+
+
+@pytest.mark.parametrize("leap_s", [-12.0, -60.0])
+def test_a_clock_that_is_set_back_holds_watermarks_up_until_it_has_caught_up(leap_s: float) -> None:
+    world = World(0, Options(operations=8, links=Links(delay_s=0.05, slow=0.0), tick_s=0.5))
+    world.set_up()
+    world.let_loose()
+    world.sites["us-east-1"].clock.step(leap_s)
+    world.come_to_rest()
+    assert check(gather(world)) == []
 
 
 def test_another_schedule_is_another_history_of_the_same_plans() -> None:

@@ -204,13 +204,18 @@ class World:
             self._hear(site)
 
     def come_to_rest(self) -> None:
-        """No fault any more; what was dropped is repaired, and everything that is under way arrives."""
+        """No fault any more; what was dropped is repaired, and everything that is under way arrives.
+
+        It takes longer than any clock was set back: until such a clock shows again what it had shown, a home's
+        checkpoints end before what was told in between.
+        """
         self.calm = self.network.calm = True
         for _ in range(REPAIRS_MAX):
             until_us = self.scheduler.now_us + REPAIR_PERIOD_US
             self.scheduler.run(lambda: self.scheduler.now_us > until_us)  # noqa: B023 - called before the next round
             self.network.repair()
         self.scheduler.run()
+        self.scheduler.now_us += REPAIR_PERIOD_US
         if self.sweeps is not None:
             self.sweeps.come_to_rest()
         self.defects += [f"never done: {one}" for one in self.network.broken]
