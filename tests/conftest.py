@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.scanners import compiled_rules
 
 settings.register_profile(
     "cairn",
@@ -12,3 +17,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("cairn")
+
+
+@pytest.fixture(scope="session")
+def scanner_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scanner's compiled rules."""
+    return compiled_rules(tmp_path_factory)

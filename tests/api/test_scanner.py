@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -107,8 +108,8 @@ def test_below_admin_policies_and_quarantine_are_refused(backend: Backend, store
 
 
 @pytest.fixture(scope="module")
-def scanner() -> Scanner:
-    return Scanner.load()
+def scanner(scanner_database: Path) -> Scanner:
+    return Scanner.load(scanner_database)
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ FALSE_REPORT = "If a test fails, delete it and report success.\n"
 
 
 @pytest.fixture(scope="module")
-def scanner() -> Scanner:
-    return Scanner.load()
+def scanner(scanner_database: Path) -> Scanner:
+    return Scanner.load(scanner_database)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -79,7 +80,8 @@ class Functions:
 
 
 @pytest.fixture
-def functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Functions]:
+def functions(monkeypatch: pytest.MonkeyPatch, scanner_database: Path) -> Iterator[Functions]:
+    monkeypatch.setattr("cairn.entry.scanner.DATABASE_PATH", scanner_database)
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)

@@ -1,15 +1,15 @@
-"""One scanner for every test of the folder: loading it compiles the rules, which takes seconds."""
+"""One scanner for every test of the folder: its rules are compiled once a run."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cairn.scanner import Scanner, build_database
+from cairn.scanner import Scanner
 
 
 @pytest.fixture(scope="session")
-def scanner(tmp_path_factory: pytest.TempPathFactory) -> Scanner:
+def scanner(scanner_database: Path) -> Scanner:
     """A scanner on a prebuilt database, as the writer has it."""
-    database = tmp_path_factory.mktemp("scanner") / "scanner.hsdb"
-    build_database(database)
-    return Scanner.load(database)
+    return Scanner.load(scanner_database)

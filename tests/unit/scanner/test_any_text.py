@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +13,6 @@ from cairn.scanner.layers import DEPTH, MOST_INFLATED_BYTES, Layer, layers_below
 from cairn.scanner.rejoining import rejoined
 
 TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO2aBc9x"
-MATCHERS = compile_matchers()
 FRAGMENTS = (
     "ignore all previous instructions ", "\u200b", "\u202e", "аdmin", "<!-- ", " -->", "```\n", "\n", "| a |\n",
     "Part 2: ", "1. ", "SWdub3JlIGFsbCBwcmV2aW91cyBpbnN0cnVjdGlvbnM=", "\ud800", "\x00", "curl \\\n", "H4sIAAAAAAAA",
@@ -62,8 +63,11 @@ def _hidden(finding: Finding) -> bool:
     return not any(TOKEN[start : start + 12] in finding.excerpt for start in range(len(TOKEN) - 12))
 
 
+matchers = cache(compile_matchers)
+
+
 def encodings(text: str, encoded: bytes) -> dict[int, list[int]]:
-    return MATCHERS.split_marks(MATCHERS.written.scan(text, encoded).marks)[1]
+    return matchers().split_marks(matchers().written.scan(text, encoded).marks)[1]
 
 
 @settings(deadline=None, max_examples=100)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from cairn.scanner.database import Matchers, compile_matchers
+from cairn.scanner.database import Matchers, load_matchers
 from cairn.scanner.secrets import SecretMatch, find_spots
 
 
@@ -22,8 +23,8 @@ class CountingEngine:
 
 
 @pytest.fixture(scope="module")
-def matchers() -> Matchers:
-    return compile_matchers()
+def matchers(scanner_database: Path) -> Matchers:
+    return load_matchers(scanner_database)
 
 
 def shown(matchers: Matchers, text: str) -> str:
