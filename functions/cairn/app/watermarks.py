@@ -92,8 +92,8 @@ class Watermarks:
             self._begin(tables, period)
             return
         row = tables.row
-        if any(tables.marks.get(key) != {"mark": row.mark} for key in _MARKS):
-            self._declare_emptied(tables)
+        if not _marked(tables.marks, row):
+            self._declare_emptied(tables, row)
             return
         if 0 <= self._region.clock.now_us() - row.written_at < self._settled_us:
             return
@@ -131,10 +131,17 @@ class Watermarks:
         changes += [Change(key, None, {"mark": mark}, unconditional=True) for key in _MARKS]
         self._commit([*changes, Change(ControlRow.KEY, tables.control, tables.control)])
 
-    def _declare_emptied(self, tables: _Tables) -> None:
-        """A table has lost its mark, and with it who knows what: nothing is complete until it has been rebuilt."""
+    def _declare_emptied(self, tables: _Tables, row: CompletenessRow) -> None:
+        """A table has lost its mark, and with it who knows what: nothing is complete until it has been rebuilt.
+
+        Unless the marks were read just before another reconciler put them, and the row just after: a batch is not one
+        moment. Marks come with the row, so that those which are read after it, while it stays as it is, are missing.
+        """
+        if _marked(self._region.read(tables.view.index, list(_MARKS)), row):
+            return
         incomplete = replace(ControlRow.from_attributes(tables.control), complete=False).to_attributes()
-        self._commit([Change(ControlRow.KEY, tables.control, incomplete)])
+        unchanged = row.to_attributes()
+        self._commit([Change(ControlRow.KEY, tables.control, incomplete), Change(tables.key, unchanged, unchanged)])
         self._region.metrics.count("tables_emptied")
 
     def _write(self, tables: _Tables, row: CompletenessRow, followed: list[_Followed], period: int | None) -> None:
@@ -217,3 +224,8 @@ class Watermarks:
             raise OutcomeUnknown("the watermark may have moved; the next time will tell") from error
         except port_errors.PortError as error:
             raise Unavailable("the index does not answer; try again") from error
+
+
+def _marked(marks: Mapping[RowKey, Attributes], row: CompletenessRow) -> bool:
+    """Whether every table carries the mark of this row."""
+    return all(marks.get(key) == {"mark": row.mark} for key in _MARKS)
