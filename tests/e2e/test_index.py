@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
+from collections import Counter
 from typing import Any
 
 import anthropic
@@ -19,9 +21,15 @@ from cairn.core import decide
 from cairn.core.records import Actor, Operation
 from cairn.core.rows import MemoryRow
 from cairn.core.slots import LogKey, Slot
+from cairn.wire.freshness import COMPLETE_UNTIL, UNKNOWN
 from tests.e2e.conftest import ROOT, until
+from tests.e2e.test_freshness import until_complete
 
 pytestmark = pytest.mark.e2e
+
+PREFIX = "cairn-dev"
+PAUSE_S = 0.1
+"""Between two writes of the load: a rebuild has to fold them as well, on the same machine."""
 
 COMPARED = ("memories", "logs", "paths", "versions", "stores", "keys")
 
@@ -31,9 +39,18 @@ def _scan(aws: Clients, table: str, region: str) -> list[dict[str, Any]]:
     return [item for page in pages for item in page["Items"]]
 
 
-def _rows(aws: Clients, dev: dict[str, Any], region: str, generation: int) -> dict[str, list[str]]:
-    names = {name: f"cairn-dev-{name}-g{generation}" for name in COMPARED}
-    return {name: sorted(repr(sorted(item.items())) for item in _scan(aws, names[name], region)) for name in names}
+def _tables(aws: Clients, region: str) -> list[str]:
+    """Every table that the region has now, whichever generation serves."""
+    pages = aws.dynamodb(region).get_paginator("list_tables").paginate()
+    return [name for page in pages for name in page["TableNames"] if name.startswith(f"{PREFIX}-")]
+
+
+def _rows(aws: Clients, region: str) -> dict[str, list[str]]:
+    """What the tables that serve hold, but the marks by which a watermark knows them."""
+    (control,) = (one for one in _scan(aws, f"{PREFIX}-control", region) if one["sk"] == {"S": "index"})
+    names = {name: f"{PREFIX}-{name}-g{control['serving']['N']}" for name in COMPARED}
+    rows = {name: [item for item in _scan(aws, table, region) if "mark" not in item] for name, table in names.items()}
+    return {name: sorted(repr(sorted(item.items())) for item in items) for name, items in rows.items()}
 
 
 def test_a_write_whose_writer_died_after_its_put_is_in_every_regions_index(
@@ -75,7 +92,7 @@ def test_a_region_whose_rows_are_all_deleted_is_rebuilt_equal_to_the_other_while
 
     def keep_writing() -> None:
         number = 0
-        while not stop.is_set():
+        while not stop.wait(PAUSE_S):
             number += 1
             memory_id = ids[number % len(ids)]
             try:
@@ -87,17 +104,91 @@ def test_a_region_whose_rows_are_all_deleted_is_rebuilt_equal_to_the_other_while
     writer = threading.Thread(target=keep_writing)
     writer.start()
     try:
-        for table in dev["regions"][there]["tables"].values():
+        for table in _tables(aws, there):
             for item in _scan(aws, table, there):
                 aws.dynamodb(there).delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
         with pytest.raises(anthropic.InternalServerError):
             list(sdk[there].beta.memory_stores.memories.list(store_id))
-        command = [sys.executable, "-m", "cairn.clients.cli", "index", "rebuild", "--region", there, "--settle-s", "3"]
-        subprocess.run(command, cwd=ROOT, check=True, timeout=300)
+        _rebuild(there)
     finally:
         stop.set()
         writer.join()
     assert acknowledged
-    until(lambda: _rows(aws, dev, here, 1) == _rows(aws, dev, there, 2), within_s=60)
+    until(lambda: _rows(aws, here) == _rows(aws, there), within_s=60)
     for memory_id, content in acknowledged.items():
         assert _content(sdk[there].beta.memory_stores.memories, store_id, memory_id) == content
+
+
+def _rebuild(region: str) -> None:
+    command = [sys.executable, "-m", "cairn.clients.cli", "index", "rebuild", "--region", region, "--settle-s", "3"]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=300)
+
+
+class Load(threading.Thread):
+    """Updates one memory after another through one region, and keeps what it was told."""
+
+    def __init__(self, sdk: Anthropic, store_id: str) -> None:
+        super().__init__()
+        self.memories, self.store_id = sdk.beta.memory_stores.memories, store_id
+        self.ids = [self.memories.create(store_id, path=f"/n/{number}.md", content="0").id for number in range(5)]
+        self.acknowledged: list[str] = []
+        self.refused: Counter[int] = Counter()
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        number = 0
+        while not self._over.wait(PAUSE_S):
+            number += 1
+            try:
+                chosen = self.ids[number % len(self.ids)]
+                written = self.memories.update(chosen, memory_store_id=self.store_id, content=str(number))
+                self.acknowledged.append(written.memory_version_id)
+            except anthropic.APIStatusError as error:
+                self.refused[error.status_code] += 1
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join()
+
+
+def test_a_region_all_of_whose_tables_were_dropped_is_made_anew_by_one_command_while_writes_go_on(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], aws: Clients, dev: dict[str, Any]
+) -> None:
+    """Those outside the generations too: which tables serve, and what this home has acknowledged and not published."""
+    here, there = regions[:2]
+    loads = [Load(sdk[home], sdk[home].beta.memory_stores.create(name=home).id) for home in (here, there)]
+    for load in loads:
+        load.start()
+    try:
+        for load in loads:
+            until(lambda load=load: len(load.acknowledged) > 5)  # type: ignore[misc]
+        _drop(aws, there)
+        with pytest.raises(anthropic.InternalServerError) as refused:
+            sdk[there].beta.memory_stores.list()
+        assert refused.value.response.headers[COMPLETE_UNTIL] == UNKNOWN
+        _rebuild(there)
+        resumed = len(loads[1].acknowledged)
+        until(lambda: len(loads[1].acknowledged) > resumed)
+    finally:
+        for load in loads:
+            load.stop()
+    assert 503 in loads[1].refused
+    assert loads[1].refused.keys() <= {503, 504}, "504: of a write under way, nobody knows"
+    assert not loads[0].refused
+    now_us = time.time_ns() // 1000
+    for name in regions:
+        until_complete(aws, dev, sdk, name, now_us)
+    until(lambda: _rows(aws, here) == _rows(aws, there), within_s=60)
+    for load in loads:
+        for name in regions:
+            versions = sdk[name].beta.memory_stores.memory_versions.list(load.store_id, limit=100)
+            assert set(load.acknowledged) <= {version.id for version in versions}
+
+
+def _drop(aws: Clients, region: str) -> None:
+    """Every table of the region, as somebody does who may lift their protection."""
+    dynamodb = aws.dynamodb(region)
+    for table in _tables(aws, region):
+        dynamodb.update_table(TableName=table, DeletionProtectionEnabled=False)
+        dynamodb.delete_table(TableName=table)
+    assert _tables(aws, region) == []
