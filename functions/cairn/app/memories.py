@@ -12,6 +12,7 @@ from cairn.app.confirming import Confirming
 from cairn.app.contents import Contents, Shown, Wanted, within_budget
 from cairn.app.folding import Folder
 from cairn.app.passing import Passing, decode_outcome
+from cairn.app.redacting import erase
 from cairn.app.region import Region, View
 from cairn.app.verdicts import verdict_keys
 from cairn.app.writing import Outcome, Writer
@@ -164,9 +165,16 @@ class Memories:
         return outcome
 
     def _fold_here(self, view: View, outcome: Outcome) -> None:
-        """What the home did stands, whether or not this region can index it now; only a refusal did nothing."""
+        """What the home did stands, whether or not this region can index it now; only a refusal did nothing.
+
+        What the home has erased may still have its text here, where an original can come after its blank. Once its row
+        is blank no pass looks at it again, so that this region's eraser does now.
+        """
         try:
             self._folder.fold(view, outcome.settled)
+            for one in outcome.settled:
+                if one.entry.blank:
+                    erase(self._region, str(one.entry.key))
         except Unavailable as error:
             if outcome.error is not None:
                 raise

@@ -36,7 +36,7 @@ ROWS_OF: dict[str, tuple[type[rows.Row], ...]] = {
     "stores": (rows.StoreRow,),
     "keys": (rows.ApiKeyRow, rows.SessionRow),
     "journal": (rows.JournalRow, rows.PeriodRow, rows.JournalStateRow),
-    "control": (rows.ControlRow, rows.CompletenessRow, rows.ReconcileRow),
+    "control": (rows.ControlRow, rows.RebuildRow, rows.CompletenessRow, rows.ReconcileRow),
 }
 """Which rows stand in which table."""
 
