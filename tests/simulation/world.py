@@ -220,6 +220,8 @@ class World:
             self.sweeps.come_to_rest()
         self.defects += [f"never done: {one}" for one in self.network.broken]
         self._watch()
+        if self.sweeps is not None:  # what a reconciler fetched last is erased like anything that comes late
+            self.sweeps.come_to_rest()
         for site in self.sites.values():
             site.database.settle()
 

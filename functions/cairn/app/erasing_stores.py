@@ -190,7 +190,7 @@ class StoreErasing:
             name = parse_key(held.key)
             if isinstance(name, LogKey):
                 return self._erase_entry(name, held)
-            return self._erase_record(held)
+            return self._erase_record(held.key)
         except (ValueError, Unavailable, port_errors.PortError):
             return "left"
 
@@ -203,16 +203,14 @@ class StoreErasing:
         self._eraser.blank(entry)
         return "erased"
 
-    def _erase_record(self, held: _Held) -> str:
-        record = StoreRecord.from_json(self._region.objects.get(held.key).body)
+    def _erase_record(self, key: str) -> str:
+        """Its blank may have come from its home since the page was listed, over a text; no event tells of that."""
+        record = StoreRecord.from_json(self._region.objects.get(key).body)
         if record.has_text:
-            self._erasable.erase(held.key, record.blanked().to_json(), {})
+            self._erasable.erase(key, record.blanked().to_json(), {})
             self._region.metrics.count("erased_objects")
             return "erased"
-        if held.has_older:
-            self._erasable.delete_older(held.key)
-            return "erased"
-        return "blank"
+        return "erased" if self._erasable.delete_older(key) else "blank"
 
     # ---- rows -----------------------------------------------------------------------------------------------------
 

@@ -245,7 +245,7 @@ class Remains:
 
 
 def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
-    """Of a deleted store: text that is left, or an S3 version that is not the current one."""
+    """Of a deleted store: text that is left. One blank may lie over another, this region's over the home's."""
     name = parse_key(version.key) if not _is_verdict(version.key) else None
     if isinstance(name, LogKey):
         blank = Entry.from_metadata(name, stored.metadata).blank
@@ -253,7 +253,7 @@ def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
         blank = not StoreRecord.from_json(stored.body).has_text
     else:
         return None
-    return None if blank and version.current else "not blank" if not blank else "an older version"
+    return None if blank else "not blank"
 
 
 def _is_verdict(key: str) -> bool:
