@@ -16,6 +16,8 @@ from scripts.local_cloud.processes import ProcessFiles
 from tests.local_cloud.conftest import until
 
 SLEEPER = "import time; print('up', flush=True); time.sleep(60)"
+KILLED = (-signal.SIGKILL, 0)
+"""What `poll` tells of a killed child: 0 where whoever stopped it has taken its status already."""
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPER}"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEPER!r}, sys.argv[1]])"
 
@@ -52,7 +54,7 @@ def test_a_started_process_is_found_until_it_is_stopped(processes: ProcessFiles,
 def test_a_process_that_ignores_the_request_is_killed(processes: ProcessFiles, tmp_path: Path) -> None:
     process = start(processes, tmp_path, STUBBORN)
     assert processes.stop("it", grace_s=0.2)
-    until(lambda: process.poll() == -signal.SIGKILL, "it was killed")
+    until(lambda: process.poll() in KILLED, "it was killed")
 
 
 def test_children_end_with_their_parent(processes: ProcessFiles, tmp_path: Path) -> None:

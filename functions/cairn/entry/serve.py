@@ -68,9 +68,10 @@ class Server:
             close_all(self._channels)
 
     def stop(self) -> None:
-        """Ends `run`, from another thread."""
+        """Ends `run`, from another thread. Repeatable."""
         self._server.task_dispatcher.shutdown()
-        self._server.trigger.pull_trigger(lambda: close_all(self._channels))
+        with suppress(OSError):  # its end of the pipe is closed where `run` has ended by itself
+            self._server.trigger.pull_trigger(lambda: close_all(self._channels))
 
 
 def main() -> int:
