@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
