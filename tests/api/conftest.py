@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import anthropic
 import pytest
@@ -18,11 +19,24 @@ LAPTOP = "laptop"
 @pytest.fixture(params=[*sorted(BACKENDS), LAPTOP])
 def make_backend(request: pytest.FixtureRequest) -> Iterator[Callable[[int], Backend]]:
     """Builds a backend whose stores hold so many memories; ``laptop`` is the one that is asked over a socket."""
-    if request.param == LAPTOP:
+    with _builder(request.param) as build:
+        yield build
+
+
+@contextmanager
+def _builder(name: str) -> Iterator[Callable[[int], Backend]]:
+    if name == LAPTOP:
         with quick_folder() as root, laptop_backends(root) as build:
             yield build
     else:
-        yield BACKENDS[request.param]
+        yield BACKENDS[name]
+
+
+@pytest.fixture(params=["cairn", "far", LAPTOP])
+def sessions_backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """Those that have sessions, which the model has not."""
+    with _builder(request.param) as build:
+        yield build(10_000)
 
 
 @pytest.fixture

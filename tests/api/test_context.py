@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import anthropic
@@ -10,21 +9,13 @@ import pytest
 
 from cairn.adapters.memory import ManualClock
 from cairn.core.notes import INDEX_LINE_MAX_CHARS
-from tests.api.harness import Backend, Reply, cairn_backend, far_backend
-from tests.api.laptop import laptop_backends
+from tests.api.harness import Backend, Reply, cairn_backend
 from tests.support.cloud import Cloud
-from tests.support.folders import quick_folder
-
-BACKENDS: dict[str, Callable[[int], Backend]] = {"cairn": cairn_backend, "far": far_backend}
 
 
-@pytest.fixture(params=[*sorted(BACKENDS), "laptop"])
-def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    if request.param in BACKENDS:
-        yield BACKENDS[request.param](10_000)
-        return
-    with quick_folder() as root, laptop_backends(root) as build:
-        yield build(10_000)
+@pytest.fixture
+def backend(sessions_backend: Backend) -> Backend:
+    return sessions_backend
 
 
 def _store(backend: Backend, name: str = "Team notes") -> str:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anthropic
 import jwt
 import pytest
 
-from tests.api.harness import Backend, Reply, cairn_backend, far_backend
-from tests.api.laptop import laptop_backends
-from tests.support.folders import quick_folder
-
-BACKENDS: dict[str, Callable[[int], Backend]] = {"cairn": cairn_backend, "far": far_backend}
+from tests.api.harness import Backend, Reply
 
 
-@pytest.fixture(params=[*sorted(BACKENDS), "laptop"])
-def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    if request.param in BACKENDS:
-        yield BACKENDS[request.param](10_000)
-        return
-    with quick_folder() as root, laptop_backends(root) as build:
-        yield build(10_000)
+@pytest.fixture
+def backend(sessions_backend: Backend) -> Backend:
+    return sessions_backend
 
 
 def _store(backend: Backend, name: str = "Team notes") -> str:

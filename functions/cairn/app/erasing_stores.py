@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
 
 from cairn.app.erasing import Eraser
 from cairn.app.folding import Folder
 from cairn.app.logs import Logs
 from cairn.app.records import Records
-from cairn.app.region import Region, View
+from cairn.app.region import Region, View, asked
 from cairn.core.errors import Unavailable
 from cairn.core.records import StoreRecord, parse_epoch
 from cairn.core.rows import Row, RowKey
@@ -27,7 +26,6 @@ from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Found, Query
 from cairn.ports.objects import ErasableObjects, ObjectVersion
 
-T = TypeVar("T")
 VERSIONS_PER_PAGE = 200
 ROWS_PER_PAGE = 200
 LONGEST_LIFE_US = 60_000_000
@@ -177,7 +175,7 @@ class StoreErasing:
     def _page(self, prefix: str, work: WorkRow) -> WorkRow:
         """One page of S3 versions."""
         mark = None if work.after is None else (work.after, work.after_version or "")
-        page = _asked(lambda: self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE))
+        page = asked(lambda: self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE))
         results = self._region.parallel.run([partial(self._erase, held) for held in _held(page.versions)])
         work = replace(work, erased=work.erased + results.count("erased"), left=work.left + results.count("left"))
         if page.next_after is None:
@@ -222,7 +220,7 @@ class StoreErasing:
                 self._folder.fold_erasure(view, keys)
 
     def _query(self, query: Query) -> Sequence[Found]:
-        return _asked(lambda: self._region.index.query(query))
+        return asked(lambda: self._region.index.query(query))
 
     def _commit(self, changes: Sequence[Change]) -> bool:
         """False where somebody else is at the same store, and goes on alone."""
@@ -241,7 +239,7 @@ def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Ite
         after: str | None = None
         while True:
             query = Query(table, store_id, after=after, limit=ROWS_PER_PAGE)
-            found = _asked(partial(index.query, query))
+            found = asked(partial(index.query, query))
             yield [one.key for one in found if "path" in one.attributes or "content_sha256" in one.attributes]
             if len(found) < ROWS_PER_PAGE:
                 break
@@ -251,10 +249,3 @@ def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Ite
 def _held(versions: Sequence[ObjectVersion]) -> list[_Held]:
     older = {one.key for one in versions if not one.current}
     return [_Held(key, key in older) for key in dict.fromkeys(one.key for one in versions)]
-
-
-def _asked(ask: Callable[[], T]) -> T:
-    try:
-        return ask()
-    except port_errors.PortError as error:
-        raise Unavailable("the region does not answer; try again") from error

@@ -8,12 +8,16 @@ open, whatever clocks and stalled calls do, and a checkpoint that is made once t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cairn.app.region import Region
 from cairn.core.checkpoint import Named
+from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.rows import JOURNAL_LIFETIME_US, JournalRow, JournalStateRow, PeriodRow
-from cairn.ports.index import Change
+from cairn.ports import errors as port_errors
+from cairn.ports.index import Change, Index
+
+JOIN_ATTEMPTS = 10
 
 _OPEN = PeriodRow(open=True).to_attributes()
 
@@ -63,3 +67,47 @@ class Journal:
         key = JournalStateRow.key(self._region.name)
         attributes = self._region.read(self._region.index, [key]).get(key)
         return None if attributes is None else JournalStateRow.from_attributes(attributes).open
+
+
+def commit_joined(
+    region: Region,
+    index: Index,
+    work_out: Callable[[], list[Change]],
+    journal: Journal | None,
+    names: Sequence[Named],
+    *,
+    own: bool,
+    contended: str,
+    attempts: int = JOIN_ATTEMPTS,
+) -> None:
+    """Joins into a few rows until it is done: read and worked out anew whenever somebody else was faster.
+
+    Args:
+        region: pauses between two attempts.
+        index: which generation.
+        work_out: reads the rows, and says what is to change; nothing, where they hold it already.
+        journal: what is to be journaled in the same transaction, if anything is: `names`, where rows change.
+        names: the objects that are folded.
+        own: the caller is about to acknowledge them: journaled even where no row changes.
+        contended: what to say when the attempts have run out.
+        attempts: how many.
+
+    Raises:
+        Unavailable: the index does not answer. OutcomeUnknown: it stayed contended.
+    """
+    for attempt in range(attempts):
+        changes = work_out()
+        if journal is not None and (own or changes):
+            changes += journal.changes(names)
+        if not changes:
+            return
+        try:
+            index.commit(changes)
+            return
+        except (port_errors.Contended, port_errors.OutcomeUnknown):
+            region.back_off(attempt)
+        except port_errors.Unavailable as error:
+            raise Unavailable("the index does not answer; try again") from error
+        if journal is not None:
+            journal.look_again()
+    raise OutcomeUnknown(contended)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, replace
+from functools import partial
 
 from cairn.app.answers import Credentials, IssuedKey
-from cairn.app.journal import Journal
+from cairn.app.journal import Journal, commit_joined
 from cairn.app.region import Region, View
 from cairn.core import ids
 from cairn.core.checkpoint import Named
@@ -19,7 +20,6 @@ from cairn.ports.index import Change, Found, Index, Query
 
 SCOPES = ("read", "write", "admin")
 KEY_PREFIX = "sk-cairn"
-FOLD_ATTEMPTS = 10
 
 
 def key_text(workspace_id: str, key_id: str, secret: str) -> str:
@@ -117,29 +117,20 @@ class Keys:
         key = ApiKeyRow.key(record.workspace_id, record.key_id)
         for index in view.indexes:
             here = name is not None and index.generation == view.index.generation
-            journal = Journal(self._region, view.period)
-            self._fold_into(index, key, record, journal, [name] if here and name is not None else [], own)
+            commit_joined(
+                self._region,
+                index,
+                partial(self._changes, index, key, record),
+                Journal(self._region, view.period),
+                [name] if here and name is not None else [],
+                own=own,
+                contended="the key's row stayed contended; read before trying again",
+            )
 
-    def _fold_into(
-        self, index: Index, key: RowKey, record: ApiKeyRecord, journal: Journal, names: list[Named], own: bool
-    ) -> None:
-        for attempt in range(FOLD_ATTEMPTS):
-            attributes = self._region.read(index, [key]).get(key)
-            after = _join(None if attributes is None else ApiKeyRow.from_attributes(attributes), record).to_attributes()
-            changes = [] if after == attributes else [Change(key, attributes, after)]
-            if own or changes:
-                changes += journal.changes(names)
-            if not changes:
-                return
-            try:
-                index.commit(changes)
-                return
-            except (port_errors.Contended, port_errors.OutcomeUnknown):
-                self._region.back_off(attempt)
-                journal.look_again()
-            except port_errors.Unavailable as error:
-                raise Unavailable("the index does not answer; try again") from error
-        raise OutcomeUnknown("the key's row stayed contended; read before trying again")
+    def _changes(self, index: Index, key: RowKey, record: ApiKeyRecord) -> list[Change]:
+        attributes = self._region.read(index, [key]).get(key)
+        after = _join(None if attributes is None else ApiKeyRow.from_attributes(attributes), record).to_attributes()
+        return [] if after == attributes else [Change(key, attributes, after)]
 
     def _put(self, key: ApiKeyKey, record: ApiKeyRecord) -> None:
         try:

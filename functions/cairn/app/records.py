@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
-from cairn.app.journal import Journal
+from cairn.app.journal import Journal, commit_joined
 from cairn.app.region import Region, View
 from cairn.core import ids
 from cairn.core.checkpoint import Named
@@ -16,8 +16,6 @@ from cairn.core.rows import Attributes, RowKey, StoreRow
 from cairn.core.slots import Epoch, Slot, StoreKey
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Index
-
-FOLD_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,29 +176,21 @@ class Records:
         return standing
 
     def _fold_into(self, index: Index, placed: Placed, journal: Journal | None, own: bool) -> StoreRow:
-        after = to_row(placed)
-        name = Named(str(StoreKey(after.store_id, placed.slot)))
+        standing = after = to_row(placed)
         key = StoreRow.key(after.store_id)
         listing = StoreRow.listing_key(after.workspace_id, after.created_at, after.store_id)
-        for attempt in range(FOLD_ATTEMPTS):
+
+        def work_out() -> list[Change]:
+            nonlocal standing
             rows = self._region.read(index, [key, listing])
             held = _holds(rows, key, listing, after)
-            changes = [] if held else self._changes(key, listing, rows, after)
-            if journal is not None and (own or changes):
-                changes += journal.changes([name])
             standing = StoreRow.from_attributes(rows[key]) if held else after
-            if not changes:
-                return standing
-            try:
-                index.commit(changes)
-                return standing
-            except (port_errors.Contended, port_errors.OutcomeUnknown):
-                self._region.back_off(attempt)
-            except port_errors.Unavailable as error:
-                raise Unavailable("the index does not answer; try again") from error
-            if journal is not None:
-                journal.look_again()
-        raise OutcomeUnknown("the store's row stayed contended; read before trying again")
+            return [] if held else self._changes(key, listing, rows, after)
+
+        name = Named(str(StoreKey(after.store_id, placed.slot)))
+        contended = "the store's row stayed contended; read before trying again"
+        commit_joined(self._region, index, work_out, journal, [name], own=own, contended=contended)
+        return standing
 
     def _changes(
         self, key: RowKey, listing: RowKey, rows: Mapping[RowKey, Attributes], after: StoreRow

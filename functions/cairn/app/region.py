@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from cairn.core import ids, watermark
 from cairn.core.errors import Unavailable
@@ -17,6 +18,8 @@ from cairn.ports.metrics import Metrics
 from cairn.ports.objects import Objects
 from cairn.ports.parallel import Parallel
 from cairn.ports.peers import Peers
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +154,11 @@ class Region:
         Source: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
         """
         self.clock.pause(self.randomness.fraction() * 0.01 * 2 ** min(attempt, 6))
+
+
+def asked(ask: Callable[[], T]) -> T:
+    """A port's answer, its error turned into the caller's where asking again loses nothing. Raises Unavailable."""
+    try:
+        return ask()
+    except port_errors.PortError as error:
+        raise Unavailable("the region does not answer; try again") from error

@@ -6,15 +6,15 @@ Both read the bucket itself, every S3 version of it, and the tables; neither bel
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from cairn.app.erasing_stores import StoreErasing
 from cairn.app.logs import Logs
 from cairn.app.records import Records
-from cairn.app.region import Region, View
+from cairn.app.region import Region, View, asked
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest, Unavailable
 from cairn.core.records import Entry, StoreRecord
@@ -25,7 +25,6 @@ from cairn.ports import errors as port_errors
 from cairn.ports.index import Query
 from cairn.ports.objects import ErasableObjects, ObjectVersion, StoredObject
 
-T = TypeVar("T")
 KINDS = ("log", "store", "cut", "redaction", "verdict")
 """Of a store's objects; each region that writes them has a prefix for each."""
 
@@ -152,7 +151,7 @@ class Remains:
         after: str | None = None
         while True:
             query = Query("versions", f"{store_id}#{memory_id}", after=after, index=BY_MEMORY.name, limit=ROWS_PER_PAGE)
-            found = _asked(partial(view.index.query, query))
+            found = asked(partial(view.index.query, query))
             yield from (VersionRow.from_attributes(one.attributes) for one in found)
             if len(found) < ROWS_PER_PAGE:
                 return
@@ -167,7 +166,7 @@ class Remains:
         entry = self._logs.entry(key)
         if entry is None:
             return "unknown"
-        versions = [one for one in _asked(lambda: self._erasable.versions(str(key))).versions if one.key == str(key)]
+        versions = [one for one in asked(lambda: self._erasable.versions(str(key))).versions if one.key == str(key)]
         head_key = MemoryRow.key(row.store_id, row.memory_id or "-")
         key_of_row = VersionRow.key(row.store_id, row.version_id)
         rows = self._region.read(self._region.index, [key_of_row, head_key])
@@ -194,7 +193,7 @@ class Remains:
         if number == len(places):
             return self._search_rows(store_id, needles)
         mark = None if at is None or at.get("mark") is None else (str(at["mark"][0]), str(at["mark"][1]))
-        page = _asked(lambda: self._erasable.versions(places[number], mark, VERSIONS_PER_CALL))
+        page = asked(lambda: self._erasable.versions(places[number], mark, VERSIONS_PER_CALL))
         looks = [partial(self._look, version, needles) for version in page.versions]
         found = [remain for remain in self._region.parallel.run(looks) if remain is not None]
         if page.next_after is not None:
@@ -231,7 +230,7 @@ class Remains:
                 after: str | None = None
                 while True:
                     query = Query(table, store_id, after=after, limit=ROWS_PER_PAGE)
-                    found = _asked(partial(index.query, query))
+                    found = asked(partial(index.query, query))
                     yield from ((table, {"sk": one.key.sk, **one.attributes}) for one in found)
                     if len(found) < ROWS_PER_PAGE:
                         break
@@ -277,10 +276,3 @@ def _overall(states: VersionStates) -> str:
     if states.erased and not states.kept:
         return "erased"
     return "kept" if states.kept else "unknown"
-
-
-def _asked(ask: Callable[[], T]) -> T:
-    try:
-        return ask()
-    except port_errors.PortError as error:
-        raise Unavailable("the region does not answer; try again") from error

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from cairn.app.folding import Folder
 from cairn.app.logs import Logs
-from cairn.app.region import Region, View
+from cairn.app.region import Region, View, asked
 from cairn.core import ids
 from cairn.core.errors import Unavailable
 from cairn.core.records import Entry, StoreState
@@ -28,7 +28,6 @@ from cairn.core.tables import BY_MEMORY, BY_TIME
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Query
 
-T = TypeVar("T")
 VERSIONS_PER_PAGE = 100
 STORES_PER_PAGE = 1_000
 GRACE_DAYS = 1
@@ -118,7 +117,7 @@ class Retaining:
         partition = f"{row.store_id}#{row.memory_id}"
         after = f"{row.generation or 0:010d}"
         query = Query("versions", partition, after=after, index=BY_MEMORY.name, limit=1)
-        found = _asked(lambda: view.index.query(query))
+        found = asked(lambda: view.index.query(query))
         return None if not found else VersionRow.from_attributes(found[0].attributes).created_at
 
     # ---- a pass over every store ----------------------------------------------------------------------------------
@@ -165,7 +164,7 @@ class Retaining:
         regions = self._region.regions
         while row.number < len(regions):
             prefix = f"{regions[row.number]}/store/"
-            page = _asked(partial(self._region.objects.list, prefix, row.after, STORES_PER_PAGE))
+            page = asked(partial(self._region.objects.list, prefix, row.after, STORES_PER_PAGE))
             blanked = 0
             for store_id, last in _stores(page.keys):
                 within, count = self._store(view, store_id, row.within, on_pass)
@@ -191,7 +190,7 @@ class Retaining:
         blanked = 0
         while True:
             query = Query("versions", store_id, after=after, limit=VERSIONS_PER_PAGE, index=BY_TIME.name)
-            found = _asked(partial(view.index.query, query))
+            found = asked(partial(view.index.query, query))
             old = [one for one in found if one.sort_key <= oldest_kept]
             due = self._due_of(view, retention, [VersionRow.from_attributes(one.attributes) for one in old])
             blanked += self._blank(view, due, on_pass.blank)
@@ -241,10 +240,3 @@ def _stores(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
         if isinstance(name, StoreKey) and ids.STORE.fullmatch(name.store_id) is not None:
             last[name.store_id] = key
     yield from last.items()
-
-
-def _asked(ask: Callable[[], T]) -> T:
-    try:
-        return ask()
-    except port_errors.Unavailable as error:
-        raise Unavailable("the region does not answer; try again") from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from cairn.app.journal import Journal
+from cairn.app.journal import Journal, commit_joined
 from cairn.app.region import Region, View
 from cairn.core import ids
 from cairn.core.checkpoint import Named
@@ -14,8 +15,6 @@ from cairn.core.rows import RowKey, SessionRow
 from cairn.core.slots import SessionKey
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Index
-
-FOLD_ATTEMPTS = 10
 
 
 class SessionRecords:
@@ -37,8 +36,21 @@ class SessionRecords:
         context = at.rank if record.pinned_at is not None else None
         for index in view.indexes:
             here = name is not None and index.generation == view.index.generation
-            journal = Journal(self._region, view.period)
-            self._fold_into(index, key, (record, context), journal, [name] if here and name is not None else [], own)
+            commit_joined(
+                self._region,
+                index,
+                partial(self._changes, index, key, record, context),
+                Journal(self._region, view.period),
+                [name] if here and name is not None else [],
+                own=own,
+                contended="the session's row stayed contended; read before trying again",
+            )
+
+    def _changes(self, index: Index, key: RowKey, record: SessionRecord, context: str | None) -> list[Change]:
+        attributes = self._region.read(index, [key]).get(key)
+        before = None if attributes is None else SessionRow.from_attributes(attributes)
+        after = _join(before, record, context).to_attributes()
+        return [] if after == attributes else [Change(key, attributes, after)]
 
     def find(self, workspace_id: str, session_id: str) -> SessionRecord | None:
         """A session that the index lacks, from this bucket or its birth region's. Nothing is folded."""
@@ -87,34 +99,6 @@ class SessionRecords:
         except port_errors.PortError as error:
             raise OutcomeUnknown("the session may have been written; read it before trying again") from error
         return key
-
-    def _fold_into(
-        self,
-        index: Index,
-        key: RowKey,
-        joining: tuple[SessionRecord, str | None],
-        journal: Journal,
-        names: list[Named],
-        own: bool,
-    ) -> None:
-        for attempt in range(FOLD_ATTEMPTS):
-            attributes = self._region.read(index, [key]).get(key)
-            before = None if attributes is None else SessionRow.from_attributes(attributes)
-            after = _join(before, *joining).to_attributes()
-            changes = [] if after == attributes else [Change(key, attributes, after)]
-            if own or changes:
-                changes += journal.changes(names)
-            if not changes:
-                return
-            try:
-                index.commit(changes)
-                return
-            except (port_errors.Contended, port_errors.OutcomeUnknown):
-                self._region.back_off(attempt)
-                journal.look_again()
-            except port_errors.Unavailable as error:
-                raise Unavailable("the index does not answer; try again") from error
-        raise OutcomeUnknown("the session's row stayed contended; read before trying again")
 
 
 def _join(before: SessionRow | None, record: SessionRecord, context: str | None) -> SessionRow:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
-from cairn.app.journal import Journal
+from cairn.app.journal import Journal, commit_joined
 from cairn.app.region import Region, View
 from cairn.core import verdicts
 from cairn.core.checkpoint import Named
@@ -138,31 +139,22 @@ class Verdicts:
         for index in view.indexes:
             serving = index.generation == view.index.generation
             journalled = journal and serving and record.region == self._region.name
-            self._fold_into(index, record, Journal(self._region, view.period) if journalled else None, new)
+            commit_joined(
+                self._region,
+                index,
+                partial(self._changed, index, record),
+                Journal(self._region, view.period) if journalled else None,
+                [Named(str(record.key))],
+                own=new,
+                contended="the verdict's row stayed contended; repeat the call",
+                attempts=FOLD_ATTEMPTS,
+            )
 
     def _fold_own(self, view: View, record: VerdictRecord) -> None:
         try:
             self.fold(view, record, new=True)
         except Unavailable as error:
             raise OutcomeUnknown("the verdict was written, but is not indexed yet; repeat the call") from error
-
-    def _fold_into(self, index: Index, record: VerdictRecord, journal: Journal | None, new: bool) -> None:
-        for attempt in range(FOLD_ATTEMPTS):
-            changes = self._changed(index, record)
-            if journal is not None and (new or changes):
-                changes += journal.changes([Named(str(record.key))])
-            if not changes:
-                return
-            try:
-                index.commit(changes)
-                return
-            except (port_errors.Contended, port_errors.OutcomeUnknown):
-                self._region.back_off(attempt)
-            except port_errors.Unavailable as error:
-                raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
-            if journal is not None:
-                journal.look_again()
-        raise OutcomeUnknown("the verdict's row stayed contended; repeat the call")
 
     def _changed(self, index: Index, record: VerdictRecord) -> list[Change]:
         """What a verdict says that the index does not hold yet. One index read."""
