@@ -49,7 +49,7 @@ test: setup ## every test that needs no local cloud (under five minutes)
 	$(BIN)/python -m pytest -m "not e2e" -n 2
 
 e2e: setup ## the local cloud, deployed for real, driven by the real SDK
-	$(BIN)/python -m pytest -m e2e tests/e2e
+	$(BIN)/python -m pytest -m e2e -v --durations=15 tests/e2e
 
 demo: setup ## the main job on this machine; DIR=~/notes imports a folder of your own
 	$(BIN)/python -m scripts.demo --dir "$(DIR)"

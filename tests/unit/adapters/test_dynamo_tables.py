@@ -37,6 +37,11 @@ def description(status: str, *, protected: bool = False, index: str = "ACTIVE") 
     return json_answer(Table=table)
 
 
+def without_index_status(status: str) -> Answer:
+    """As the emulator describes a table that a stack has made."""
+    return json_answer(Table={"TableStatus": status, "GlobalSecondaryIndexes": [{"IndexName": "by_time"}]})
+
+
 def told(server: AwkwardServer, **answers: Callable[[int], Answer]) -> None:
     """Answers each operation on one table by how often it was asked there before."""
     asked: dict[tuple[str, str], int] = {}
@@ -55,6 +60,16 @@ def operations(server: AwkwardServer, name: str) -> list[Request]:
 
 def test_no_table_of_a_generation_expires_rows_or_making_it_would_have_to_say_so() -> None:
     assert not any(table.expires_attribute for table in GENERATIONAL)
+
+
+def test_an_index_that_has_no_status_of_its_own_is_as_far_as_its_table(
+    server: AwkwardServer, tables: DynamoTables, clock: ManualClock
+) -> None:
+    states = [without_index_status("CREATING"), without_index_status("CREATING")]
+    told(server, DescribeTable=lambda asked: [*states, without_index_status("ACTIVE")][min(asked, 2)])
+    began = clock.now_us()
+    tables.make(3)
+    assert clock.now_us() > began
 
 
 def test_a_table_is_made_as_the_stack_would_make_it(server: AwkwardServer, tables: DynamoTables) -> None:

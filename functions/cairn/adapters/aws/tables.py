@@ -83,7 +83,8 @@ class DynamoTables:
         if state is None:
             return False
         indexes = state.get("GlobalSecondaryIndexes", ())
-        return state["TableStatus"] == "ACTIVE" and all(one["IndexStatus"] == "ACTIVE" for one in indexes)
+        statuses = [one.get("IndexStatus", state["TableStatus"]) for one in indexes]
+        return all(status == "ACTIVE" for status in (state["TableStatus"], *statuses))
 
     def _dropped(self, table: Table, generation: int) -> bool:
         state = self._describe(table, generation)
