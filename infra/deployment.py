@@ -53,6 +53,8 @@ _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}(?<!-)")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]{1,2}")
 _ACCOUNT = re.compile(r"[0-9]{12}")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_ZONE = re.compile(r"Z[A-Z0-9]{1,31}")
+_DOMAIN = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}")
 _S3_NAME_CHARACTERS_MAX = 63
 _ACCOUNT_CHARACTERS = 12
@@ -120,6 +122,33 @@ class Alarms:
 
 
 @dataclass(frozen=True, slots=True)
+class Routing:
+    """One name for all regions, whose answer is the nearest that is well.
+
+    Attributes:
+        domain: The name that callers use; in the zone or below it.
+        zone_id: Of a public hosted zone of Route 53, in the deployment's account.
+        zone_name: The zone's own domain.
+    """
+
+    domain: str
+    zone_id: str
+    zone_name: str
+
+    def __post_init__(self) -> None:
+        _text("routing.zone_id", self.zone_id, _ZONE, "must be a hosted zone's id, such as 'Z0123456789ABCDEFGHIJ'")
+        _text(
+            "routing.zone_name",
+            self.zone_name,
+            _DOMAIN,
+            "must be a domain's name in lower case, without a dot at its end",
+        )
+        _text("routing.domain", self.domain, _DOMAIN, "must be a domain's name in lower case, without a dot at its end")
+        if self.domain != self.zone_name and not self.domain.endswith(f".{self.zone_name}"):
+            raise InvalidDeployment("routing.domain", self.domain, f"must lie in the zone {self.zone_name}")
+
+
+@dataclass(frozen=True, slots=True)
 class Deployment:
     """One deployment of Cairn: a stage, in one or more regions of one account.
 
@@ -137,6 +166,7 @@ class Deployment:
         functions_path: The folder of the functions' code, from the checkout's root; a test may have another.
         index_generation: Region to the generation of its index tables that the stack declares; 1 where absent.
         guardrails: Region to the Bedrock guardrail that its scanner asks, ``{"id": …, "version": …}``; none by default.
+        routing: One name for all regions; none by default, and each region then answers at its own address alone.
         log_retention_days: How long logs are kept.
         log_level: Of every function.
         emulated: Deployed to the local cloud. The templates are the same; only cdk-nag, which takes its time, is left.
@@ -154,6 +184,7 @@ class Deployment:
     functions_path: str = "functions"
     index_generation: Mapping[str, int] = field(default_factory=dict)
     guardrails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    routing: Routing | None = None
     log_retention_days: int = 30
     log_level: str = "INFO"
     emulated: bool = False
@@ -266,7 +297,17 @@ def parse(record: Mapping[str, Any]) -> Deployment:
     values["regions"] = tuple(values["regions"])
     values["limits"] = Limits(**_known("limits.", _mapping("limits", values.get("limits", {})), Limits))
     values["alarms"] = _alarms(values.get("alarms", {}))
+    if values.get("routing") is not None:
+        values["routing"] = _routing(values["routing"])
     return Deployment(**values)
+
+
+def _routing(value: Any) -> Routing:
+    given = dict(_known("routing.", _mapping("routing", value), Routing))
+    for required in fields(Routing):
+        if required.name not in given:
+            raise InvalidDeployment(f"routing.{required.name}", None, "is required")
+    return Routing(**given)
 
 
 def _alarms(value: Any) -> Alarms:

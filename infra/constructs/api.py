@@ -50,7 +50,7 @@ class RegionApi(Construct):
         writer: lambda_.Function,
         mcp: lambda_.Function,
     ) -> None:
-        """Make the API; `url` is where it answers."""
+        """Make the API; `url` is where it answers, `stage` what serves it."""
         super().__init__(scope, "Api")
         self.api = api.HttpApi(self, "Http", api_name=f"{deployment.prefix}-api", create_default_stage=False)
         for function, methods in ((reader, ["GET"]), (writer, ["POST", "DELETE"])):
@@ -69,7 +69,7 @@ class RegionApi(Construct):
             retention=retention_of(deployment),
             removal_policy=RemovalPolicy.DESTROY,
         )
-        api.CfnStage(
+        self.stage = api.CfnStage(
             self,
             "Stage",
             api_id=self.api.api_id,

@@ -13,6 +13,7 @@ from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.functions.region import RegionFunctions
 from infra.constructs.functions.scanner import SHAPE as SCANNER
 from infra.constructs.queues import RegionQueues
+from infra.constructs.routing import RegionRouting
 from infra.constructs.signing import SigningSecret
 from infra.constructs.tables import RegionTables
 from infra.deployment import Deployment
@@ -46,6 +47,8 @@ class BaseStack(Stack):
             writer=functions.writer.function,
             mcp=functions.mcp.function,
         )
+        if deployment.routing is not None:
+            RegionRouting(self, deployment.routing, region, api=api)
         RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)
         RegionDashboard(self, deployment, region, queues=queues, functions=functions, api=api)
         CfnOutput(self, "ApiUrl", value=api.url)

@@ -210,6 +210,10 @@ def _check_context(body: Mapping[str, Any]) -> None:
         assert len(index["text"].encode()) <= 25_000
 
 
+def _check_health(body: Mapping[str, Any]) -> None:
+    _fields(body, "status")
+
+
 _CHECKS = {
     "session": _check_session,
     "session_context": _check_context,
@@ -220,6 +224,7 @@ _CHECKS = {
     "quarantined_text": _check_quarantined,
     "memory_deleted": _check_tombstone,
     "memory_store_deleted": _check_tombstone,
+    "health": _check_health,
 }
 
 

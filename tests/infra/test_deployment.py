@@ -8,6 +8,7 @@ import pytest
 
 from infra.deployment import Deployment, InvalidDeployment, Limits, merged, parse
 
+ROUTING = {"domain": "memory.example.com", "zone_id": "Z0123456789ABC", "zone_name": "example.com"}
 VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
 
 
@@ -54,6 +55,14 @@ VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
             "alarms.topics",
             "one of us-east-1, eu-west-1",
         ),
+        ({"routing": "memory.example.com"}, "routing", "object"),
+        ({"routing": {"domain": "memory.example.com"}}, "routing.zone_id", "required"),
+        ({"routing": {**ROUTING, "ttl": 1}}, "routing.ttl", "the fields are domain, zone_id, zone_name"),
+        ({"routing": {**ROUTING, "zone_id": "zone"}}, "routing.zone_id", "hosted zone's id"),
+        ({"routing": {**ROUTING, "domain": "Memory.example.com"}}, "routing.domain", "lower case"),
+        ({"routing": {**ROUTING, "domain": "memory.example.com."}}, "routing.domain", "without a dot"),
+        ({"routing": {**ROUTING, "domain": "memory.example.org"}}, "routing.domain", "in the zone example.com"),
+        ({"routing": {**ROUTING, "domain": "notexample.com"}}, "routing.domain", "in the zone example.com"),
         ({"replication_time_control": "yes"}, "replication_time_control", "true or false"),
         ({"emulated": 1}, "emulated", "true or false"),
         ({"architecture": "sparc"}, "architecture", "arm64"),

@@ -27,9 +27,12 @@ from cairn.app.writing import Writer
 from cairn.core.commands import from_payload
 from cairn.core.errors import CairnError, NotFound
 from cairn.core.records import StoreState
-from cairn.core.rows import StoreRow
+from cairn.core.rows import StoreRow, mark_key
 from cairn.core.slots import LogKey, parse_key
+from cairn.core.tables import TABLES
 from cairn.ports.signing import SigningKeys
+
+_MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 
 
 class Cairn:
@@ -56,6 +59,14 @@ class Cairn:
     def region(self) -> str:
         """The region that answers."""
         return self._region.name
+
+    def check_health(self) -> None:
+        """Whether callers should come here: one index read, of a row in each table.
+
+        Raises:
+            Unavailable: a table does not answer, or they do not hold everything that this region's bucket does.
+        """
+        self._region.view(_MARKS).require_complete()
 
     # ---- stores -------------------------------------------------------------------------------------------------
 

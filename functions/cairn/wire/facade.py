@@ -86,6 +86,9 @@ class UseCases(Protocol):
     def region(self) -> str:
         """The region that answers."""
 
+    def check_health(self) -> None:
+        """Returns if callers should come here. Raises Unavailable."""
+
     def create_store(
         self,
         call: Call,

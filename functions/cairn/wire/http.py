@@ -20,7 +20,7 @@ from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
 from cairn.ports.metrics import Metrics
 from cairn.wire import auth, freshness, operations
-from cairn.wire.errors import Failure, failure_of, trace
+from cairn.wire.errors import Failure, MethodNotAllowed, failure_of, trace
 from cairn.wire.facade import SessionUseCases, UseCases
 from cairn.wire.operations import Exchange
 from cairn.wire.requests import method_of, read_event
@@ -29,6 +29,9 @@ _log = logging.getLogger(__name__)
 
 UNKNOWN_HOME = "unknown"
 """`x-cairn-home` where no store was found or meant, so that the header is there on every answer."""
+
+HEALTH = ("healthz",)
+"""The path that health checks ask, without a key: one index read, and an answer that tells nothing else."""
 
 
 class HttpApi:
@@ -79,11 +82,20 @@ class HttpApi:
 
     def _perform(self, event: Mapping[str, Any], handling: _Handling, now_us: int) -> dict[str, Any]:
         request = read_event(event)
+        if request.segments == HEALTH:
+            return self._health(handling, request.method)
         operation, ids = operations.find(request)
         handling.operation = operation.__name__
         credentials = auth.credentials(request.headers, self._verify)
         handling.call = Call(credentials, freshness.demand(request.headers))
         return operation(Exchange(self._cairn, handling.call, request, ids, now_us, self._sessions))
+
+    def _health(self, handling: _Handling, method: str) -> dict[str, Any]:
+        handling.operation = "health"
+        if method != "GET":
+            raise MethodNotAllowed(("GET",))
+        self._cairn.check_health()
+        return {"type": "health", "status": "ok"}
 
     def _verify(self, token: str) -> SessionCredentials:
         if self._sessions is None:
