@@ -1,21 +1,18 @@
 """The SDK's own memory tool on a folder, and ours on a store, through every way in: the same answers and files.
 
-Where the two are meant to differ, the difference is named in `_plain`, and each has a test in `test_ours.py`.
+Where the two are meant to differ, the difference is named in `replay`, and each has a test in `test_ours.py`.
 """
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.memory_tool.conftest import Said, fresh_tool, say
+from tests.memory_tool.conftest import fresh_tool
+from tests.memory_tool.replay import SESSION, assert_same
 from tests.memory_tool.ways import WAYS
 
 NAMES = ["a", "b", "b.md", ".hidden"]
@@ -44,44 +41,22 @@ COMMANDS = st.one_of(
 )
 
 
-def _local(tool: BetaLocalFilesystemMemoryTool, command: dict[str, Any]) -> Said | None:
-    """The SDK's answer; None where it lets an OSError through, for which ours has words of its own."""
-    try:
-        return say(tool, command)
-    except OSError:
-        return None
-
-
-def _plain(said: Said) -> Said:
-    """Without the sizes of directories, which are the file system's affair."""
-    return Said(re.sub(r"(?m)^\S+\t(.*/|/memories[^\t]*)$", r"\1", said.text), said.is_error)
-
-
-def _remove_empty(root: Path) -> None:
-    """Directories are derived: one that holds nothing is not there."""
-    for folder in sorted((path for path in root.rglob("*") if path.is_dir()), reverse=True):
-        if not any(folder.iterdir()):
-            folder.rmdir()
-
-
-def _files(root: Path) -> dict[str, str]:
-    return {f"/{path.relative_to(root)}": path.read_bytes().decode() for path in root.rglob("*") if path.is_file()}
-
-
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=40)
 @given(creations=st.lists(CREATION, min_size=2, max_size=6), others=st.lists(COMMANDS, min_size=3, max_size=25))
 def test_the_same_commands_give_the_same_answers_and_files(
     way: str, creations: list[dict[str, Any]], others: list[dict[str, Any]]
 ) -> None:
-    with TemporaryDirectory() as folder:
-        local, fresh = BetaLocalFilesystemMemoryTool(folder), fresh_tool()
-        tool = WAYS[way](fresh)
-        for command in creations + others:
-            theirs, ours = _local(local, command), say(tool, command)
-            _remove_empty(local.memory_root)
-            if theirs is None:
-                assert ours.is_error, command
-            else:
-                assert _plain(ours) == _plain(theirs), command
-        assert fresh.paths() == _files(local.memory_root)
+    fresh = fresh_tool()
+    with WAYS[way](fresh) as tool:
+        files = assert_same(tool, creations + others)
+    assert fresh.paths() == files
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_through_every_command_gives_the_same_answers_and_files(way: str) -> None:
+    fresh = fresh_tool()
+    with WAYS[way](fresh) as tool:
+        files = assert_same(tool, SESSION)
+    assert fresh.paths() == files
+    assert set(files) == {"/f/b.md", "/g/h/.hidden", "/g/h/empty"}

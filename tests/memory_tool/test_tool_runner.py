@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import anthropic
@@ -25,25 +26,33 @@ class Model:
         self.asked: list[dict[str, Any]] = []
 
     def answer(self, request: httpx2.Request) -> httpx2.Response:
-        self.asked.append(json.loads(request.content))
+        """In this process, as a client's transport."""
+        return httpx2.Response(200, json=self.message(json.loads(request.content)))
+
+    def answer_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """At an address, behind `tests.api.loopback.serving`."""
+        assert event["rawPath"] == "/v1/messages"
+        message = self.message(json.loads(event["body"]))
+        return {"statusCode": 200, "headers": {"content-type": "application/json"}, "body": json.dumps(message)}
+
+    def message(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The next turn."""
+        self.asked.append(asked)
         turn = len(self.asked) - 1
         if turn < len(SCRIPT):
             content = [{"type": "tool_use", "id": f"toolu_{turn}", "name": "memory", "input": SCRIPT[turn]}]
         else:
             content = [{"type": "text", "text": "done"}]
-        return httpx2.Response(
-            200,
-            json={
-                "id": f"msg_{turn}",
-                "type": "message",
-                "role": "assistant",
-                "model": "a-model",
-                "content": content,
-                "stop_reason": "tool_use" if turn < len(SCRIPT) else "end_turn",
-                "stop_sequence": None,
-                "usage": {"input_tokens": 1, "output_tokens": 1},
-            },
-        )
+        return {
+            "id": f"msg_{turn}",
+            "type": "message",
+            "role": "assistant",
+            "model": "a-model",
+            "content": content,
+            "stop_reason": "tool_use" if turn < len(SCRIPT) else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
 
     def results(self) -> list[tuple[str, bool]]:
         """Each tool result that came back, once, and whether it was marked as an error."""
@@ -70,6 +79,11 @@ def test_the_sdks_tool_runner_works_on_a_store(fresh: Fresh) -> None:
     final = runner.until_done()
     assert [block.type for block in final.content] == ["text"]
     assert model.asked[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    assert_played(model, fresh.paths())
+
+
+def assert_played(model: Model, files: Mapping[str, str | None]) -> None:
+    """The script was played to its end: every result came back, and the store holds what it says."""
     texts = [text.splitlines()[0] for text, _ in model.results()]
     assert texts == [
         "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items:",
@@ -78,4 +92,4 @@ def test_the_sdks_tool_runner_works_on_a_store(fresh: Fresh) -> None:
         "The memory file has been edited. Here is the snippet showing the change (with line numbers):",
     ]
     assert [is_error for _, is_error in model.results()] == [False, False, True, False]
-    assert fresh.paths() == {"/progress.md": "step 2 done\n"}
+    assert files == {"/progress.md": "step 2 done\n"}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 from anthropic.lib.tools import ToolError
-from mcp import Client
-from mcp_types import CallToolResult, TextContent
 
 from cairn.adapters.memory import MemoryPeers, MemoryTargets
 from cairn.adapters.system import SystemClock, SystemRandomness
@@ -22,8 +20,21 @@ from cairn.wire.memory_tool.forms import Forms
 from cairn.wire.memory_tool.tool import MemoryTool
 from cairn.wire.memory_tool.tree import Tree
 from tests.memory_tool.conftest import Fresh
+from tests.support.mcp_clients import Connected, connected
 
-Shape = Callable[["ToolFunction", Mapping[str, Any]], tuple[str, bool]]
+
+class Invokable(Protocol):
+    """The tool function, somewhere, and what a caller has to open a store."""
+
+    store_id: str
+    token: str
+
+    def invoke(self, event: object, context: object = ...) -> dict[str, Any]:
+        """What it answers."""
+
+
+Shape = Callable[[Invokable, Mapping[str, Any]], tuple[str, bool]]
+Way = Callable[[Fresh], AbstractContextManager[Any]]
 REGION = "us-east-1"
 NO_CONTEXT = SimpleNamespace(client_context=None, aws_request_id="invocation-1")
 
@@ -51,7 +62,7 @@ class ToolFunction:
         return text
 
 
-def plain(function: ToolFunction, command: Mapping[str, Any]) -> tuple[str, bool]:
+def plain(function: Invokable, command: Mapping[str, Any]) -> tuple[str, bool]:
     answer = function.invoke({**command, "memory_store_id": function.store_id, "token": function.token})
     return answer["content"], answer["is_error"]
 
@@ -60,18 +71,18 @@ def gateway_context(name: str) -> SimpleNamespace:
     return SimpleNamespace(client_context=SimpleNamespace(custom={"bedrockAgentCoreToolName": name}))
 
 
-def gateway(function: ToolFunction, command: Mapping[str, Any]) -> tuple[str, bool]:
+def gateway(function: Invokable, command: Mapping[str, Any]) -> tuple[str, bool]:
     answer = function.invoke(command, gateway_context("notes___memory"))
     return answer["content"], answer["is_error"]
 
 
-def gateway_by_command(function: ToolFunction, command: Mapping[str, Any]) -> tuple[str, bool]:
+def gateway_by_command(function: Invokable, command: Mapping[str, Any]) -> tuple[str, bool]:
     arguments = {name: value for name, value in command.items() if name != "command"}
     answer = function.invoke(arguments, gateway_context(f"notes___memory_{command['command']}"))
     return answer["content"], answer["is_error"]
 
 
-def bedrock_event(called: ToolFunction, /, **fields: Any) -> dict[str, Any]:
+def bedrock_event(called: Invokable, /, **fields: Any) -> dict[str, Any]:
     return {
         "messageVersion": "1.0",
         "agent": {"name": "a", "id": "AGENT12345", "alias": "ALIAS12345", "version": "1"},
@@ -94,7 +105,7 @@ def bedrock_parameters(command: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def bedrock_function(function: ToolFunction, command: Mapping[str, Any]) -> tuple[str, bool]:
+def bedrock_function(function: Invokable, command: Mapping[str, Any]) -> tuple[str, bool]:
     event = bedrock_event(function, function=command["command"], parameters=bedrock_parameters(command))
     answer = function.invoke(event)
     response = answer["response"]["functionResponse"]
@@ -102,7 +113,7 @@ def bedrock_function(function: ToolFunction, command: Mapping[str, Any]) -> tupl
     return response["responseBody"]["TEXT"]["body"], "responseState" in response
 
 
-def bedrock_api(function: ToolFunction, command: Mapping[str, Any]) -> tuple[str, bool]:
+def bedrock_api(function: Invokable, command: Mapping[str, Any]) -> tuple[str, bool]:
     properties = [{"name": "command", "type": "string", "value": command["command"]}, *bedrock_parameters(command)]
     body = {"content": {"application/json": {"properties": properties}}}
     event = bedrock_event(function, apiPath="/memory", httpMethod="POST", parameters=[], requestBody=body)
@@ -112,33 +123,26 @@ def bedrock_api(function: ToolFunction, command: Mapping[str, Any]) -> tuple[str
     return said["content"], said["is_error"]
 
 
-class McpTool:
+@contextmanager
+def mcp(fresh: Fresh) -> Iterator[Connected]:
     """The tool `memory` of the MCP server, called by the real client."""
-
-    def __init__(self, fresh: Fresh) -> None:
-        tree = Tree(SdkCaller(fresh.backend.client()), fresh.store_id)
-        self._server = server_on(OpenStore(fresh.store_id, tree, MemoryTool(tree, SystemClock(), SystemRandomness())))
-
-    def call(self, command: Mapping[str, Any]) -> str:
-        async def ask() -> CallToolResult:
-            async with Client(self._server) as client:
-                return await client.call_tool("memory", dict(command))
-
-        answer = asyncio.run(ask())
-        (content,) = answer.content
-        assert isinstance(content, TextContent)
-        if answer.is_error:
-            raise ToolError(content.text)
-        assert answer.structured_content == {"text": content.text}
-        return content.text
+    tree = Tree(SdkCaller(fresh.backend.client()), fresh.store_id)
+    server = server_on(OpenStore(fresh.store_id, tree, MemoryTool(tree, SystemClock(), SystemRandomness())))
+    with connected(server) as client:
+        yield client
 
 
-WAYS: dict[str, Callable[[Fresh], Any]] = {
-    "sdk": lambda fresh: fresh.tool,
-    "plain": lambda fresh: ToolFunction(fresh, plain),
-    "gateway": lambda fresh: ToolFunction(fresh, gateway),
-    "gateway by command": lambda fresh: ToolFunction(fresh, gateway_by_command),
-    "bedrock function": lambda fresh: ToolFunction(fresh, bedrock_function),
-    "bedrock api": lambda fresh: ToolFunction(fresh, bedrock_api),
-    "mcp": McpTool,
+def invoked(shape: Shape) -> Way:
+    """The tool function, called in this shape."""
+    return lambda fresh: nullcontext(ToolFunction(fresh, shape))
+
+
+WAYS: dict[str, Way] = {
+    "sdk": lambda fresh: nullcontext(fresh.tool),
+    "plain": invoked(plain),
+    "gateway": invoked(gateway),
+    "gateway by command": invoked(gateway_by_command),
+    "bedrock function": invoked(bedrock_function),
+    "bedrock api": invoked(bedrock_api),
+    "mcp": mcp,
 }
