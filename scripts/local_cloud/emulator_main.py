@@ -17,6 +17,7 @@ from scripts.local_cloud.patches import (
     alarms_on_expressions,
     bare_functions,
     condition_keys,
+    domain_asked,
     layers_once,
     log_wait,
     no_replication,
@@ -34,6 +35,7 @@ PATCHES: tuple[Patch, ...] = (
     adopted_buckets.PATCH,
     queue_batches.PATCH,
     alarms_on_expressions.PATCH,
+    domain_asked.PATCH,
 )
 
 

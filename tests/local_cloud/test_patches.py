@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -326,3 +327,18 @@ def test_a_stack_has_alarms_on_expressions_too(clients: Clients) -> None:
     alarms = clients.client("cloudwatch", "us-east-1").describe_alarms(AlarmNames=["on-an-expression"])
     (made,) = alarms["MetricAlarms"]
     assert (made["AlarmDescription"], made["StateValue"]) == ("what it means", "INSUFFICIENT_DATA")
+
+
+def test_an_apis_event_names_the_host_that_was_asked(clients: Clients) -> None:
+    create(clients, "asked", "def handler(event, context):\n    return event['requestContext']['domainName']\n")
+    lambdas = clients.functions("us-east-1")
+    function = lambdas.get_function_configuration(FunctionName="asked")["FunctionArn"]
+    apis: Any = clients.client("apigatewayv2", "us-east-1")
+    api = apis.create_api(Name="asked", ProtocolType="HTTP")["ApiId"]
+    integration = apis.create_integration(
+        ApiId=api, IntegrationType="AWS_PROXY", IntegrationUri=function, PayloadFormatVersion="2.0"
+    )
+    apis.create_route(ApiId=api, RouteKey="GET /", Target=f"integrations/{integration['IntegrationId']}")
+    apis.create_stage(ApiId=api, StageName="$default", AutoDeploy=True)
+    with urllib.request.urlopen(f"{clients.endpoint}/_aws/execute-api/{api}/$default/", timeout=60) as answer:  # noqa: S310
+        assert f"http://{answer.read().decode()}" == clients.endpoint
