@@ -15,6 +15,7 @@ from cairn.adapters.layered import CallCounts
 from tests.contract.emulator_world import EmulatorWorld, emulator_world
 from tests.contract.moto_world import locked_moto
 from tests.contract.worlds import (
+    WORLDS,
     IndexWorld,
     ObjectsWorld,
     aws_index,
@@ -25,8 +26,6 @@ from tests.contract.worlds import (
     memory_objects,
 )
 from tests.support.folders import quick_folder
-
-WORLDS = ["memory", "layered", "local", "moto", "emulator"]
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +47,9 @@ def world(request: pytest.FixtureRequest) -> Iterator[ObjectsWorld]:
             yield local_objects(folder)
     elif request.param == "moto":
         with locked_moto() as clients:
-            yield aws_objects(clients, checks_bodies=False)
+            yield aws_objects(clients)
     else:
-        yield aws_objects(request.getfixturevalue("emulator").emptied(), checks_bodies=True)
+        yield aws_objects(request.getfixturevalue("emulator").emptied())
 
 
 @pytest.fixture(params=WORLDS)
@@ -65,9 +64,9 @@ def rows(request: pytest.FixtureRequest) -> Iterator[IndexWorld]:
             yield local_index(folder)
     elif request.param == "moto":
         with locked_moto() as clients:
-            yield aws_index(clients, tells_types_apart=False)
+            yield aws_index(clients)
     else:
-        yield aws_index(request.getfixturevalue("emulator").emptied(), tells_types_apart=True)
+        yield aws_index(request.getfixturevalue("emulator").emptied())
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from cairn.core.rows import ApiKeyRow, Attributes, ControlRow, JournalRow, LogRo
 from cairn.core.tables import TABLES
 from cairn.ports.errors import Contended, Unavailable
 from cairn.ports.index import Change
-from tests.contract.worlds import IndexWorld
+from tests.contract.worlds import TELLING_TYPES_APART, IndexWorld
 
 A, B, C = (PathRow.key("memstore_1", path) for path in ("/a", "/b", "/c"))
 MEMORY = MemoryRow.key("memstore_1", "mem_1")
@@ -148,10 +148,9 @@ def test_every_difference_counts_also_one_that_the_change_does_not_touch(
     assert the(rows, MEMORY) == is_now
 
 
+@pytest.mark.parametrize("rows", TELLING_TYPES_APART, indirect=True)
 @pytest.mark.parametrize(("is_now", "was_read"), [(False, 0), (1, True), (1, "1"), ([], {})])
 def test_values_of_two_types_are_never_equal(rows: IndexWorld, is_now: object, was_read: object) -> None:
-    if not rows.tells_types_apart:
-        pytest.skip("moto compares values without their types")
     put(rows, MEMORY, {"gone": is_now})
     with pytest.raises(Contended):
         rows.index.commit([Change(MEMORY, {"gone": was_read}, None)])

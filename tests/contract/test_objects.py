@@ -8,7 +8,7 @@ import pytest
 
 from cairn.core.limits import OBJECT_METADATA_MAX_BYTES
 from cairn.ports.errors import ObjectExists, ObjectNotFound, Unavailable
-from tests.contract.worlds import ABSENT, FAR, HOME, ObjectsWorld
+from tests.contract.worlds import ABSENT, COMPARING_BODIES, FAR, HOME, ObjectsWorld
 
 KEY = f"{HOME}/log/memstore_1/0001-0.0000000001"
 BODIES = {
@@ -50,9 +50,8 @@ def test_the_checksum_may_be_given(world: ObjectsWorld) -> None:
     assert world.here.get(KEY).body == body
 
 
+@pytest.mark.parametrize("world", COMPARING_BODIES, indirect=True)
 def test_a_body_that_is_not_what_its_checksum_says_is_not_stored(world: ObjectsWorld) -> None:
-    if not world.checks_bodies:
-        pytest.skip("moto does not compare bodies with checksums; S3's BadDigest is in tests/unit/adapters")
     with pytest.raises(Unavailable):
         world.here.put_if_absent(KEY, b"text", {}, hashlib.sha256(b"other").hexdigest())
     with pytest.raises(ObjectNotFound):

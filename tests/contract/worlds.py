@@ -42,6 +42,13 @@ from cairn.ports.index import Index, Tables
 from cairn.ports.objects import ErasableObjects, Objects, StoredObject
 from tests.contract.moto_world import ABSENT, DEPLOYMENT, FAR, HOME, make_bucket, make_tables
 
+WORLDS = ("memory", "layered", "local", "moto", "emulator")
+COMPARING_BODIES = ("memory", "layered", "local", "emulator")
+"""Moto stores a body that is not what its checksum says; what S3's BadDigest becomes is in tests/unit/adapters."""
+
+TELLING_TYPES_APART = ("memory", "layered", "local", "emulator")
+"""Moto takes True for 1 where it compares, as DynamoDB does not."""
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectsWorld:
@@ -51,7 +58,6 @@ class ObjectsWorld:
         objects, erasable: the adapters as seen from a region.
         versions: bodies of every version of a key in a region, oldest first.
         overwrite: puts without a condition, as nothing of Cairn's but the eraser does.
-        checks_bodies: whether what stands behind compares bodies with their checksum; moto does not.
         keeps_versions: whether what is overwritten stays as an older version, as in S3's versioned buckets.
     """
 
@@ -59,7 +65,6 @@ class ObjectsWorld:
     erasable: Callable[[str], ErasableObjects]
     versions: Callable[[str, str], list[bytes]]
     overwrite: Callable[[str, str, bytes], None]
-    checks_bodies: bool
     keeps_versions: bool = True
 
     @property
@@ -84,11 +89,10 @@ def memory_objects(interceptor: Interceptor | None = None) -> ObjectsWorld:
         erasable,
         lambda region, key: [version.object.body for version in buckets.versions(region, key)],
         lambda region, key, body: buckets.put(region, StoredObject(key, body, {}, len(body)), only_if_absent=False),
-        checks_bodies=True,
     )
 
 
-def aws_objects(clients: Clients, *, checks_bodies: bool) -> ObjectsWorld:
+def aws_objects(clients: Clients) -> ObjectsWorld:
     """Buckets on what the clients talk to, which is empty."""
     for region in (HOME, FAR):
         make_bucket(clients, region)
@@ -107,7 +111,6 @@ def aws_objects(clients: Clients, *, checks_bodies: bool) -> ObjectsWorld:
         lambda region: S3ErasableObjects(clients, seen_from(region)),
         versions,
         overwrite,
-        checks_bodies,
     )
 
 
@@ -126,7 +129,6 @@ def local_objects(folder: Path) -> ObjectsWorld:
         lambda region: LocalErasableObjects(buckets[region]),
         versions,
         lambda region, key, body: buckets[region].replace(StoredObject(key, body, {}, len(body))),
-        checks_bodies=True,
         keeps_versions=False,
     )
 
@@ -143,15 +145,12 @@ class IndexWorld:
     Attributes:
         lose: deletes a table outside the generations, as nobody of Cairn ever does.
         settle: lets global indexes catch up.
-        tells_types_apart: whether what stands behind takes True for another value than 1, as DynamoDB does and moto
-            does not.
     """
 
     index: Index
     tables: Tables
     lose: Callable[[str], None]
     settle: Callable[[], None] = field(default=lambda: None)
-    tells_types_apart: bool = True
 
 
 def memory_index(interceptor: Interceptor | None = None, *, lagging: bool = False) -> IndexWorld:
@@ -179,7 +178,7 @@ def local_index(folder: Path) -> IndexWorld:
     return IndexWorld(LocalIndex(database), tables, lose)
 
 
-def aws_index(clients: Clients, *, tells_types_apart: bool) -> IndexWorld:
+def aws_index(clients: Clients) -> IndexWorld:
     """Tables on what the clients talk to, which is empty."""
     make_tables(clients)
     clock = ManualClock()
@@ -190,13 +189,16 @@ def aws_index(clients: Clients, *, tells_types_apart: bool) -> IndexWorld:
         dynamodb.update_table(TableName=name, DeletionProtectionEnabled=False)
         dynamodb.delete_table(TableName=name)
 
-    return IndexWorld(index, DynamoTables(clients, DEPLOYMENT, clock), lose, tells_types_apart=tells_types_apart)
+    return IndexWorld(index, DynamoTables(clients, DEPLOYMENT, clock), lose)
 
 
 __all__ = [
     "ABSENT",
+    "COMPARING_BODIES",
     "FAR",
     "HOME",
+    "TELLING_TYPES_APART",
+    "WORLDS",
     "IndexWorld",
     "ObjectsWorld",
     "aws_index",
