@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -81,3 +83,32 @@ def test_after_a_redaction_neither_text_nor_path_is_anywhere(
     assert remains(aws, dev, needles(text, path)), "a search that finds nothing before shows nothing after"
     sdk[regions[asked]].beta.memory_stores.memory_versions.redact(made.memory_version_id, memory_store_id=store_id)
     until(lambda: not remains(aws, dev, needles(text, path)), within_s=60)
+
+
+def test_of_a_deleted_store_nothing_is_left_anywhere_and_every_region_says_so_by_itself(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], aws: Clients, dev: dict[str, Any]
+) -> None:
+    """What the sweep does by its schedule: the test asks, and asks for nothing."""
+    text, path, name = f"{TEXT} of a store", f"{PATH}-of-a-store", f"{MARK} store"
+    stores = sdk[regions[0]].beta.memory_stores
+    store = stores.create(name=name)
+    made = stores.memories.create(store.id, path=path, content=text)
+    stores.memories.update(made.id, memory_store_id=store.id, path=f"{path}/moved")
+    wait_until_everywhere(sdk, store.id, made.id, text)
+    assert remains(aws, dev, needles(name))
+    stores.delete(store.id)
+    until(lambda: _states(store.id) == dict.fromkeys(regions, "erased"), within_s=240)
+    assert _cairn("verify", store.id) == []
+    assert remains(aws, dev, needles(text, path, name)) == []
+
+
+def _states(store_id: str) -> dict[str, str]:
+    return {row["region"]: row["state"] for row in _cairn("status", store_id)}
+
+
+def _cairn(*words: str) -> list[dict[str, Any]]:
+    """What ``cairn erasure`` answers; its exit code is 0."""
+    command = [sys.executable, "-m", "cairn.clients.cli", "erasure", *words, "--json"]
+    told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    rows: list[dict[str, Any]] = json.loads(told)
+    return rows
