@@ -12,6 +12,7 @@ import httpx2
 
 from cairn.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
 from cairn.app.cairn import Cairn
+from cairn.app.scanning import TextScanner
 from cairn.wire.facade import SessionUseCases, UseCases
 from cairn.wire.http import HttpApi
 from tests.api.model import Model
@@ -138,10 +139,10 @@ def model_backend(cap: int = 10_000) -> Backend:
     return Backend(model, clock, lambda workspace, scope: model.issue_key(workspace, scope).text)
 
 
-def cairn_backend(cap: int = 10_000) -> Backend:
-    """The real use cases of one region, over adapters in memory."""
+def cairn_backend(cap: int = 10_000, scanner: TextScanner | None = None) -> Backend:
+    """The real use cases of one region, over adapters in memory; without a `scanner` every text is let through."""
     clock = ManualClock()
-    cloud = Cloud(("us-east-1",), clock=clock, memories_per_store=cap)
+    cloud = Cloud(("us-east-1",), clock=clock, memories_per_store=cap, scanner=scanner)
     cloud.claim_complete("us-east-1", clock.now_us())
     return Backend(cloud.sites["us-east-1"].cairn, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"))
 

@@ -5,85 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
-from collections.abc import Iterator
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cairn.clients.cli import main
 from cairn.clients.cli.failures import Exit
-from tests.api.harness import Backend, cairn_backend
-from tests.api.laptop import laptop_backends
-from tests.api.loopback import serving
-from tests.support.folders import quick_folder
+from tests.unit.clients.desk import Desk
 
 NOBODY = "memstore_useast1_01m80gqgrfyn8361t51thggc0e"
-
-
-class Desk:
-    """Somebody at a command line, and one store."""
-
-    def __init__(self, backend: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.backend, self.capsys, self.patch = backend, capsys, monkeypatch
-        self.memories = backend.client(max_retries=0).beta.memory_stores.memories
-        self.store = self.json("stores", "create", "Team notes")["id"]
-
-    def run(self, *words: str, typed: bytes = b"") -> tuple[int, str, str]:
-        """Exit code, standard output and standard error."""
-        self.patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(typed)))
-        self.capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main.run(list(words))
-        out, err = self.capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    def ok(self, *words: str, typed: bytes = b"") -> str:
-        code, out, err = self.run(*words, typed=typed)
-        assert (code, err) == (0, "")
-        return out
-
-    def json(self, *words: str, typed: bytes = b"") -> Any:
-        return json.loads(self.ok(*words, "--json", typed=typed))
-
-    def fails(self, code: Exit, *words: str, typed: bytes = b"") -> str:
-        """What it says on standard error; standard output stays empty."""
-        ended, out, err = self.run(*words, typed=typed)
-        assert (ended, out) == (code, "")
-        assert "Traceback" not in err
-        return err
-
-    def put(self, path: str, text: str) -> Any:
-        return self.json("put", self.store, path, typed=text.encode())
-
-    def editor(self, script: str) -> None:
-        """An editor that is this Python, with the file as ``file``, and the desk's store as others see it."""
-        code = f"import sys, pathlib; file = pathlib.Path(sys.argv[1]); {script}"
-        self.patch.setenv("VISUAL", f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}")
-
-
-@pytest.fixture(params=["cairn", "laptop"])
-def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    if request.param == "cairn":
-        yield cairn_backend()
-        return
-    with quick_folder() as root, laptop_backends(root) as build:
-        yield build(10_000)
-
-
-@pytest.fixture
-def desk(
-    backend: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[Desk]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    with serving(backend.answer) as port:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
-        monkeypatch.setenv("ANTHROPIC_API_KEY", backend.api_key)
-        yield Desk(backend, capsys, monkeypatch)
 
 
 # ---- stores -------------------------------------------------------------------------------------------------------

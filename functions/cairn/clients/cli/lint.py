@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cairn.clients.cli.failures import explain
-from cairn.clients.cli.output import Json
+from cairn.clients.cli.output import Json, visible
 from cairn.clients.cli.scanned import Source, UnreadError, files, memories
 from cairn.clients.cli.speaking import Key, Url
 from cairn.core.errors import CairnError
@@ -72,10 +72,5 @@ def _print(remarks: list[Remark], read: int, as_json: bool) -> None:
         print(json.dumps({"read": read, "remarks": [asdict(remark) for remark in remarks]}, ensure_ascii=False))
         return
     for remark in remarks:
-        print(_visible(f"{remark.path}:{remark.line}: {remark.rule}: {remark.message}"))
+        print(visible(f"{remark.path}:{remark.line}: {remark.rule}: {remark.message}"))
     print(f"{read} memories read, {len(remarks)} remarks")
-
-
-def _visible(text: str) -> str:
-    """Paths and links come from memories: nothing in them steers the terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -22,7 +22,7 @@ from cairn.core.errors import CairnError
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("cairn.clients.cli.serve", "Cairn on this machine: the whole API in one process, without AWS."),
     "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
-    "stores": ("cairn.clients.cli.stores", "Stores: list, create, show, update, archive, delete."),
+    "stores": ("cairn.clients.cli.stores", "List, create, show, update, archive, delete stores."),
     "ls": ("cairn.clients.cli.ls", "The memories and folders of a store."),
     "cat": ("cairn.clients.cli.cat", "A memory's text, or an older version's."),
     "put": ("cairn.clients.cli.put", "A file or standard input, as a memory."),
@@ -32,12 +32,14 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "log": ("cairn.clients.cli.log", "A memory's versions."),
     "diff": ("cairn.clients.cli.diff", "What changed between two versions of a memory."),
     "restore": ("cairn.clients.cli.restore", "An old version, or a whole store as it was, as new versions."),
+    "import": ("cairn.clients.cli.imports", "A folder, a tar, or another program's memories, as a store's."),
+    "export": ("cairn.clients.cli.exports", "A store's memories as files, in a folder or a tar."),
     "lint": ("cairn.clients.cli.lint", "What is amiss in the memories of a store or a folder."),
     "scan": ("cairn.clients.cli.scan", "The safety scanner: a file, a folder, a store."),
     "quarantine": ("cairn.clients.cli.quarantine", "Texts that the scanner withholds: list, show, release, restore."),
     "sessions": ("cairn.clients.cli.sessions", "Agents' sessions: begin, show, token, end."),
     "context": ("cairn.clients.cli.context", "What a session's agent is told of its memory, for its prompt."),
-    "mcp": ("cairn.clients.cli.mcp", "A store for MCP clients, on standard input and output."),
+    "mcp": ("cairn.clients.cli.mcp", "A store for MCP clients, on standard input."),
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
     "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
     "erasure": ("cairn.clients.cli.erasure", "Erasure: how far it is in each region, and a search for remains."),
@@ -49,10 +51,11 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("serve", "dev"): "Cairn on this machine; a local cloud of it.",
     ("ls", "cat"): "What a store has; a memory's text.",
     ("put", "edit", "mv", "rm"): "Write from a file or $EDITOR, move, delete.",
-    ("log", "diff", "restore"): "Versions, what changed, an old one or a whole store.",
-    ("scan", "quarantine"): "The safety scanner; texts that it withholds.",
-    ("sessions", "context"): "Agents' sessions; what an agent is told of its memory.",
-    ("index", "erasure"): "A region's index; what is erased, and how far.",
+    ("log", "diff", "restore"): "Versions, what changed; back to what was.",
+    ("import", "export"): "Folders, tars, and other programs' memories.",
+    ("lint", "scan", "quarantine"): "What is amiss; the scanner; what it withholds.",
+    ("sessions", "context"): "Agents' sessions; what an agent is told.",
+    ("index", "erasure", "regions"): "A region's index; what is erased; one region more.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""
 
@@ -73,6 +76,9 @@ USUAL_NAMES = {
     "versions": "log",
     "memories": "ls",
     "start": "serve",
+    "load": "import",
+    "dump": "export",
+    "backup": "export",
 }
 """What other command lines call it."""
 

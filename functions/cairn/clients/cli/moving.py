@@ -1,0 +1,77 @@
+"""What ``import`` and ``export`` share: their options, their progress, and the report at their end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cairn.clients.cli.failures import Exit
+from cairn.clients.cli.output import visible
+from cairn.clients.transfer import places
+from cairn.clients.transfer.places import Format
+from cairn.clients.transfer.report import MOVED, Row, Tell, as_json, complete
+from cairn.core.errors import InvalidRequest
+from cairn.core.paths import check_path_prefix
+
+__all__ = ["Format", "Replace", "Under", "ending_report", "places", "progress"]
+
+
+def _check_under(under: str) -> str:
+    try:
+        return check_path_prefix(under)
+    except InvalidRequest as error:
+        raise InvalidRequest("--under", error.rule) from error
+
+
+Under = Annotated[
+    str, typer.Option("--under", metavar="/FOLDER/", callback=_check_under, help="The store's folder that it is about.")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Write over other texts that are there.")]
+
+
+@contextmanager
+def progress(doing: str, total: int | None, rows: list[Row]) -> Iterator[Tell]:
+    """A bar on standard error while the block runs, where that is a terminal; keeps every row that is told."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(doing, total=total)
+
+        def tell(row: Row) -> None:
+            rows.append(row)
+            bar.advance(task)
+
+        yield tell
+
+
+@contextmanager
+def ending_report(rows: list[Row], json_wanted: bool) -> Iterator[dict[str, Any]]:
+    """Reports at the end what was done, also if an error ends it; the block fills in what the report is about."""
+    about: dict[str, Any] = {}
+    try:
+        yield about
+    except BaseException:
+        if any(row.result in MOVED for row in rows):
+            _show(rows, about, json_wanted)
+        raise
+    _show(rows, about, json_wanted)
+    if not complete(rows):
+        raise typer.Exit(Exit.IN_PART)
+
+
+def _show(rows: list[Row], about: dict[str, Any], json_wanted: bool) -> None:
+    report = as_json(rows, **about)
+    if json_wanted:
+        print(json.dumps(report))
+        return
+    for row in report["rows"]:
+        if row["result"] not in MOVED:
+            print(visible(f"{row['result']}  {row['path']}: {row['reason']}"))
+    counted = ", ".join(f"{number} {result}" for result, number in sorted(report["results"].items()))
+    print(visible("  ".join([about.get("store") or "", counted or "nothing to do"]).strip()))

@@ -1,0 +1,48 @@
+"""What became of each thing that was to be moved: one row a file, folder, link or memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from cairn.clients.transfer.found import LeftOut
+
+Result = Literal["created", "changed", "written", "unchanged", "kept", "refused", "left out", "noted"]
+"""``kept``: the other side has another text, which was not written over. ``refused``: by the API, or its scanner.
+``left out``: cannot be a memory, or a file. ``noted``: lost with it is only what a memory does not have: a mode, the
+name of an empty folder."""
+
+LOSSES: frozenset[Result] = frozenset({"kept", "refused", "left out"})
+"""Results after which the other side lacks a text."""
+
+MOVED: frozenset[Result] = frozenset({"created", "changed", "written", "unchanged"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What became of one path, and why, where it is not there."""
+
+    path: str
+    result: Result
+    reason: str | None = None
+
+
+Tell = Callable[[Row], None]
+
+
+def told(left_out: Iterable[LeftOut]) -> list[Row]:
+    """The rows of what a source cannot give."""
+    return [Row(one.path, "left out" if one.lossy else "noted", one.reason) for one in left_out]
+
+
+def as_json(rows: Iterable[Row], **also: object) -> dict[str, Any]:
+    """The report for programs: how often each result came, and every row."""
+    listed = sorted(rows, key=lambda row: row.path)
+    return {**also, "results": dict(Counter(row.result for row in listed)), "rows": [asdict(row) for row in listed]}
+
+
+def complete(rows: Iterable[Row]) -> bool:
+    """Whether every text is on the other side."""
+    return not any(row.result in LOSSES for row in rows)

@@ -1,0 +1,36 @@
+"""A desk, before the API of Lambda's use cases and before that of ``cairn serve``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.harness import Backend, cairn_backend
+from tests.api.laptop import laptop_backends
+from tests.api.loopback import serving
+from tests.support.folders import quick_folder
+from tests.unit.clients.desk import Desk
+
+
+@pytest.fixture(params=["cairn", "laptop"])
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    if request.param == "cairn":
+        yield cairn_backend()
+        return
+    with quick_folder() as root, laptop_backends(root) as build:
+        yield build(10_000)
+
+
+@pytest.fixture
+def desk(
+    backend: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Desk]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with serving(backend.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", backend.api_key)
+        yield Desk(backend, capsys, monkeypatch)
