@@ -45,6 +45,19 @@ def test_after_a_pause_it_is_later(clock: Clock) -> None:
     assert clock.now_us() >= before + 9_000
 
 
+def test_ticks_go_on_in_a_pause_and_never_back(clock: Clock) -> None:
+    before = clock.ticks_us()
+    clock.pause(0.01)
+    assert clock.ticks_us() >= before + 9_000
+
+
+def test_a_manual_clock_that_is_set_back_ticks_on() -> None:
+    clock = ManualClock()
+    clock.advance(2)
+    clock.advance(-1)
+    assert clock.ticks_us() == 2_000_000
+
+
 def test_a_manual_clock_moves_when_it_is_told_to_and_says_what_it_was_asked() -> None:
     clock = ManualClock(5)
     clock.advance(2)

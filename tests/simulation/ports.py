@@ -30,9 +30,11 @@ LONGEST_LIFE_S = 60.0
 class SkewedClock:
     """`ports.clock.Clock` of one region: off by `skew_us`, and now and then it stands still."""
 
-    def __init__(self, scheduler: Scheduler, skew_us: int) -> None:
+    def __init__(self, scheduler: Scheduler, skew_us: int, pace: float = 1.0) -> None:
+        """`pace` is how fast its ticks go; they are never set, and do not stand still within an invocation."""
         self.scheduler = scheduler
         self.skew_us = skew_us
+        self.pace = pace
         self.highest_us = 0
         self._frozen: tuple[int, int] | None = None
 
@@ -46,6 +48,9 @@ class SkewedClock:
         if self._frozen is not None and self.scheduler.now_us < self._frozen[1]:
             return self._frozen[0]
         return BIRTH_US + self.scheduler.now_us + self.skew_us
+
+    def ticks_us(self) -> int:
+        return round(self.scheduler.now_us * self.pace)
 
     def freeze(self, seconds: float) -> None:
         """Stands still for so long, then leaps."""

@@ -85,6 +85,16 @@ def test_a_void_that_reaches_a_replica_before_what_voids_it_is_folded_and_erased
     assert stage.found("SECRET", AWAY) == [first], "which nobody redacted"
 
 
+def test_the_blank_of_a_void_that_comes_before_what_voids_it_is_folded_too(stage: Stage) -> None:
+    _, void, update = half_rename_overtaken(stage)
+    stage.index(void, HOME)
+    stage.arrive(stage.under_way(void))
+    stage.index(void, AWAY)
+    stage.copy(update, AWAY)
+    stage.index(update, AWAY)
+    assert stage.cloud.rows(HOME, "logs") == stage.cloud.rows(AWAY, "logs")
+
+
 def test_a_late_original_of_a_void_waits_for_what_voids_it(stage: Stage) -> None:
     _, void, _ = half_rename_overtaken(stage)
     original = stage.under_way(void)

@@ -136,7 +136,8 @@ class Door:
             self._ask_home(call, store, view)
         if least:
             self._await(call, store, view, least[0])
-            view = self._region.view([StoreRow.key(store_id), *keys]) if keys else view
+            later = self._region.view([StoreRow.key(store_id), *keys]) if keys else view
+            view = replace(later, ticks_us=view.ticks_us)
         access = StoreAccess(view, entered.workspace_id, entered.actor, entered.scope, store)
         call.complete_until = access.complete_until
         return access

@@ -7,10 +7,12 @@ which may write the index. A read itself may not.
 
 from __future__ import annotations
 
+from cairn.app.lease import Leases
 from cairn.app.logs import Logs, current_epoch
 from cairn.app.records import Records
-from cairn.app.region import Region
+from cairn.app.region import Region, View
 from cairn.core.errors import Busy, Unavailable
+from cairn.core.records import StoreState
 from cairn.core.rows import MemoryRow, StoreRow
 from cairn.core.slots import LogKey, Slot, StoreKey
 from cairn.ports import errors as port_errors
@@ -26,6 +28,12 @@ class Confirming:
         self._region = region
         self._logs = Logs(region)
         self._records = Records(region)
+        self._leases = Leases(region)
+
+    def require_home(self, view: View, store: StoreRow) -> None:
+        """Raises Unavailable unless what was read on this record is the home's answer. No call within a lease."""
+        if store.state != StoreState.ACTIVE or not self._leases.stands(view, store):
+            raise Unavailable("the store's home is changing; try again")
 
     def memory(
         self, store: StoreRow, row: MemoryRow | None, memory_id: str, known: str | None = None

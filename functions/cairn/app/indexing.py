@@ -167,7 +167,7 @@ class Indexing:
             reactions.append(lambda: self._erase(key))
         if settled or entry.operation is not Operation.MOVED_IN:
             reactions.append(lambda: self._erase_all(view, settled))
-        elif not entry.blank:
+        else:
             reactions.append(lambda: self._follow(view, entry))
         inspections = self._inspections
         if inspections is not None and entry.has_content and key.slot.epoch.home == self._region.name:

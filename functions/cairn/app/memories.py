@@ -231,6 +231,7 @@ class Memories:
         row = None if attributes is None else MemoryRow.from_attributes(attributes)
         if call.demand.home:
             row = self._confirming.memory(access.store, row, memory_id, call.known)
+            self._confirming.require_home(access.view, access.store)
         if row is None:
             access.view.require_complete()
         if row is None or not is_live(row):

@@ -31,7 +31,7 @@ class View:
 
     `watermarks` says, for each home, up to when these tables hold everything that was acknowledged there (microseconds
     since 1970, by that home's clock), and `regions` which homes there are; `period` is the journal's open one, as far
-    as this batch knows.
+    as this batch knows. `ticks_us` is when the batch began to be read, by the region's ticks: leases begin there.
     """
 
     index: Index
@@ -42,6 +42,7 @@ class View:
     watermarks: Mapping[str, int] = field(default_factory=dict)
     regions: tuple[str, ...] = ()
     period: int | None = None
+    ticks_us: int | None = None
 
     @property
     def complete_until(self) -> int | None:
@@ -90,19 +91,24 @@ class Region:
             Unavailable: the tables are throttled or gone.
         """
         for _ in range(3):
-            began_us = self.clock.now_us()
+            began_us, ticks_us = self.clock.now_us(), self.clock.ticks_us()
             rows = self._batch(keys)
             attributes = rows.get(ControlRow.KEY)
             if attributes is None:
                 return View(self.index, rows, complete=False, building=None, asked=frozenset(keys))
             control = ControlRow.from_attributes(attributes)
             if control.serving == self.index.generation:
-                return self._view(rows, control, frozenset(keys), began_us)
+                return self._view(rows, control, frozenset(keys), began_us, ticks_us)
             self.index = self.index.at(control.serving)
         raise Unavailable("the index is being switched; try again")
 
     def _view(
-        self, rows: Mapping[RowKey, Attributes], control: ControlRow, asked: frozenset[RowKey], began_us: int
+        self,
+        rows: Mapping[RowKey, Attributes],
+        control: ControlRow,
+        asked: frozenset[RowKey],
+        began_us: int,
+        ticks_us: int,
     ) -> View:
         """What this region acknowledged itself it folded before, so that of its own writes it has all up to now."""
         attributes = rows.get(CompletenessRow.key(control.serving))
@@ -120,6 +126,7 @@ class Region:
             watermarks=watermarks if control.complete else {},
             regions=self.regions,
             period=None if row is None else row.period,
+            ticks_us=ticks_us,
         )
 
     def _batch(self, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:

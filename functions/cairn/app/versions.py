@@ -88,7 +88,11 @@ class Versions:
     def _head(self, call: Call, access: StoreAccess, memory_id: str) -> MemoryRow | None:
         attributes = access.view.rows.get(MemoryRow.key(access.store.store_id, memory_id))
         row = None if attributes is None else MemoryRow.from_attributes(attributes)
-        return self._confirming.memory(access.store, row, memory_id, call.known) if call.demand.home else row
+        if not call.demand.home:
+            return row
+        row = self._confirming.memory(access.store, row, memory_id, call.known)
+        self._confirming.require_home(access.view, access.store)
+        return row
 
     def _as_they_stand(self, view: View, store_id: str, listed: list[Step]) -> list[Step]:
         """The same rows from the table itself: a global index may show for a while what was redacted."""

@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cairn.app.capacity import Capacity
 from cairn.app.claims import Claim, Claims, Yielded
 from cairn.app.folding import Folder, Settled
+from cairn.app.lease import Leases
 from cairn.app.logs import Logs, current_epoch
 from cairn.app.putting import Put, Slots
 from cairn.app.region import Region, View
 from cairn.app.scanning import TextScanner, admit
 from cairn.app.verdicts import Verdicts, verdict_keys
 from cairn.core import decide, fold
-from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
+from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
 from cairn.core.errors import Busy, CairnError, InvalidRequest, OutcomeUnknown, PathConflict, Unavailable
 from cairn.core.ids import derived_version_id
 from cairn.core.limits import WRITE_ATTEMPTS
@@ -74,6 +75,7 @@ class Writer:
         self._claims = Claims(region)
         self._capacity = Capacity(region)
         self._verdicts = Verdicts(region)
+        self._leases = Leases(region)
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
@@ -102,11 +104,24 @@ class Writer:
             _require_writable(attempt.store, command)
             try:
                 if self._try(attempt, command):
+                    self._require_lease(attempt, command)
                     return attempt.outcome
             except Yielded:
                 self._region.back_off(attempt.number + 2)
             self._refresh(attempt)
         raise Busy("others kept writing here; try again")
+
+    def _require_lease(self, attempt: _Attempt, command: Command) -> None:
+        """Nothing that outlived its lease is answered as the home's, refusals and no-ops neither. No call within it."""
+        try:
+            if self._leases.stands(attempt.view, attempt.store):
+                return
+        except Unavailable:
+            if not _committed(attempt.outcome, command):
+                raise
+        if _committed(attempt.outcome, command):
+            raise OutcomeUnknown("the store's home may have changed meanwhile; read before trying again")
+        raise Unavailable("the store's home changed while this was decided; try again")
 
     def _refuse_withheld(self, view: View, store: StoreRow, command: Command) -> None:
         """A text that a verdict withholds in this store is not taken in again. A read where `view` has not asked."""
@@ -120,9 +135,12 @@ class Writer:
     def _refresh(self, attempt: _Attempt) -> None:
         """Before deciding again: which tables serve, and the store's record, as they are now."""
         key = StoreRow.key(attempt.store.store_id)
+        lease_us = attempt.view.ticks_us
         attempt.view = self._region.view([key])
         if key in attempt.view.rows:
             attempt.store = StoreRow.from_attributes(attempt.view.rows[key])
+        else:
+            attempt.view = replace(attempt.view, ticks_us=lease_us)
 
     def _try(self, attempt: _Attempt, command: Command) -> bool:
         """Whether the command has its outcome; False to decide again."""
@@ -430,6 +448,11 @@ class Writer:
         actor = Actor.parse(command.actor)
         now_us = self._region.clock.now_us()
         return decide.Draft(version_id or command.version_id, command.memory_id, actor, now_us, attempt.flags)
+
+
+def _committed(outcome: Outcome, command: Command) -> bool:
+    """Whether the outcome is a version of the command's own."""
+    return outcome.memory is not None and outcome.memory.version_id in version_ids(command)
 
 
 def _require_writable(store: StoreRow, command: Command) -> None:

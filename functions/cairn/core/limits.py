@@ -44,5 +44,14 @@ TOKEN_LIFETIME_MAX_S = 12 * 3_600
 CLAIM_LIFETIME_US = 5_000_000
 """How long others yield to a claimed path. Safety does not rest on it: whoever breaks a claim takes its slot first."""
 
+LEASE_US = 3_000_000
+"""For how long after it began to read a store's record a call may answer as the store's home without reading it again.
+
+By the ticks of its own process; never beyond one invocation.
+"""
+
+DRAIN_S = 5.0
+"""How long whoever ends a home's term waits until no lease can run any more, whatever the pace of either clock."""
+
 WRITE_ATTEMPTS = 12
 """How often a write decides again after losing a slot before it answers Busy."""

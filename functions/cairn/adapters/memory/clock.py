@@ -14,6 +14,7 @@ class ManualClock:
 
     def __init__(self, now_us: int = 1_790_000_000_000_000) -> None:
         self._now_us = now_us
+        self._ticks_us = 0
         self._lock = threading.Lock()
         self.paused_s: list[float] = []
 
@@ -21,12 +22,18 @@ class ManualClock:
         with self._lock:
             return self._now_us
 
+    def ticks_us(self) -> int:
+        with self._lock:
+            return self._ticks_us
+
     def pause(self, seconds: float) -> None:
         with self._lock:
             self.paused_s.append(seconds)
             self._now_us += round(seconds * 1_000_000)
+            self._ticks_us += round(seconds * 1_000_000)
 
     def advance(self, seconds: float) -> None:
-        """Moves the clock; backwards if negative, as real ones do."""
+        """Moves the clock; backwards if negative, as real ones do, when its ticks stay where they are."""
         with self._lock:
             self._now_us += round(seconds * 1_000_000)
+            self._ticks_us += max(0, round(seconds * 1_000_000))

@@ -1,0 +1,56 @@
+"""The lease under which a call answers as a store's home.
+
+    read the store's record -> decide, put, read the log -> the reply is in: still within the lease? -> answer
+
+A call learns from the store's record that this region is the store's home; that holds for `LEASE_US` after it began to
+read the record, by ticks that nobody sets. Whoever ends a home's term puts that into the store's log of records, then
+waits until every lease has run out (`DRAIN_S`), and only then looks at what the home has left behind. So what is put
+under a lease is seen, and an answer that is later than its lease stands only if the record, read again, is unchanged.
+The lease begins with each read and ends with its call: between two invocations a process's ticks may stand still.
+"""
+
+from __future__ import annotations
+
+from cairn.app.records import Records
+from cairn.app.region import Region, View
+from cairn.core.limits import LEASE_US
+from cairn.core.records import StoreState
+from cairn.core.rows import StoreRow
+
+
+class Leases:
+    """Judges, of one region's calls, whether they may answer as a store's home."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._records = Records(region)
+
+    def stands(self, view: View, store: StoreRow) -> bool:
+        """Whether an answer given now, on the record that came with `view`, is the home's.
+
+        No call within the lease. Past it, and while the tables are incomplete, whose row may be behind the log: a GET
+        of what follows the record, and one index read, for the epoch that another region may have begun.
+
+        Raises:
+            Unavailable: this cannot be told now.
+        """
+        if self._is_fresh(view):
+            return True
+        newer = self._records.newer(store)
+        if newer is not None and not _same_term(store, newer.record.home, newer.record.state, newer.record.archived_at):
+            return False
+        attributes = self._region.view([StoreRow.key(store.store_id)]).rows.get(StoreRow.key(store.store_id))
+        if attributes is None:
+            return True
+        row = StoreRow.from_attributes(attributes)
+        return row.epochs == store.epochs and _same_term(store, row.home, row.state, row.archived_at)
+
+    def _is_fresh(self, view: View) -> bool:
+        if view.ticks_us is None or not view.complete:
+            return False
+        return 0 <= self._region.clock.ticks_us() - view.ticks_us <= LEASE_US
+
+
+def _same_term(store: StoreRow, home: str, state: str, archived_at: int | None) -> bool:
+    """Whether a record changes nothing of who may write what."""
+    return home == store.home and state == StoreState.ACTIVE == store.state and archived_at == store.archived_at
