@@ -39,6 +39,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "quarantine": ("cairn.clients.cli.quarantine", "Texts that the scanner withholds: list, show, release, restore."),
     "sessions": ("cairn.clients.cli.sessions", "Agents' sessions: begin, show, token, end."),
     "context": ("cairn.clients.cli.context", "What a session's agent is told of its memory, for its prompt."),
+    "mount": ("cairn.clients.cli.mount", "A store as a folder of this machine."),
     "mcp": ("cairn.clients.cli.mcp", "A store for MCP clients, on standard input."),
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
     "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
@@ -55,6 +56,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("import", "export"): "Folders, tars, and other programs' memories.",
     ("lint", "scan", "quarantine"): "What is amiss; the scanner; what it withholds.",
     ("sessions", "context"): "Agents' sessions; what an agent is told.",
+    ("mount", "mcp"): "A store as a folder; a store for MCP clients.",
     ("index", "erasure", "regions"): "A region's index; what is erased; one region more.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""

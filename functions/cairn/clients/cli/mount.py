@@ -1,0 +1,77 @@
+"""``cairn mount``: a store as a folder of this machine."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cairn.clients.cli.failures import ApiFailed, Exit
+from cairn.clients.cli.output import Json
+from cairn.clients.cli.speaking import Key, Store, Url, connect
+from cairn.clients.desk.client import DeskError
+from cairn.core import ids
+from cairn.core.errors import InvalidRequest
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def mount(
+    store: Store,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An empty folder; it is made if it is missing.")],
+    read_only: Annotated[bool, typer.Option("--read-only", help="Nothing can be written.")] = False,
+    interval_s: Annotated[
+        float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between two looks at what others wrote.")
+    ] = 5.0,
+    desk: Annotated[
+        Path, typer.Option("--desk", envvar="CAIRN_DESK", help="Where texts are cached, and edits wait.")
+    ] = Path("~/.cairn/desk"),
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Show a store as a folder, until it is unmounted (fusermount3 -u DIR) or Ctrl-C.
+
+    Each close of a file that changed is one commit. A text that cannot be committed is kept beside its file, and the
+    program is told. What the folder can and cannot do: docs/mount-semantics.md.
+
+    Example: cairn mount memstore_useast1_01kb… ~/memory
+    """
+    from cairn.clients.desk.sdk_client import SdkStoreClient
+    from cairn.clients.mount.mounting import check_folder, check_fuse, open_copy, place_of
+    from cairn.clients.mount.mounting import mount as show
+
+    check_fuse()
+    if not ids.STORE.fullmatch(store):
+        raise InvalidRequest("STORE", "must be a memory store's id, memstore_…")
+    folder = folder.expanduser().absolute()
+    check_folder(folder)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
+    client = connect(url, key)
+    try:
+        place = place_of(desk, str(client.base_url), store)
+        copy = open_copy(SdkStoreClient(client, store), place, read_only=read_only)
+    except DeskError as error:
+        raise ApiFailed(error.message, Exit.NO_ANSWER, "Nothing was mounted.") from error
+    waiting = [local.path for local in copy.shelf.inherited]
+
+    def mounted() -> None:
+        if as_json:
+            told = {"mounted": str(folder), "memory_store_id": store, "pid": os.getpid(), "left": waiting}
+            print(json.dumps(told), flush=True)
+            return
+        print(f"{store} is in {folder}. Ctrl-C, or fusermount3 -u {folder}, ends it.", flush=True)
+        for path in waiting:
+            print(f"left by an earlier mount: {path}", flush=True)
+
+    try:
+        show(copy, folder, interval_s, mounted)
+    except OSError as error:
+        raise ApiFailed(str(error.strerror), Exit.FAILED) from error
+    sys.stdout.flush()

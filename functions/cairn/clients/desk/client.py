@@ -1,0 +1,160 @@
+"""What the desk asks of a store, and how it is refused.
+
+DeskError
+├── Overtaken      somebody else was first; nothing was written
+├── Gone           there is no such memory, or store
+├── Refused        the store will not have this text or path, and says why
+├── Denied         this key may not do that, or the text is withheld
+└── NoAnswer       nobody answers, or not now; whether it was done may be unknown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class DeskError(Exception):
+    """Why a request came to nothing. The message is for a person, and quotes no content."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Overtaken(DeskError):
+    """Somebody else was first; nothing was written.
+
+    Attributes:
+        now: what is at the path now, where that is known.
+    """
+
+    def __init__(self, message: str, now: Head | None = None) -> None:
+        super().__init__(message)
+        self.now = now
+
+
+class Gone(DeskError):
+    """There is no such memory, or no such store."""
+
+
+class Refused(DeskError):
+    """The store will not have this text or path.
+
+    Attributes:
+        scanner: it was the safety scanner.
+    """
+
+    def __init__(self, message: str, *, scanner: bool = False) -> None:
+        super().__init__(message)
+        self.scanner = scanner
+
+
+class Denied(DeskError):
+    """This key may not do that, or the text is withheld."""
+
+
+class NoAnswer(DeskError):
+    """Nobody answers, or not now.
+
+    Attributes:
+        maybe_done: a write may have been done all the same.
+    """
+
+    def __init__(self, message: str, *, maybe_done: bool = False) -> None:
+        super().__init__(message)
+        self.maybe_done = maybe_done
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the store has at a path.
+
+    Attributes:
+        changed_at_us: when its version was made; grows with every version of a memory.
+        withheld: its text is not shown.
+    """
+
+    memory_id: str
+    path: str
+    content_sha256: str
+    size_bytes: int
+    version_id: str
+    changed_at_us: int
+    withheld: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a memory. The attributes of its content are None where it has none: deleted, or erased."""
+
+    version_id: str
+    memory_id: str
+    operation: str
+    path: str | None
+    content_sha256: str | None
+    size_bytes: int | None
+    made_at_us: int
+    withheld: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Every head of a store. `complete_until_us`: as `Changes` has it."""
+
+    heads: Sequence[Head]
+    complete_until_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Versions made since an instant, newest first.
+
+    Attributes:
+        complete_until_us: everything acknowledged until then was seen; None where the region cannot say.
+    """
+
+    versions: Sequence[Version]
+    complete_until_us: int | None
+
+
+class StoreClient(Protocol):
+    """One store. May be shared between threads. Every method may raise `NoAnswer`, `Denied`, and `Gone`."""
+
+    def heads(self) -> Heads:
+        """Every memory, without text. One request for each hundred."""
+
+    def changes(self, since_us: int) -> Changes:
+        """Versions made at or after an instant. One request for each hundred."""
+
+    def text(self, memory_id: str) -> tuple[Head, bytes]:
+        """A memory and its text. One request. Raises Denied: it is withheld."""
+
+    def texts(self, folder: str, *, deep: bool) -> Iterator[tuple[Head, bytes]]:
+        """Memories in a folder (``/``, ``/notes``) with their texts, withheld ones left out.
+
+        One request for each twenty. `deep`: those in the folders in it too.
+        """
+
+    def at(self, path: str) -> Head | None:
+        """What the store's home has at a path now. One request for each hundred memories of its folder, up to it."""
+
+    def create(self, path: str, text: str) -> Head:
+        """A new memory. One request, never repeated. Raises Overtaken, Refused."""
+
+    def update(self, memory_id: str, *, expected_sha256: str, text: str | None = None, path: str | None = None) -> Head:
+        """A memory's new text, path, or both, if it still has the text with that hash.
+
+        One request, never repeated; to repeat it is safe: a store that is so already answers as if it had done it.
+        Raises Overtaken, Refused.
+        """
+
+    def delete(self, memory_id: str, *, expected_sha256: str) -> None:
+        """Deletes a memory if it still has the text with that hash. One request, never repeated. Raises Overtaken."""
+
+    def versions(self, memory_id: str) -> Sequence[Version]:
+        """A memory's versions, newest first. One request for each hundred."""
+
+    def version_text(self, version_id: str) -> bytes:
+        """A version's text. One request. Raises Denied: it is withheld, erased, or a deletion's."""

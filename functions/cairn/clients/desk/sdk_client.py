@@ -1,0 +1,179 @@
+"""`client.StoreClient` over HTTP, through the `anthropic` SDK: its address, its credentials, its connections."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cairn.clients.desk.client import Changes, Denied, Gone, Head, Heads, NoAnswer, Overtaken, Refused, Version
+from cairn.core.times import parse_rfc3339, rfc3339
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+PAGE = 100
+PAGE_WITH_TEXT = 20
+COMPLETE_UNTIL = "x-cairn-complete-until"
+AT_HOME = {"x-cairn-consistency": "home"}
+TOO_LARGE = 413
+
+
+class SdkStoreClient:
+    """One store, asked through an SDK client.
+
+    Args:
+        client: of Cairn's address, with a key or a session's token. Its repetitions are used for reads alone.
+        store_id: ``memstore_…``.
+    """
+
+    def __init__(self, client: Anthropic, store_id: str) -> None:
+        self._reads, self._writes = client, client.with_options(max_retries=0)
+        self._store = f"/v1/memory_stores/{store_id}"
+
+    def heads(self) -> Heads:
+        pages = list(self._pages("/memories", {"view": "basic", "limit": PAGE}))
+        rows = [row for page, _ in pages for row in page["data"]]
+        return Heads([_head(row) for row in rows if row["type"] == "memory"], pages[0][1])
+
+    def changes(self, since_us: int) -> Changes:
+        pages = list(self._pages("/memory_versions", {"limit": PAGE, "created_at[gte]": rfc3339(since_us)}))
+        return Changes([_version(row) for page, _ in pages for row in page["data"]], pages[0][1])
+
+    def text(self, memory_id: str) -> tuple[Head, bytes]:
+        row, _ = self._get(f"/memories/{memory_id}", {"view": "full"})
+        if row["content"] is None:
+            raise Denied("its text is withheld by the safety scanner")
+        return _head(row), row["content"].encode()
+
+    def texts(self, folder: str, *, deep: bool) -> Iterator[tuple[Head, bytes]]:
+        asked: dict[str, str | int] = {"view": "full", "limit": PAGE_WITH_TEXT, "depth": 0 if deep else 1}
+        if folder != "/":
+            asked["path_prefix"] = folder + "/"
+        for page, _ in self._pages("/memories", asked):
+            for row in page["data"]:
+                if row["type"] == "memory" and row["content"] is not None:
+                    yield _head(row), row["content"].encode()
+
+    def at(self, path: str) -> Head | None:
+        folder = path[: path.rindex("/") + 1]
+        asked: dict[str, str | int] = {"path_prefix": folder, "depth": 1, "limit": PAGE}
+        for page, _ in self._pages("/memories", asked, AT_HOME):
+            for row in page["data"]:
+                if row["type"] == "memory" and row["path"] == path:
+                    return _head(row)
+        return None
+
+    def create(self, path: str, text: str) -> Head:
+        return _head(self._post("/memories", {"path": path, "content": text}))
+
+    def update(self, memory_id: str, *, expected_sha256: str, text: str | None = None, path: str | None = None) -> Head:
+        changes = {name: value for name, value in (("content", text), ("path", path)) if value is not None}
+        still = {"type": "content_sha256", "content_sha256": expected_sha256}
+        return _head(self._post(f"/memories/{memory_id}", {**changes, "precondition": still}))
+
+    def delete(self, memory_id: str, *, expected_sha256: str) -> None:
+        self._ask("DELETE", f"/memories/{memory_id}", {"expected_content_sha256": expected_sha256})
+
+    def versions(self, memory_id: str) -> Sequence[Version]:
+        pages = self._pages("/memory_versions", {"limit": PAGE, "memory_id": memory_id})
+        return [_version(row) for page, _ in pages for row in page["data"]]
+
+    def version_text(self, version_id: str) -> bytes:
+        row, _ = self._get(f"/memory_versions/{version_id}", {"view": "full"})
+        if row["content"] is None:
+            raise Denied("this version has no text: it is a deletion, was erased, or is withheld")
+        return str(row["content"]).encode()
+
+    # ---- requests -----------------------------------------------------------------------------------------------
+
+    def _pages(
+        self, path: str, query: Mapping[str, str | int], headers: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[dict[str, Any], int | None]]:
+        """Each page, and up to when the region was complete when it answered."""
+        while True:
+            page, complete_until = self._get(path, query, headers)
+            yield page, complete_until
+            if page["next_page"] is None:
+                return
+            query = {**query, "page": page["next_page"]}
+
+    def _get(
+        self, path: str, query: Mapping[str, str | int], headers: Mapping[str, str] | None = None
+    ) -> tuple[dict[str, Any], int | None]:
+        answer = self._ask("GET", path, query, headers=headers)
+        until = answer.headers.get(COMPLETE_UNTIL, "")
+        return json.loads(answer.content), parse_rfc3339(until) if until[:1].isdigit() else None
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self._ask("POST", path, {}, body).content)
+        return answer
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int],
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """The answer. Raises what `client` draws."""
+        import anthropic
+        import httpx2
+        from anthropic._types import RequestOptions
+
+        options = RequestOptions(params=dict(query), headers=dict(headers or {}))
+        writes = method != "GET"
+        try:
+            if method == "GET":
+                return self._reads.get(self._store + path, cast_to=httpx2.Response, options=options)
+            if method == "POST":
+                return self._writes.post(self._store + path, cast_to=httpx2.Response, body=body, options=options)
+            return self._writes.delete(self._store + path, cast_to=httpx2.Response, options=options)
+        except anthropic.APIStatusError as error:
+            raise _refusal(error.status_code, error.body, writes) from error
+        except anthropic.APIConnectionError as error:
+            never_sent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
+            raise NoAnswer(f"{self._reads.base_url} does not answer", maybe_done=writes and not never_sent) from error
+
+
+def _refusal(status: int, body: object, writes: bool) -> Exception:
+    told = body.get("error") if isinstance(body, Mapping) else None
+    told = told if isinstance(told, Mapping) else {}
+    message = str(told.get("message") or f"the answer was a {status}, and not as Cairn answers")
+    if status == 409:
+        return Overtaken(message)
+    if status == 404:
+        return Gone(message)
+    if status in (401, 403):
+        return Denied(message)
+    if status in (400, TOO_LARGE):
+        findings = told.get("findings") or ()
+        reasons = "; ".join(f"{one['rule']}: {one['reason']}" for one in findings)
+        return Refused(f"{message}: {reasons}" if reasons else message, scanner=bool(findings))
+    return NoAnswer(message, maybe_done=writes and status not in (429, 503))
+
+
+def _head(row: Mapping[str, Any]) -> Head:
+    return Head(
+        row["id"],
+        row["path"],
+        row["content_sha256"],
+        row["content_size_bytes"],
+        row["memory_version_id"],
+        parse_rfc3339(row["updated_at"]),
+        row.get("withheld") is not None,
+    )
+
+
+def _version(row: Mapping[str, Any]) -> Version:
+    return Version(
+        row["id"],
+        row["memory_id"],
+        row["operation"],
+        row["path"],
+        row["content_sha256"],
+        row["content_size_bytes"],
+        parse_rfc3339(row["created_at"]),
+        row.get("withheld") is not None,
+    )

@@ -1,0 +1,139 @@
+"""The texts of heads: from this machine's disk, else from the store; many at once where many are read one by one.
+
+Who reads one text gets one. Who goes on (`grep -r`, `cp -r`) gets all that is missing, in pages, folder by folder.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from cairn.clients.desk.client import DeskError, Head, StoreClient
+from cairn.clients.desk.contents import Contents
+from cairn.clients.desk.table import Table
+from cairn.clients.desk.tree import split
+from cairn.ports.clock import Clock
+
+MISSES = 3
+WITHIN_US = 2_000_000
+"""So many texts that were not here, asked for within such a time, are one reader who goes on."""
+
+AT_ONCE = 8
+UNIT = 100
+"""Folders of no more memories than this are asked for in one go with what is under them."""
+
+WORTH_A_PAGE = 4
+"""Of memories in a folder, one in so many must be missing, or they are fetched one by one."""
+
+log = logging.getLogger("cairn.mount")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A folder to be fetched; `deep`: with the folders in it."""
+
+    folder: str
+    deep: bool
+    heads: tuple[Head, ...]
+
+
+class Texts:
+    """Reads texts of heads. May be shared between threads.
+
+    Args:
+        put: told of a head that turned out to be newer than the one that was asked for.
+    """
+
+    def __init__(
+        self, client: StoreClient, contents: Contents, table: Table, clock: Clock, put: Callable[[Head], None]
+    ) -> None:
+        self._client, self._contents, self._table, self._clock, self._put = client, contents, table, clock, put
+        self._misses: deque[int] = deque(maxlen=MISSES)
+        self._arrived = threading.Condition()
+        self._under_way = False
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="cairn-texts")
+
+    def read(self, head: Head) -> bytes:
+        """The text of a head, or of what it has become.
+
+        No request for a text that is here. Raises DeskError.
+        """
+        text = self._contents.get(head.content_sha256)
+        if text is None and self._goes_on():
+            text = self._from_many(head)
+        if text is not None:
+            return text
+        now, text = self._client.text(head.memory_id)
+        self._contents.put(text)
+        if now != head:
+            self._put(now)
+        return text
+
+    def close(self) -> None:
+        """Ends what is under way."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _goes_on(self) -> bool:
+        now = self._clock.now_us()
+        self._misses.append(now)
+        return self._under_way or (len(self._misses) == MISSES and now - self._misses[0] <= WITHIN_US)
+
+    def _from_many(self, head: Head) -> bytes | None:
+        """Waits until the text has come with others, or all have."""
+        with self._arrived:
+            if not self._under_way:
+                units = list(self._missing())
+                if sum(len(unit.heads) for unit in units) < MISSES:
+                    return None
+                self._under_way = True
+                threading.Thread(target=self._fetch, args=(units,), name="cairn-texts", daemon=True).start()
+            self._arrived.wait_for(lambda: not self._under_way or self._contents.has(head.content_sha256))
+        return self._contents.get(head.content_sha256)
+
+    def _fetch(self, units: list[_Unit]) -> None:
+        try:
+            list(self._pool.map(self._fetch_unit, units))
+        except (DeskError, RuntimeError) as error:  # RuntimeError: the pool was shut down
+            log.info("texts were not fetched in bulk: %s", error)
+        finally:
+            with self._arrived:
+                self._under_way = False
+                self._misses.clear()
+                self._arrived.notify_all()
+
+    def _fetch_unit(self, unit: _Unit) -> None:
+        for number, (_, text) in enumerate(self._client.texts(unit.folder, deep=unit.deep)):
+            self._contents.put(text)
+            if number % 10 == 0:
+                self._tell()
+        self._tell()
+
+    def _tell(self) -> None:
+        with self._arrived:
+            self._arrived.notify_all()
+
+    def _missing(self) -> Iterator[_Unit]:
+        """Folders, each with what of it is missing; those of which little is are left out."""
+        for unit in self._units("/"):
+            missing = tuple(
+                head for head in unit.heads if not head.withheld and not self._contents.has(head.content_sha256)
+            )
+            if len(missing) * WORTH_A_PAGE >= len(unit.heads) and missing:
+                yield _Unit(unit.folder, unit.deep, missing)
+
+    def _units(self, folder: str) -> Iterator[_Unit]:
+        heads = tuple(self._table.under(folder))
+        direct = tuple(head for head in heads if split(head.path)[0] == folder)
+        if len(heads) <= UNIT or len(direct) == len(heads):
+            yield _Unit(folder, True, heads)
+            return
+        if direct:
+            yield _Unit(folder, False, direct)
+        for name in self._table.names(folder):
+            path = f"{folder.rstrip('/')}/{name}"
+            if self._table.is_folder(path):
+                yield from self._units(path)

@@ -1,0 +1,161 @@
+"""A mount's life: what the dead left is taken over, the folder shows the store, others' writes come, and it ends.
+
+It ends when somebody unmounts the folder, or with SIGTERM, SIGINT or SIGHUP. What was not committed by then is on disk,
+and offered at the next start; so it is after `kill -9`.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import errno
+import logging
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from cairn.adapters.system import SystemClock, SystemRandomness
+from cairn.clients.desk.client import DeskError, StoreClient
+from cairn.clients.desk.contents import Contents
+from cairn.clients.desk.history import History
+from cairn.clients.desk.shelf import Shelf
+from cairn.clients.desk.working_copy import WorkingCopy
+from cairn.core.errors import InvalidRequest
+
+THREADS = 32
+INSTALL = "FUSE is not here: install it (Debian, Ubuntu: apt install fuse3), and pip install 'cairn-memory[mount]'"
+
+log = logging.getLogger("cairn.mount")
+
+
+def check_fuse() -> None:
+    """Raises InvalidRequest: this machine has no FUSE. Chooses libfuse 3 where there is one."""
+    if "FUSE_LIBRARY_NAME" not in os.environ and ctypes.util.find_library("fuse3"):
+        os.environ["FUSE_LIBRARY_NAME"] = "fuse3"
+    try:
+        import mfusepy  # noqa: F401 - it looks for libfuse when it is imported
+    except (ImportError, OSError) as error:
+        raise InvalidRequest("", INSTALL) from error
+    if os.uname().sysname == "Linux" and not Path("/dev/fuse").exists():
+        raise InvalidRequest("", f"/dev/fuse is missing. {INSTALL}")
+
+
+def check_folder(folder: Path) -> None:
+    """Makes the folder if it is missing, and lets go of a mount whose process is dead.
+
+    Raises:
+        InvalidRequest: it cannot be mounted on.
+    """
+    try:
+        folder.stat()
+    except OSError as error:
+        if error.errno == errno.ENOTCONN:
+            _let_go(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        empty = not any(folder.iterdir())
+    except OSError as error:
+        raise InvalidRequest("DIR", f"{folder} cannot be used: {error.strerror}") from error
+    if os.path.ismount(folder):
+        raise InvalidRequest("DIR", f"{folder} is mounted already")
+    if not empty:
+        raise InvalidRequest("DIR", f"{folder} is not empty, and a mount would hide what is in it")
+
+
+def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCopy:
+    """A working copy of a store, with what dead mounts of it left. Raises DeskError: the store cannot be read."""
+    contents, shelf = Contents(place / "contents"), Shelf(place / "local")
+    copy = WorkingCopy(client, contents, shelf, SystemClock(), SystemRandomness(), read_only)
+    copy.start()
+    return copy
+
+
+def place_of(desk: Path, url: str, store_id: str) -> Path:
+    """Where a store's texts are kept: one store of one address has one place."""
+    return desk.expanduser() / f"{store_id}-{sha256(url.encode()).hexdigest()[:12]}"
+
+
+def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[[], None]) -> None:
+    """Shows a working copy in a folder until it is unmounted. To be called in the main thread.
+
+    Args:
+        interval_s: how often others' writes are asked for.
+        mounted: called once the folder shows the store.
+
+    Raises:
+        OSError: it cannot be mounted.
+    """
+    from cairn.clients.mount.filesystem import TIMEOUT_S, TOLD, Filesystem, Fuse, Invalidating
+
+    invalidating = Invalidating()
+    copy.state.changed = invalidating.add
+    freshness = Freshness(copy, interval_s, invalidating.add)
+    files = Filesystem(copy, History(copy.client, copy.state.table), invalidating, mounted)
+    options = {"max_threads": THREADS, "max_idle_threads": THREADS} if TOLD else {"big_writes": True}
+    freshness.start()
+    try:
+        Fuse(
+            files,
+            str(folder),
+            raw_fi=True,
+            foreground=True,
+            ro=copy.read_only,
+            fsname="cairn",
+            subtype="cairn",
+            hard_remove=True,
+            attr_timeout=TIMEOUT_S,
+            entry_timeout=TIMEOUT_S,
+            **options,
+        )
+    except RuntimeError as error:
+        raise OSError(errno.EIO, f"{folder} cannot be mounted (libfuse says {error})") from error
+    finally:
+        freshness.stop()
+        invalidating.stop()
+        copy.close()
+
+
+class Freshness:
+    """Asks for others' writes and commits what waits, every so often, in a thread of its own."""
+
+    def __init__(self, copy: WorkingCopy, interval_s: float, changed: Callable[[Iterable[str]], None]) -> None:
+        self._copy, self._interval_s, self._changed = copy, interval_s, changed
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="cairn-freshness", daemon=True)
+        self._silent = False
+
+    def start(self) -> None:
+        """Begins; the first question comes after one interval."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns when what is under way is done."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._interval_s):
+            try:
+                self._changed(self._copy.refresh())
+                self._tell(None)
+            except DeskError as error:
+                self._tell(error)
+            self._copy.settle()
+
+    def _tell(self, error: DeskError | None) -> None:
+        """Once when the store falls silent, once when it answers again."""
+        if error is not None and not self._silent:
+            log.warning("the store cannot be asked: %s. What is here is shown; edits wait.", error.message)
+        if error is None and self._silent:
+            log.warning("the store answers again")
+        self._silent = error is not None
+
+
+def _let_go(folder: Path) -> None:
+    """Unmounts what a dead process left mounted."""
+    tool = next(filter(None, map(shutil.which, ("fusermount3", "fusermount"))), None)
+    words = ["umount", "-f", str(folder)] if tool is None else [tool, "-u", "-z", str(folder)]
+    subprocess.run(words, check=False, capture_output=True)

@@ -1,0 +1,197 @@
+"""Two who change the same: neither side is destroyed, and whoever came second is told."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tests.mount.conftest import Desk
+
+
+def refused(write: Callable[[], object]) -> int:
+    """The errno of a write that fails."""
+    with pytest.raises(OSError) as failure:
+        write()
+    assert failure.value.errno is not None
+    return failure.value.errno
+
+
+def test_an_edit_of_what_somebody_else_changed_meanwhile_is_kept_beside_and_the_close_says_so(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.others_write("/a.md", "theirs")
+    assert refused(lambda: desk.save("/a.md", "mine")) == errno.ESTALE
+    assert desk.stored() == {"/a.md": "theirs"}
+    assert desk.read("/a.md") == "theirs"
+    [kept] = desk.beside("/a.md", "conflict")
+    assert desk.read(kept) == "mine"
+    assert desk.copy.attributes(kept)["reason"] == "somebody else changed it meanwhile"
+
+
+def test_a_text_kept_beside_is_resolved_by_moving_it_over_the_file(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.others_write("/a.md", "theirs")
+    refused(lambda: desk.save("/a.md", "mine"))
+    desk.copy.rename(desk.beside("/a.md", "conflict")[0], "/a.md")
+    assert desk.stored() == {"/a.md": "mine"}
+    assert desk.names() == ["a.md"]
+
+
+def test_whoever_was_told_of_a_conflict_and_writes_again_is_obeyed(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.others_write("/a.md", "theirs")
+    refused(lambda: desk.save("/a.md", "mine"))
+    desk.save("/a.md", "mine again")
+    assert desk.stored() == {"/a.md": "mine again"}
+
+
+def test_nobody_replaces_a_text_that_was_never_shown_to_him(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.read("/a.md")
+    desk.others_write("/a.md", "theirs")
+    desk.copy.refresh()
+    assert refused(lambda: desk.save("/a.md", "made from one")) == errno.ESTALE
+    assert desk.stored() == {"/a.md": "theirs"}
+
+
+def test_an_editor_that_saves_by_rename_meets_a_conflict_as_any_other(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.read("/a.md")
+    desk.save("/a.md.tmp", "mine")
+    desk.others_write("/a.md", "theirs")
+    assert refused(lambda: desk.copy.rename("/a.md.tmp", "/a.md")) == errno.ESTALE
+    assert desk.stored() == {"/a.md": "theirs"}
+    assert desk.read(desk.beside("/a.md", "conflict")[0]) == "mine"
+    assert desk.read("/a.md.tmp") == "mine"
+
+
+def test_two_who_create_the_same_path_make_one_memory_and_one_conflict(desk: Desk) -> None:
+    desk.others_write("/a.md", "theirs")
+    assert refused(lambda: desk.save("/a.md", "mine")) == errno.ESTALE
+    assert desk.stored() == {"/a.md": "theirs"}
+    assert desk.read(desk.beside("/a.md", "conflict")[0]) == "mine"
+
+
+def test_an_edit_of_what_somebody_else_deleted_is_kept_beside(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.others_delete("/a.md")
+    assert refused(lambda: desk.save("/a.md", "mine")) == errno.ESTALE
+    assert desk.stored() == {}
+    assert desk.read(desk.beside("/a.md", "conflict")[0]) == "mine"
+
+
+def test_an_edit_of_what_somebody_else_renamed_follows_the_memory(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.others_rename("/a.md", "/b.md")
+    desk.save("/a.md", "mine")
+    assert desk.stored() == {"/b.md": "mine"}
+    desk.copy.refresh()
+    assert desk.names() == ["b.md"]
+
+
+def test_an_append_is_made_again_on_what_others_appended(desk: Desk) -> None:
+    desk.save("/log.md", "one\n")
+    desk.others_write("/log.md", "one\ntheirs\n")
+    desk.append("/log.md", "mine\n")
+    assert desk.stored() == {"/log.md": "one\ntheirs\nmine\n"}
+    assert desk.read("/log.md") == "one\ntheirs\nmine\n"
+
+
+def test_an_append_that_creates_goes_on_where_somebody_else_created(desk: Desk) -> None:
+    desk.others_write("/log.md", "theirs\n")
+    desk.append("/log.md", "mine\n")
+    assert desk.stored() == {"/log.md": "theirs\nmine\n"}
+
+
+def test_two_who_append_the_same_line_to_a_new_file_have_two_lines(desk: Desk) -> None:
+    desk.others_write("/log.md", "x\n")
+    desk.append("/log.md", "x\n")
+    assert desk.stored() == {"/log.md": "x\nx\n"}
+
+
+def test_an_append_whose_answer_is_lost_is_made_once(desk: Desk) -> None:
+    desk.save("/log.md", "one\n")
+    desk.network.lost = 1
+    desk.append("/log.md", "two\n")
+    assert desk.stored() == {"/log.md": "one\ntwo\n"}
+
+
+def test_an_append_whose_answer_is_lost_and_that_others_have_built_on_is_made_once(desk: Desk) -> None:
+    desk.save("/log.md", "one\n")
+    desk.network.lost = 1
+    pause = desk.copy.clock.pause
+
+    def others_go_on(seconds: float) -> None:
+        desk.others_write("/log.md", "one\ntwo\nthree\n")
+        pause(seconds)
+
+    desk.copy.clock.pause = others_go_on  # type: ignore[method-assign]
+    desk.append("/log.md", "two\n")
+    assert desk.stored() == {"/log.md": "one\ntwo\nthree\n"}
+
+
+def test_a_creation_whose_answer_is_lost_is_made_once(desk: Desk) -> None:
+    desk.network.lost = 1
+    desk.save("/a.md", "one")
+    assert desk.log() == [("created", "/a.md", "one")]
+
+
+def test_a_deletion_whose_answer_is_lost_is_done(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.network.lost = 1
+    desk.copy.unlink("/a.md")
+    assert desk.stored() == {}
+    assert desk.names() == []
+
+
+def test_a_rename_whose_answer_is_lost_is_done(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.network.lost = 1
+    desk.copy.rename("/a.md", "/b.md")
+    assert desk.stored() == {"/b.md": "one"}
+    assert desk.names() == ["b.md"]
+
+
+def test_a_text_that_changed_since_it_was_shown_is_not_deleted_until_it_was_shown(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.others_write("/a.md", "theirs")
+    assert refused(lambda: desk.copy.unlink("/a.md")) == errno.EBUSY
+    assert desk.read("/a.md") == "theirs"
+    desk.copy.unlink("/a.md")
+    assert desk.stored() == {}
+
+
+def test_a_rename_to_a_path_that_somebody_else_took_is_refused(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.others_write("/b.md", "theirs")
+    assert refused(lambda: desk.copy.rename("/a.md", "/b.md")) == errno.EBUSY
+    assert desk.stored() == {"/a.md": "one", "/b.md": "theirs"}
+
+
+def test_whoever_shares_an_edit_that_fails_is_told_as_well(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    first, second = desk.copy.open_to_write("/a.md"), desk.copy.open_to_write("/a.md")
+    desk.copy.write("/a.md", first, 0, b"X")
+    desk.copy.write("/a.md", second, 1, b"Y")
+    desk.others_write("/a.md", "theirs")
+    assert refused(lambda: desk.copy.flush("/a.md", first)) == errno.ESTALE
+    assert refused(lambda: desk.copy.flush("/a.md", second)) == errno.ESTALE
+    assert desk.read(desk.beside("/a.md", "conflict")[0]) == "XYe"
+
+
+def test_a_hundred_appends_from_threads_of_one_mount_beside_another_lose_nothing(desk: Desk) -> None:
+    desk.save("/log.md", "")
+    gate = threading.Lock()
+
+    def append(number: int) -> None:
+        desk.append("/log.md", f"{number}\n")
+        if number % 10 == 0:
+            with gate:
+                desk.others_write("/log.md", f"{desk.stored()['/log.md']}other {number}\n")
+
+    for number in range(100):
+        append(number)
+    lines = (desk.stored()["/log.md"] or "").splitlines()
+    assert sorted(lines) == sorted([*map(str, range(100)), *(f"other {number}" for number in range(0, 100, 10))])

@@ -1,0 +1,101 @@
+"""Others' writes come; asking for them costs one request while nothing changes; texts come when they are read."""
+
+from __future__ import annotations
+
+from tests.mount.conftest import Desk
+
+MEMORIES = 90
+
+
+def fill(desk: Desk, folders: int = 1) -> None:
+    for number in range(MEMORIES):
+        desk.memories.create(desk.store_id, path=f"/d{number % folders}/f{number:03}.md", content=f"text {number}\n")
+
+
+def test_what_others_create_change_rename_and_delete_shows_after_a_refresh(desk: Desk) -> None:
+    for name in "abc":
+        desk.save(f"/{name}.md", name)
+    desk.others_write("/a.md", "changed")
+    desk.others_rename("/b.md", "/moved/b.md")
+    desk.others_delete("/c.md")
+    desk.others_write("/new.md", "new")
+    assert desk.copy.refresh() == {"/a.md", "/b.md", "/moved/b.md", "/c.md", "/new.md"}
+    assert desk.names() == ["a.md", "moved", "new.md"]
+    assert desk.read("/a.md") == "changed"
+    assert desk.read("/new.md") == "new"
+
+
+def test_two_that_change_places_are_both_shown_where_they_are(desk: Desk) -> None:
+    desk.save("/a.md", "a")
+    desk.save("/b.md", "b")
+    desk.others_rename("/a.md", "/c.md")
+    desk.others_rename("/b.md", "/a.md")
+    desk.others_rename("/c.md", "/b.md")
+    desk.copy.refresh()
+    assert (desk.read("/a.md"), desk.read("/b.md")) == ("b", "a")
+
+
+def test_while_nothing_changes_a_refresh_is_one_request(desk: Desk) -> None:
+    fill(desk)
+    desk.copy.refresh()
+    desk.copy.refresh()
+    before = len(desk.requests())
+    assert desk.copy.refresh() == set()
+    assert len(desk.requests()) == before + 1
+
+
+def test_a_listing_shows_names_and_sizes_and_fetches_no_text(desk: Desk) -> None:
+    fill(desk)
+    desk.copy.refresh()
+    before = len(desk.requests())
+    assert len(desk.names("/d0")) == MEMORIES
+    assert desk.copy.stat("/d0/f007.md").size_bytes == len("text 7\n")
+    assert len(desk.requests()) == before
+
+
+def test_a_text_is_fetched_when_it_is_first_read_and_never_again(desk: Desk) -> None:
+    fill(desk)
+    desk.copy.refresh()
+    before = len(desk.requests())
+    for _ in range(3):
+        assert desk.read("/d0/f007.md") == "text 7\n"
+    assert len(desk.requests()) == before + 1
+
+
+def test_who_reads_on_gets_many_texts_with_each_request(desk: Desk) -> None:
+    fill(desk, folders=3)
+    desk.copy.refresh()
+    before = len(desk.requests())
+    for number in range(MEMORIES):
+        assert desk.read(f"/d{number % 3}/f{number:03}.md") == f"text {number}\n"
+    assert len(desk.requests()) - before <= 2 + 3 * 2
+
+
+def test_texts_that_the_store_has_no_more_leave_this_machine(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.others_write("/a.md", "two")
+    desk.copy.refresh()
+    desk.read("/a.md")
+    assert [place.read_text() for place in (desk.folder / "contents").glob("??/*")] == ["two"]
+    desk.copy.close()
+    desk.others_delete("/a.md")
+    desk.start()
+    assert list((desk.folder / "contents").glob("??/*")) == []
+
+
+def test_an_answer_that_began_before_a_write_of_our_own_does_not_take_it_back(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    table = desk.copy.state.table
+    changes = desk.copy.client.changes
+
+    def slow(since_us: int) -> object:
+        answer = changes(since_us)
+        desk.save("/a.md", "two")
+        desk.save("/b.md", "b")
+        desk.copy.unlink("/b.md")
+        return answer
+
+    desk.copy.client.changes = slow  # type: ignore[method-assign,assignment]
+    table.refresh()
+    assert desk.read("/a.md") == "two"
+    assert desk.names() == ["a.md"]
