@@ -8,15 +8,16 @@ import pytest
 
 from cairn.adapters.local.files import locked
 from cairn.scanner import build_database
+from cairn.scanner.database import database_fingerprint
 
 
 def compiled_rules(factory: pytest.TempPathFactory) -> Path:
-    """The database's file, in the folder that all processes of one run share."""
+    """The database's file, in the folder that all processes of one run share; by its rules, for others' runs may too."""
     shared = factory.getbasetemp().parent
-    path = shared / "scanner.hsdb"
+    path = shared / f"scanner-{database_fingerprint()}.hsdb"
     with locked(shared / "scanner.lock"):
         if not path.exists():
-            built = shared / "scanner.hsdb.new"
+            built = path.with_suffix(".new")
             build_database(built)
             built.replace(path)
     return path

@@ -109,7 +109,7 @@ def build_database(target: Path, directory: Path = RULES_DIRECTORY) -> None:
     rules, deep = read_rules(directory), read_rules(directory / DEEP)
     databases = [hyperscan.dumpb(compile_database(patterns)) for patterns in (*pattern_sets(rules), deep_set(deep))]
     header = {
-        "fingerprint": _fingerprint(directory),
+        "fingerprint": database_fingerprint(directory),
         "rules": [asdict(rule) for rule in rules],
         "deep_rules": [asdict(rule) for rule in deep],
         "confusables": read_confusables(),
@@ -138,7 +138,7 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
         header = json.loads(content[start : start + length])
     except ValueError as error:
         raise UnusableDatabaseError(f"{source.name} is damaged") from error
-    if header["fingerprint"] != _fingerprint(directory):
+    if header["fingerprint"] != database_fingerprint(directory):
         raise UnusableDatabaseError(f"{source.name} was built from other rules")
     rules = tuple(map(_rule, header["rules"]))
     offset, databases = start + length, []
@@ -169,7 +169,7 @@ def _load(serialized: bytes, source: Path) -> Any:
     return database
 
 
-def _fingerprint(directory: Path) -> str:
+def database_fingerprint(directory: Path = RULES_DIRECTORY) -> str:
     """Of all that is compiled; hyperscan itself refuses a database of another version or processor."""
     marks = "\0".join((*SPELLINGS, *VOCABULARY, *CANDIDATES, *ENCODINGS))
     return hashlib.sha256(f"{fingerprint(directory)}\0{marks}".encode()).hexdigest()
