@@ -12,7 +12,7 @@ from cairn.scanner.database import database_fingerprint
 
 
 def compiled_rules(factory: pytest.TempPathFactory) -> Path:
-    """The database's file, in the folder that all processes of one run share; by its rules, for others' runs may too."""
+    """The database's file, in the folder that all processes of one run share; named by its rules, as others may."""
     shared = factory.getbasetemp().parent
     path = shared / f"scanner-{database_fingerprint()}.hsdb"
     with locked(shared / "scanner.lock"):
