@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import pytest
 from anthropic import Anthropic
 
@@ -70,3 +71,18 @@ def until(holds: Callable[[], Any], within_s: float = 30.0) -> Any:
         assert time.monotonic() < deadline, f"not so within {within_s} s"
         time.sleep(0.05)
     return found
+
+
+def knows(sdk: Anthropic, store_id: str) -> bool:
+    """Whether a region has heard of a store."""
+    try:
+        return bool(sdk.beta.memory_stores.retrieve(store_id))
+    except anthropic.NotFoundError:
+        return False
+
+
+def begin(sdk: Anthropic, *resources: dict[str, Any]) -> dict[str, Any]:
+    """A new session with these stores attached, its token among its fields."""
+    attached: Any = [{"type": "memory_store", "access": "read_write", **one} for one in resources]
+    session = sdk.beta.sessions.create(agent="agent_1", environment_id="env_1", resources=attached)
+    return session.to_dict()

@@ -9,7 +9,7 @@ import pytest
 from anthropic import Anthropic
 
 from scripts.agents import client
-from tests.e2e.conftest import until
+from tests.e2e.conftest import begin, knows, until
 
 pytestmark = pytest.mark.e2e
 
@@ -21,32 +21,21 @@ def test_a_session_begun_in_one_region_works_in_the_other_and_ends_in_both(
     sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str, dev: dict[str, Any], begun: int
 ) -> None:
     here, there = regions[begun], regions[1 - begun]
-    until(lambda: _knows(sdk[here], store_id))
-    session = sdk[here].beta.sessions.create(
-        agent="agent_1",
-        environment_id="env_1",
-        resources=[{"type": "memory_store", "memory_store_id": store_id, "access": "read_write"}],
-    )
-    token = str(session.to_dict()["token"])
+    until(lambda: knows(sdk[here], store_id))
+    session = begin(sdk[here], {"memory_store_id": store_id})
+    token = session["token"]
     mine = {name: client(dev["regions"][name]["api_url"], token) for name in regions}
-    until(lambda: _knows(sdk[there], store_id))
+    until(lambda: knows(sdk[there], store_id))
     made = mine[there].beta.memory_stores.memories.create(store_id, path="/seen.md", content="by a session")
     [version] = mine[there].beta.memory_stores.memory_versions.list(store_id, memory_id=made.id)
     assert version.created_by is not None
-    assert version.created_by.to_dict() == {"type": "session_actor", "session_id": session.id}
+    assert version.created_by.to_dict() == {"type": "session_actor", "session_id": session["id"]}
     until(lambda: "/seen.md" in _paths(mine[here], store_id))
     with pytest.raises(anthropic.PermissionDeniedError):
         mine[there].beta.memory_stores.list()
-    sdk[there].beta.sessions.archive(session.id)
+    sdk[there].beta.sessions.archive(session["id"])
     assert not _works(mine[there], store_id)
     until(lambda: not _works(mine[here], store_id), ENDED_WITHIN_S)
-
-
-def _knows(sdk: Anthropic, store_id: str) -> bool:
-    try:
-        return bool(sdk.beta.memory_stores.retrieve(store_id))
-    except anthropic.NotFoundError:
-        return False
 
 
 def _paths(sdk: Anthropic, store_id: str) -> list[str]:

@@ -33,7 +33,8 @@ class Model:
         """At an address, behind `tests.api.loopback.serving`."""
         assert event["rawPath"] == "/v1/messages"
         message = self.message(json.loads(event["body"]))
-        return {"statusCode": 200, "headers": {"content-type": "application/json"}, "body": json.dumps(message)}
+        headers = {"content-type": "application/json"}
+        return {"statusCode": 200, "headers": headers, "body": json.dumps(message), "isBase64Encoded": False}
 
     def message(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The next turn."""

@@ -17,7 +17,9 @@ from cairn.wire.memory_tool.tree import Changed, File, Folder, Gone, Occupied, T
 EDIT_ATTEMPTS = 60
 """Each lost race means that somebody else's edit was committed, so that a crowd of this size gets through."""
 
-PAUSE_MAX_S = 0.25
+PAUSE_FIRST_S, PAUSE_MAX_S = 0.03, 0.8
+"""Before an edit is tried again: at most so long, and twice as long each time, until a crowd has spread out."""
+
 LISTED_LEVELS = 2
 
 
@@ -160,7 +162,8 @@ class MemoryTool:
             except Gone:
                 raise ToolFailure(texts.VANISHED.format(path=path)) from None
             except Changed:
-                self._clock.pause(self._randomness.fraction() * PAUSE_MAX_S * min(1, (attempt + 1) / 8))
+                longest_s = min(PAUSE_MAX_S, PAUSE_FIRST_S * 2**attempt)
+                self._clock.pause(self._randomness.fraction() * longest_s)
                 file = self._read(file, path)
             else:
                 return now, edited
