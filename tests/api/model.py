@@ -7,6 +7,7 @@ here a second time, as naively as possible; comparison tests make the same calls
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from cairn.app.answers import (
     UNSET,
     Call,
     Credentials,
+    Hit,
     Memory,
     MemoryPrefix,
     Page,
@@ -309,6 +311,31 @@ class Model:
             redacted = replace(gone, redacted_at=self._now(), redacted_by=by)
             shelf.versions[shelf.versions.index(version)] = version = redacted
         return version
+
+    # search
+
+    def search_memories(
+        self, call: Call, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+    ) -> Page[Hit]:
+        """By how many of the query's words, as they are, stand in the path or the content."""
+        if not query.strip():
+            raise InvalidRequest("query", "must not be empty")
+        if len(query) > limits.SEARCH_QUERY_MAX_CHARS:
+            raise InvalidRequest("query", "is too long")
+        prefix = None if path_prefix is None else check_path_prefix(path_prefix)
+        shelf = self._shelf(call, "read", store_id)
+        found = []
+        for memory in shelf.memories.values():
+            words = re.findall(r"\w+", f"{memory.path} {memory.content}".lower())
+            score = sum(word in words for word in query.lower().split())
+            if score and (prefix is None or memory.path.startswith(prefix)):
+                found.append(Hit(_shown(memory, full=False), score, (memory.content or "")[:400]))
+        return Page(tuple(sorted(found, key=lambda one: -one.score)[:limit]), None)
+
+    def load_memories(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
+        """All of it on one page."""
+        shelf = self._shelf(call, "read", store_id)
+        return Page(tuple(shelf.memories[id] for id in sorted(shelf.memories)), None)
 
     @property
     def quarantine(self) -> Unwithheld:

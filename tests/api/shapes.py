@@ -134,6 +134,15 @@ def _check_past_memory(body: Mapping[str, Any]) -> None:
     _check_memory({name: value for name, value in {**body, **filled}.items() if name != "blank"})
 
 
+def _check_hit(body: Mapping[str, Any]) -> None:
+    _fields(body, "score excerpt memory")
+    assert isinstance(body["score"], int | float)
+    assert isinstance(body["excerpt"], str)
+    assert body["memory"]["content"] is None
+    assert body["memory"]["withheld"] is None
+    _check_memory(body["memory"])
+
+
 def _check_prefix(body: Mapping[str, Any]) -> None:
     _fields(body, "path")
     assert body["path"].startswith("/")
@@ -220,6 +229,7 @@ _CHECKS = {
     "memory_store": _check_store,
     "memory": _check_memory,
     "memory_prefix": _check_prefix,
+    "memory_search_hit": _check_hit,
     "memory_version": _check_version,
     "quarantined_text": _check_quarantined,
     "memory_deleted": _check_tombstone,

@@ -152,3 +152,19 @@ def test_a_version_that_is_gone_is_not_found(world: ObjectsWorld) -> None:
 def test_versions_of_other_regions_are_not_listed(world: ObjectsWorld) -> None:
     world.objects(FAR).put_if_absent(KEY, b"text", {})
     assert world.erasable(HOME).versions(KEY).versions == ()
+
+
+def test_a_key_that_is_removed_is_gone_with_every_version_and_free_again(world: ObjectsWorld) -> None:
+    world.here.put_if_absent(KEY, b"one", {})
+    world.overwrite(HOME, KEY, b"two")
+    world.here.put_if_absent(f"{KEY}0", b"begins alike", {})
+    assert world.erasable(HOME).remove(KEY) == (2 if world.keeps_versions else 1)
+    assert world.versions(HOME, KEY) == []
+    with pytest.raises(ObjectNotFound):
+        world.here.get(KEY)
+    assert world.here.get(f"{KEY}0").body == b"begins alike"
+    world.here.put_if_absent(KEY, b"again", {})
+
+
+def test_what_is_not_there_is_removed_without_a_word(world: ObjectsWorld) -> None:
+    assert world.erasable(HOME).remove(KEY) == 0

@@ -110,7 +110,7 @@ def test_a_client_of_either_age_of_the_protocol_lists_calls_and_reads(remote: Re
         ]
 
     tools, first, second, note, uris, role = remote.ask(act, mode=mode)
-    assert (len(tools), role) == (7, "user")
+    assert (len(tools), role) == (8, "user")
     assert isinstance(first.content[0], TextContent)
     assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
     assert second.is_error
@@ -200,5 +200,5 @@ def test_the_pages_configuration_serves_the_tools(remote: Remote) -> None:
     )
     configured = json.loads(filled)["mcpServers"]["memory"]
     path, bearer = configured["url"].removeprefix("https://API"), configured["headers"]["Authorization"].split(" ")[1]
-    assert len(remote.ask(lambda client: client.list_tools(), path=path, bearer=bearer).tools) == 7
+    assert len(remote.ask(lambda client: client.list_tools(), path=path, bearer=bearer).tools) == 8
     assert set(remote.gateway.statuses) <= {200, 202}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from mcp_types import TextContent, TextResourceContents
 
 from tests.mcp.conftest import Server
 
-TOOLS = ["memory", "read_note", "write_note", "edit_note", "recent_activity", "list_directory", "memory_versions"]
+TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
+TOOLS += ["recent_activity", "list_directory", "memory_versions"]
 
 
 def sha256(text: str) -> str:
@@ -31,7 +33,7 @@ def test_every_tool_says_what_it_takes_what_it_gives_and_what_it_may_do(server: 
         assert all(field.get("description") or "enum" in field for field in tool.input_schema["properties"].values())
         assert (tool.output_schema or {})["properties"]
     hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations is not None}
-    reading = {"read_note", "recent_activity", "list_directory", "memory_versions"}
+    reading = {"search_notes", "read_note", "recent_activity", "list_directory", "memory_versions"}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == reading
     assert {name for name, hint in hints.items() if hint.destructive_hint} == set(TOOLS) - reading
     assert {name for name, hint in hints.items() if hint.idempotent_hint} == {*reading, "write_note"}
@@ -126,9 +128,28 @@ def test_what_fails_is_an_error_in_words_and_changes_nothing(
     assert server.fresh.paths() == {"/a/b": "1"}
 
 
+def test_notes_are_searched_and_found_with_the_place_that_answers(server: Server) -> None:
+    put(server, "/deploys/how.md", "Deploys run on Tuesdays, after the migrations.")
+    put(server, "/food.md", "Pizza on Fridays.")
+    text, structured, failed = server.call("search_notes", query="When do we deploy?")
+    [hit] = (structured or {})["hits"]
+    assert not failed
+    assert json.loads(text) == structured
+    assert (hit["path"], "Tuesdays" in hit["excerpt"]) == ("/memories/deploys/how.md", True)
+    assert server.call("read_note", path=hit["path"])[1]["content_sha256"] == hit["content_sha256"]  # type: ignore[index]
+    nowhere = server.call("search_notes", query="pizza", directory="/memories/deploys")[1]
+    assert nowhere == {"hits": []}
+
+
+def test_a_search_for_nothing_says_so(server: Server) -> None:
+    text, structured, failed = server.call("search_notes", query="   ")
+    assert (failed, structured) == (True, None)
+    assert "query" in text
+
+
 def test_a_tool_that_is_none_is_an_error_of_the_protocol(server: Server) -> None:
-    with pytest.raises(MCPError, match="search_notes"):
-        server.call("search_notes", query="x")
+    with pytest.raises(MCPError, match="there are memory, search_notes"):
+        server.call("forget_notes", query="x")
 
 
 def test_what_the_scanner_refuses_is_refused_here(server: Server) -> None:

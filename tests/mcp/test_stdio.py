@@ -50,7 +50,7 @@ def test_a_client_lists_and_calls_and_reads_over_stdio(fresh: Fresh, desktop: St
         ]
 
     tools, first, second, note, uris, prompt = with_client(desktop, act)
-    assert len(tools) == 7
+    assert len(tools) == 8
     assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
     assert (second.is_error, second.content[0].text) == (True, "File /memories/a.md already exists")
     assert note["content"] == "1\n"

@@ -24,6 +24,7 @@ from cairn.adapters.memory import (
     SeededRandomness,
 )
 from cairn.app import cairn, erasures, indexing, rebuilding, reconciling
+from cairn.app.packs import NO_PACKS
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough
 from cairn.core.rows import ControlRow, RowKey
@@ -44,7 +45,7 @@ class Sandbox:
         self.cairn = cairn.Cairn(region, LettingAllThrough())
         self.indexing = indexing.Indexing(region)
         self.batches = rebuilding.BatchFolder(region, self.indexing)
-        self.erasures = erasures.Erasures(region, erasable, day_us)
+        self.erasures = erasures.Erasures(region, erasable, NO_PACKS, day_us)
         self.reconciling = reconciling.Reconciling(region, SETTLED_US)
 
     def message(self, text: str) -> None:

@@ -37,11 +37,13 @@ from cairn.adapters.memory import (
     SeededRandomness,
 )
 from cairn.adapters.memory.parallel import OneByOne
+from cairn.adapters.sqlite import SqlitePacks
 from cairn.app.answers import Call, Credentials
 from cairn.app.cairn import Cairn
 from cairn.app.erasures import Erasures
 from cairn.app.indexing import Indexing
 from cairn.app.inspecting import DeepScanner, Inspected, Inspecting
+from cairn.app.packing import Packing
 from cairn.app.reconciling import Reconciling
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough, TextScanner
@@ -72,6 +74,8 @@ class Site:
     database: MemoryDatabase
     inspections: MemoryQueue
     inspecting: Inspecting | None
+    packings: MemoryQueue
+    packing: Packing
 
     def direct(self, function: str, payload: Mapping[str, Any], erasures: Erasures) -> Mapping[str, Any]:
         if function == "writer":
@@ -80,6 +84,8 @@ class Site:
             return self.cairn.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
+        if function == "packer":
+            return self.packing.direct(payload)
         return erasures.direct(payload)
 
 
@@ -98,8 +104,13 @@ class Cloud:
         lagging: bool = False,
         deep_scanner: DeepScanner | None = None,
         guardrail: Guardrail | None = None,
+        packs_by_events: bool = False,
     ) -> None:
-        """Without a `deep_scanner` nobody looks again, and what the indexers pass on is not kept."""
+        """Without a `deep_scanner` nobody looks again, and what the indexers pass on is not kept.
+
+        With `packs_by_events`, which stores' packs are behind is noted; `pack_all` then makes them.
+        """
+        self._packs_by_events = packs_by_events
         self.regions = tuple(regions)
         self._deep_scanner, self._guardrail = deep_scanner, guardrail
         self.clock = clock or ManualClock()
@@ -142,16 +153,27 @@ class Cloud:
             memories_per_store=memories_per_store,
         )
         erasable = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
-        erasures = Erasures(region, erasable)
+        packs, packings = SqlitePacks(), MemoryQueue()
+        erasures = Erasures(region, erasable, packs)
         deep, inspections = self._deep_scanner, MemoryQueue()
         inspecting = None if deep is None else Inspecting(region, deep, self._guardrail)
         passed_on = None if deep is None else InterceptedQueue(inspections, name, interceptor)
-        indexing, reconciling = Indexing(region, passed_on), Reconciling(region)
+        noted = InterceptedQueue(packings, name, interceptor) if self._packs_by_events else None
+        indexing, reconciling = Indexing(region, passed_on, noted), Reconciling(region)
+        cairn = Cairn(region, scanner, self.signing, packs)
         site = Site(
-            region, Cairn(region, scanner, self.signing), indexing, reconciling, database, inspections, inspecting
+            region,
+            cairn,
+            indexing,
+            reconciling,
+            database,
+            inspections,
+            inspecting,
+            packings,
+            Packing(region, packs),
         )
         self.sites[name] = site
-        for function in ("reader", "writer", "indexer", "eraser"):
+        for function in ("reader", "writer", "indexer", "eraser", "packer"):
             self.peers.register(name, function, _function(site, function, erasures))
         site.reconciling.tick()
 
@@ -178,6 +200,13 @@ class Cloud:
                 self.deliver_one(0)
             for region in self.regions:
                 self.inspect_all(region)
+
+    def pack_all(self) -> None:
+        """The packers take every message that waits, in every region."""
+        for site in self.sites.values():
+            for message in site.packings.take(1_000):
+                noted = json.loads(message)
+                site.packing.pack(noted["pack"], noted["since"])
 
     def unwatched(self) -> None:
         """From now on nobody looks again, and nothing is passed on for it."""

@@ -149,6 +149,18 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that a search found: without its content, with the place in it that answers best.
+
+    The greater `score` answers better; scores of two searches cannot be compared.
+    """
+
+    memory: Memory
+    score: float
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryPrefix:
     """A folder in a listing of depth 1; `path` ends with ``/``."""
 

@@ -14,6 +14,7 @@ from cairn.app.access import AskHome
 from cairn.app.answers import (
     Call,
     Demand,
+    Hit,
     Memory,
     MemoryPrefix,
     Page,
@@ -31,11 +32,12 @@ from cairn.core.slots import LogKey, Slot
 
 T = TypeVar("T")
 
-_KINDS: dict[str, type[Memory | MemoryPrefix | Store | Version]] = {
-    kind.__name__: kind for kind in (Memory, MemoryPrefix, Store, Version)
+_KINDS: dict[str, type[Hit | Memory | MemoryPrefix | Store | Version]] = {
+    kind.__name__: kind for kind in (Hit, Memory, MemoryPrefix, Store, Version)
 }
 
-_RECORDS: dict[str, type[Retention | ScanPolicy | Withheld]] = {
+_RECORDS: dict[str, type[Memory | Retention | ScanPolicy | Withheld]] = {
+    "memory": Memory,
     "retention": Retention,
     "scan_policy": ScanPolicy,
     "withheld": Withheld,
@@ -93,7 +95,7 @@ def encode(answer: object) -> dict[str, Any]:
     """A use case's answer as JSON. Raises TypeError for what is none."""
     if isinstance(answer, Page):
         return {"type": "Page", "items": [encode(item) for item in answer.items], "next_after": answer.next_after}
-    if isinstance(answer, Memory | MemoryPrefix | Store | Version):
+    if isinstance(answer, Hit | Memory | MemoryPrefix | Store | Version):
         return {"type": type(answer).__name__, "fields": asdict(answer)}
     raise TypeError(type(answer).__name__)
 

@@ -8,10 +8,12 @@ from typing import Any
 
 from cairn.app import asking
 from cairn.app.access import Door
-from cairn.app.answers import UNSET, Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.answers import UNSET, Call, Hit, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
 from cairn.app.keys import Keys
+from cairn.app.loading import Loading
 from cairn.app.logs import Logs
 from cairn.app.memories import Memories
+from cairn.app.packs import NO_PACKS
 from cairn.app.passing import Passing, encode_error, encode_outcome, encode_settled
 from cairn.app.past import Past
 from cairn.app.quarantine import Quarantine
@@ -19,7 +21,9 @@ from cairn.app.records import Records, to_record
 from cairn.app.redacting import Redacting, answer
 from cairn.app.region import Region
 from cairn.app.scanning import TextScanner
+from cairn.app.searching import Searching
 from cairn.app.sessions import Sessions
+from cairn.app.shelf import Shelf
 from cairn.app.stores import Stores, given
 from cairn.app.tokens import NO_SIGNING_KEYS, Tokens
 from cairn.app.versions import Versions
@@ -30,6 +34,7 @@ from cairn.core.records import StoreState
 from cairn.core.rows import StoreRow, mark_key
 from cairn.core.slots import LogKey, parse_key
 from cairn.core.tables import TABLES
+from cairn.ports.packs import Packs
 from cairn.ports.signing import SigningKeys
 
 _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
@@ -38,7 +43,13 @@ _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 class Cairn:
     """The facade that HTTP, direct invocations and local clients drive. Every method raises `core.errors` only."""
 
-    def __init__(self, region: Region, scanner: TextScanner, signing: SigningKeys = NO_SIGNING_KEYS) -> None:
+    def __init__(
+        self,
+        region: Region,
+        scanner: TextScanner,
+        signing: SigningKeys = NO_SIGNING_KEYS,
+        packs: Packs = NO_PACKS,
+    ) -> None:
         self._region = region
         self._door = Door(region)
         self._writer = Writer(region, scanner)
@@ -50,6 +61,9 @@ class Cairn:
         self._versions = Versions(region, self._door)
         self._redacting = Redacting(region, self._door, self._writer, passing)
         self._quarantine = Quarantine(region, self._door, self._memories, passing)
+        self._shelf = Shelf(region, packs)
+        self._searching = Searching(region, self._door, self._shelf, packs)
+        self._loading = Loading(region, self._door, self._shelf)
         self._keys = Keys(region)
         self.sessions = Sessions(region, self._door, Tokens(signing, region.clock))
         self._records = Records(region)
@@ -203,6 +217,23 @@ class Cairn:
 
         return self._asking.read(call, "list_memories", given, answer)
 
+    def search_memories(
+        self, call: Call, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+    ) -> Page[Hit]:
+        """See `Searching.search`."""
+        given = {"store_id": store_id, "query": query, "limit": limit, "path_prefix": path_prefix}
+
+        def answer() -> Page[Hit]:
+            found = self._searching.search(call, store_id, query=query, limit=limit, path_prefix=path_prefix)
+            return Page(found, None)
+
+        return self._asking.read(call, "search_memories", given, answer)
+
+    def load_memories(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
+        """See `Loading.page`."""
+        given = {"store_id": store_id, "after": after}
+        return self._asking.read(call, "load_memories", given, lambda: self._loading.page(call, store_id, after=after))
+
     # ---- versions -----------------------------------------------------------------------------------------------
 
     def list_versions(
@@ -265,6 +296,8 @@ class Cairn:
             "retrieve_store": self.retrieve_store,
             "retrieve_memory": self.retrieve_memory,
             "list_memories": self.list_memories,
+            "search_memories": self.search_memories,
+            "load_memories": self.load_memories,
             "list_versions": self._list_versions,
             "retrieve_version": self.retrieve_version,
         }

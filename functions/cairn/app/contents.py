@@ -5,7 +5,7 @@ A text goes to a caller only with what the verdicts say of it, which is asked fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -71,7 +71,7 @@ class Contents:
         tasks: list[Callable[[], None]] = [partial(fetch, number) for number in range(len(wanted))]
         self._region.parallel.run([*tasks, judge])
         return [
-            _shown(text, verdicts, one.content_sha256, access.sees_withheld)
+            shown(text, verdicts.get(one.content_sha256), access.sees_withheld)
             for text, one in zip(texts, wanted, strict=True)
         ]
 
@@ -109,10 +109,10 @@ def withheld_by(row: VerdictRow | None) -> Withheld | None:
     return Withheld(marks[0].reason, tuple(rules), marks[0].decided_at)
 
 
-def _shown(text: str | None, verdicts: Mapping[str, VerdictRow], content_sha256: str, sees_withheld: bool) -> Shown:
-    row = verdicts.get(content_sha256)
-    withheld = withheld_by(row)
-    flags = tuple(row.flags or ()) if row is not None else ()
+def shown(text: str | None, verdict: VerdictRow | None, sees_withheld: bool) -> Shown:
+    """What a caller sees of a text that was found (None: erased), by what the verdicts say of it."""
+    withheld = withheld_by(verdict)
+    flags = tuple(verdict.flags or ()) if verdict is not None else ()
     return Shown(text if withheld is None or sees_withheld else None, withheld, flags, blank=text is None)
 
 

@@ -1,6 +1,6 @@
 """What is left of a store that was deleted: nothing but that it was, in every region, each by itself.
 
-    the log's objects -> the rows -> the records, and with them the name and the salt
+    the packs -> the log's objects -> the rows -> the records, and with them the name and the salt
 
 The salt goes last: while a copy of it exists, whoever has it can try paths against the hashes in the keys. The work is
 driven by the deletion's own record, which is an object like any other and replicates. Its event begins the work here, a
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from cairn.app.erasing import Eraser
+from cairn.app.erasing_packs import PackErasing
 from cairn.app.folding import Folder
 from cairn.app.logs import Logs
 from cairn.app.records import Records
@@ -71,8 +72,9 @@ class _Held:
 class StoreErasing:
     """Erases whole stores in this region."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, packs: PackErasing) -> None:
         self._region = region
+        self._packs = packs
         self._erasable = erasable
         self._eraser = eraser
         self._logs = Logs(region)
@@ -154,10 +156,10 @@ class StoreErasing:
         return self._commit([Change(key, before, None), Change(done_key, None, done, unconditional=True)])
 
     def places(self, record: StoreRecord) -> list[str]:
-        """Where a store's text stands, in the order in which it goes: prefixes of keys, and ``rows``."""
+        """Where a store's text stands, in the order in which it goes: ``packs``, prefixes of keys, and ``rows``."""
         homes = dict.fromkeys((*self._region.regions, *(parse_epoch(epoch).home for epoch in record.epochs)))
         logs = [f"{home}/log/{record.store_id}/" for home in homes]
-        return [*logs, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
+        return ["packs", *logs, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
 
     def _steps(self, record: StoreRecord, work: WorkRow) -> Iterator[WorkRow]:
         places = self.places(record)
@@ -167,6 +169,9 @@ class StoreErasing:
                 if self._region.clock.now_us() < work.started_at + LONGEST_LIFE_US:
                     return
                 self._erase_rows(record.store_id)
+                work = replace(work, stage=work.stage + 1)
+            elif place == "packs":
+                self._packs.erase(record.store_id)
                 work = replace(work, stage=work.stage + 1)
             else:
                 work = self._page(place, work)

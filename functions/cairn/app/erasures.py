@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cairn.app.erasing import Eraser
+from cairn.app.erasing_packs import PackErasing
 from cairn.app.erasing_stores import StoreErasing
 from cairn.app.passing import encode_error
 from cairn.app.region import Region
@@ -16,6 +17,7 @@ from cairn.app.retaining import OnPass, Retaining
 from cairn.core.errors import CairnError, Unavailable
 from cairn.core.retention import DAY_US
 from cairn.ports.objects import ErasableObjects
+from cairn.ports.packs import Packs
 
 _log = logging.getLogger(__name__)
 
@@ -29,18 +31,19 @@ SWEEP_BUDGET_S = 240.0
 class Erasures:
     """Everything that erases in one region, and what looks whether it did."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, day_us: int = DAY_US) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, packs: Packs, day_us: int = DAY_US) -> None:
         self._region = region
         self._retaining = Retaining(region, day_us)
         self._eraser = Eraser(region, erasable, self._retaining)
-        self._stores = StoreErasing(region, erasable, self._eraser)
-        self._remains = Remains(region, erasable, self._stores)
+        self._packs = PackErasing(region, erasable)
+        self._stores = StoreErasing(region, erasable, self._eraser, self._packs)
+        self._remains = Remains(region, erasable, self._stores, packs)
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """A call, let in by IAM alone: ``{"call": …}`` to JSON.
 
-        ``erase``, ``erase_store`` and ``sweep`` are Cairn's own, and raise; ``erasure.status`` and ``erasure.search``
-        are an operator's, and answer errors under ``error``.
+        ``erase``, ``erase_store``, ``erase_packs`` and ``sweep`` are Cairn's own, and raise; ``erasure.status`` and
+        ``erasure.search`` are an operator's, and answer errors under ``error``.
 
         Raises:
             ValueError: no such call.
@@ -50,6 +53,8 @@ class Erasures:
             return {"erased": self._eraser.erase(payload["key"])}
         if call == "erase_store":
             return {"done": self.erase_store(payload["store_id"])}
+        if call == "erase_packs":
+            return {"removed": self._packs.erase(payload["store_id"])}
         if call == "sweep":
             return self.sweep()
         if call in ("erasure.status", "erasure.search"):

@@ -17,6 +17,8 @@ from cairn.app.session_records import SessionRecords
 from cairn.app.verdicts import Verdicts
 from cairn.core.checkpoint import Named
 from cairn.core.errors import NotFound, Unavailable
+from cairn.core.packs import PREFIX as PACKS_PREFIX
+from cairn.core.packs import REFRESH_DELAY_S, PackKey
 from cairn.core.records import (
     ApiKeyRecord,
     Entry,
@@ -46,6 +48,11 @@ from cairn.ports.queue import Queue
 LOCAL_PREFIX = "local/"
 """Objects of this region alone, outside replication: nothing of them is indexed."""
 
+NOTED_BEFORE_S = 10
+"""How long before a pack is made what changes still counts as known to whoever makes it."""
+
+NOTED_STORES_MAX = 10_000
+
 
 class Malformed(Exception):
     """An object that no version of Cairn made: for the dead-letter queue, with the reason, never retried.
@@ -64,10 +71,13 @@ class Malformed(Exception):
 class Indexing:
     """Folds whatever arrives in this region's bucket."""
 
-    def __init__(self, region: Region, inspections: Queue | None = None) -> None:
-        """Folds into `region`'s tables; what is to be looked at again (`app.inspecting`) goes to `inspections`."""
+    def __init__(self, region: Region, inspections: Queue | None = None, packings: Queue | None = None) -> None:
+        """Folds into `region`'s tables; what is to be looked at again (`app.inspecting`) goes to `inspections`, and
+        which store's pack (`app.packing`) is behind, to `packings`."""
         self._region = region
         self._inspections = inspections
+        self._packings = packings
+        self._noted: dict[str, int] = {}
         self._logs = Logs(region)
         self._folder = Folder(region)
         self._records = Records(region)
@@ -84,11 +94,20 @@ class Indexing:
             Malformed: it cannot be read, and never will be. Unavailable, OutcomeUnknown: try again later.
         """
         if key.startswith(LOCAL_PREFIX):
+            self._local_arrived(key)
             return
         view = self._region.view()
         reactions = self.fold_object(view, key, paths_too=paths_too)
         for react in reactions:
             react()
+
+    def _local_arrived(self, key: str) -> None:
+        """A pack that was put after its store's end is removed again."""
+        if not key.startswith(PACKS_PREFIX):
+            return
+        store_id = PackKey.parse(key).store_id
+        if self._is_deleted(self._region.view(), store_id):
+            ask_eraser(self._region, {"call": "erase_packs", "store_id": store_id})
 
     def fold_object(
         self, view: View, key: str, journal: bool = True, paths_too: bool = False
@@ -107,7 +126,7 @@ class Indexing:
                 return self._fold_record(view, Placed(name.slot, StoreRecord.from_json(body)), journal)
             if isinstance(name, VerdictKey):
                 self._fold_verdict(view, name, VerdictRecord.from_json(body), journal)
-                return []
+                return self._packed_anew(name.store_id)
             own = Named(key) if journal and name.region == self._region.name else None
             if isinstance(name, ApiKeyKey):
                 self._keys.fold(view, ApiKeyRecord.from_json(body), own)
@@ -169,10 +188,33 @@ class Indexing:
             reactions.append(lambda: self._erase_all(view, settled))
         else:
             reactions.append(lambda: self._follow(view, entry))
+        reactions += self._packed_anew(key.store_id)
         inspections = self._inspections
         if inspections is not None and entry.has_content and key.slot.epoch.home == self._region.name:
             reactions.append(lambda: self._pass_on(inspections, key))
         return reactions
+
+    def _packed_anew(self, store_id: str) -> list[Callable[[], object]]:
+        packings = self._packings
+        return [] if packings is None else [lambda: self._note(packings, store_id)]
+
+    def _note(self, packings: Queue, store_id: str) -> None:
+        """Has the store's pack made anew once all that changes until then is folded: one message for many changes.
+
+        A message is taken `REFRESH_DELAY_S` after it was sent. What is folded shortly before that is in the pack that
+        it brings, and needs none of its own.
+        """
+        now_us = self._region.clock.now_us()
+        if self._noted.get(store_id, 0) > now_us:
+            return
+        covered_us = now_us + (REFRESH_DELAY_S - NOTED_BEFORE_S) * 1_000_000
+        try:
+            packings.send([json.dumps({"pack": store_id, "since": covered_us})])
+        except port_errors.Unavailable as error:
+            raise Unavailable("the packer's queue does not answer; try again") from error
+        if len(self._noted) >= NOTED_STORES_MAX:
+            self._noted.clear()
+        self._noted[store_id] = covered_us
 
     def _pass_on(self, inspections: Queue, key: LogKey) -> None:
         """Has a new version of this home looked at again. A rebuild, which only folds, passes nothing on."""

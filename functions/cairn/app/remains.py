@@ -17,6 +17,8 @@ from cairn.app.records import Records
 from cairn.app.region import Region, View, asked
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest, Unavailable
+from cairn.core.packs import PREFIX as PACKS_PREFIX
+from cairn.core.packs import PackKey
 from cairn.core.records import Entry, StoreRecord
 from cairn.core.rows import MemoryRow, StoreRow, VersionRow
 from cairn.core.slots import LogKey, LogRef, StoreKey, parse_key
@@ -24,6 +26,7 @@ from cairn.core.tables import BY_MEMORY
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Query
 from cairn.ports.objects import ErasableObjects, ObjectVersion, StoredObject
+from cairn.ports.packs import DamagedPack, Packs
 
 KINDS = ("log", "store", "cut", "redaction", "verdict")
 """Of a store's objects; each region that writes them has a prefix for each."""
@@ -103,8 +106,9 @@ class Searched:
 class Remains:
     """Looks into one region, for an operator."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, stores: StoreErasing) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, stores: StoreErasing, packs: Packs) -> None:
         self._region = region
+        self._packs = packs
         self._erasable = erasable
         self._stores = stores
         self._logs = Logs(region)
@@ -115,7 +119,8 @@ class Remains:
     def status(self, store_id: str, id: str) -> dict[str, Any]:
         """How far the erasure of a version, a memory or a whole store (`id` is the store's own then) is here.
 
-        For each version of it a HEAD and a LIST; a whole store is answered from its progress alone.
+        For each version of it a HEAD and a LIST, and a GET for the store's pack; a whole store is answered from its
+        progress alone.
 
         Raises:
             InvalidRequest: an id of another kind. Unavailable.
@@ -132,7 +137,8 @@ class Remains:
         else:
             raise InvalidRequest("id", "must be of a memory_version, a memory, or the store")
         states = VersionStates()
-        for state in self._region.parallel.run([partial(self._state, row, deleted) for row in rows]):
+        packed = self._packed(store_id)
+        for state in self._region.parallel.run([partial(self._state, row, deleted, packed) for row in rows]):
             setattr(states, state, getattr(states, state) + 1)
         ordered = sum(row.redacted_at is not None for row in rows)
         return {"state": _overall(states), "ordered": ordered, "deleted": deleted, **asdict(states)}
@@ -157,7 +163,7 @@ class Remains:
                 return
             after = found[-1].sort_key
 
-    def _state(self, row: VersionRow, deleted: bool) -> str:
+    def _state(self, row: VersionRow, deleted: bool, packed: frozenset[str]) -> str:
         wanted = deleted or row.redacted_at is not None or row.blank
         if row.position is None:
             return "unknown"
@@ -171,7 +177,7 @@ class Remains:
         key_of_row = VersionRow.key(row.store_id, row.version_id)
         rows = self._region.read(self._region.index, [key_of_row, head_key])
         shown = "path" in rows.get(key_of_row, {})
-        if entry.blank and len(versions) == 1 and not shown:
+        if entry.blank and len(versions) == 1 and not shown and row.version_id not in packed:
             return "erased"
         return "pending" if wanted or entry.blank else "kept"
 
@@ -189,6 +195,7 @@ class Remains:
         if ids.STORE.fullmatch(store_id) is None:
             raise InvalidRequest("store_id", "must be the id of a memory_store")
         places = [f"{region}/{kind}/{store_id}/" for region in self._region.regions for kind in KINDS]
+        places.append(PackKey.prefix(store_id))
         number = 0 if at is None else int(at["number"])
         if number == len(places):
             return self._search_rows(store_id, needles)
@@ -208,8 +215,42 @@ class Remains:
         except port_errors.Unavailable as error:
             raise Unavailable("an object cannot be read now; try again") from error
         data = stored.body + b"\n" + "\n".join(stored.metadata.values()).encode()
+        if version.key.startswith(PACKS_PREFIX):
+            data += b"\n" + self._unpacked(stored)
         what = needles.within(data) if needles.any else _not_blank(version, stored)
         return None if what is None else Remain(version.key, version.version_id, what)
+
+    def _unpacked(self, stored: StoredObject) -> bytes:
+        """What a pack has, in the open: its texts are compressed there. One that nobody can open is read as it is."""
+        try:
+            pack = self._packs.open(stored.body)
+            try:
+                memory_ids = list(pack.heads())
+                documents = pack.documents(memory_ids)
+                texts = [*pack.contents(memory_ids).values()]
+            finally:
+                pack.close()
+        except DamagedPack:
+            return b""
+        stems = [" ".join(passage) for one in documents for passage in one.passages]
+        return "\n".join([*texts, *stems, *(f"{one.path} {one.content_sha256}" for one in documents)]).encode()
+
+    def _packed(self, store_id: str) -> frozenset[str]:
+        """Every version that a pack has, whichever pack. A LIST, and a GET for each pack. Raises Unavailable."""
+        found: set[str] = set()
+        page = asked(lambda: self._erasable.versions(PackKey.prefix(store_id), None, VERSIONS_PER_CALL))
+        for version in page.versions:
+            try:
+                pack = self._packs.open(
+                    asked(partial(self._erasable.read_version, version.key, version.version_id)).body
+                )
+            except DamagedPack:
+                continue
+            try:
+                found.update(pack.heads().values())
+            finally:
+                pack.close()
+        return frozenset(found)
 
     def _search_rows(self, store_id: str, needles: Needles) -> Searched:
         looked, found = 0, []
@@ -245,6 +286,8 @@ class Remains:
 
 def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
     """Of a deleted store: text that is left. One blank may lie over another, this region's over the home's."""
+    if version.key.startswith(PACKS_PREFIX):
+        return "a pack"
     name = parse_key(version.key) if not _is_verdict(version.key) else None
     if isinstance(name, LogKey):
         blank = Entry.from_metadata(name, stored.metadata).blank

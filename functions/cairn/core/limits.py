@@ -18,6 +18,12 @@ LIST_MAX = 100
 LIST_MAX_FULL = 20
 LIST_MAX_FULL_BYTES = 850_000
 """Content in one page of a full listing: a byte may take seven in Lambda's answer, which ends at 6,291,556."""
+SEARCH_QUERY_MAX_CHARS = 1_000
+SEARCH_LIMIT_DEFAULT = 10
+SEARCH_LIMIT_MAX = 50
+LOAD_MAX_MEMORIES = 1_000
+LOAD_MAX_BYTES = 5_000_000
+"""What the contents of one page of a whole store may take in Lambda's answer, which ends at 6,291,556."""
 CURSOR_LIFETIME_US = 7 * 24 * 3600 * 1_000_000
 MEMORIES_PER_STORE_DEFAULT = 10_000
 

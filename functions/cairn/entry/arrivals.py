@@ -1,9 +1,9 @@
 """The indexer of a laptop: takes from the queue what was announced, and folds it.
 
-A message is the key of an object that somebody is about to put, a version to be looked at again, or a batch of a
-rebuild. A key whose object is not there yet comes back a few times: its writer may be slow, or may have died before the
-put. Whatever else fails comes back too, and is set aside after `TAKEN_AT_MOST` times, with the reason; it never stops
-the others.
+A message is the key of an object that somebody is about to put, a version to be looked at again, a store whose pack is
+behind, or a batch of a rebuild. A key whose object is not there yet comes back a few times: its writer may be slow, or
+may have died before the put. Whatever else fails comes back too, and is set aside after `TAKEN_AT_MOST` times, with the
+reason; it never stops the others.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cairn.adapters.local import LocalBucket, LocalQueue, LocalTables, Message
 from cairn.app.indexing import Indexing, Malformed
 from cairn.app.inspecting import Inspecting
+from cairn.app.packing import Packing
 from cairn.app.rebuilding import BatchFolder
 from cairn.app.region import Region
 from cairn.core.errors import CairnError
@@ -34,14 +35,34 @@ ERASE_EVERY_S = 60.0
 _log = logging.getLogger(__name__)
 
 
+class Delayed:
+    """`ports.queue.Queue` whose messages are taken some time after they were sent, as a queue of SQS may have it."""
+
+    def __init__(self, queue: LocalQueue, delay_s: float) -> None:
+        self._queue = queue
+        self._delay_s = delay_s
+
+    def send(self, messages: Sequence[str]) -> None:
+        """See `LocalQueue.send`."""
+        self._queue.send(messages, self._delay_s)
+
+
 class Folding:
     """What the indexer does with one message."""
 
-    def __init__(self, region: Region, indexing: Indexing, batches: BatchFolder, inspecting: Inspecting | None) -> None:
+    def __init__(
+        self,
+        region: Region,
+        indexing: Indexing,
+        batches: BatchFolder,
+        inspecting: Inspecting | None,
+        packing: Packing,
+    ) -> None:
         self._region = region
         self._indexing = indexing
         self._batches = batches
         self._inspecting = inspecting
+        self._packing = packing
 
     def fold(self, body: str) -> bool:
         """Does all that a message asks for; False while its object is not there.
@@ -62,6 +83,8 @@ class Folding:
     def _direct(self, payload: Mapping[str, Any]) -> None:
         if "inspect" in payload and self._inspecting is not None:
             self._inspecting.inspect(payload["inspect"])
+        elif "pack" in payload:
+            self._packing.pack(payload["pack"], payload["since"])
         elif "rebuild" in payload:
             malformed = self._batches.fold(payload["rebuild"])
             if malformed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cairn.adapters.aws.erasing import S3ErasableObjects
+from cairn.adapters.sqlite import SqlitePacks
 from cairn.app.erasures import Erasures
 from cairn.entry.running import Answer, Handler, Running
 from cairn.entry.settings import Settings
@@ -12,7 +13,7 @@ def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
     running = Running.start(settings)
     erasable = S3ErasableObjects(running.clients, settings.deployment)
-    return running.handler(dispatch(Erasures(running.region, erasable)))
+    return running.handler(dispatch(Erasures(running.region, erasable, SqlitePacks())))
 
 
 def dispatch(erasures: Erasures) -> Answer:

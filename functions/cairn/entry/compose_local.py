@@ -34,20 +34,23 @@ from cairn.adapters.local import (
 from cairn.adapters.local.files import locked, make_folder, write_new
 from cairn.adapters.local.index import LocalTables
 from cairn.adapters.memory import MemoryPeers
+from cairn.adapters.sqlite import SqlitePacks
 from cairn.adapters.system import SystemClock, SystemRandomness, ThreadParallel, Unmeasured
 from cairn.app.cairn import Cairn
 from cairn.app.erasures import Erasures
 from cairn.app.indexing import Indexing
 from cairn.app.inspecting import DeepScanner, Inspecting
 from cairn.app.keys import Keys
+from cairn.app.packing import Packing
 from cairn.app.rebuilding import BatchFolder, Rebuild
 from cairn.app.region import Region
 from cairn.app.scanning import TextScanner
 from cairn.core.errors import CairnError
 from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
+from cairn.core.packs import REFRESH_DELAY_S
 from cairn.core.rows import CompletenessRow, ControlRow
 from cairn.core.tables import TABLES
-from cairn.entry.arrivals import Arrivals, Folding
+from cairn.entry.arrivals import Arrivals, Delayed, Folding
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
 from cairn.ports.index import Change
@@ -114,19 +117,22 @@ class LocalSite:
             parallel=ThreadParallel(),
             memories_per_store=memories_per_store,
         )
-        self.cairn = Cairn(self.region, scanner, LocalSigningKeys(root))
+        packs = SqlitePacks()
+        self.cairn = Cairn(self.region, scanner, LocalSigningKeys(root), packs)
         sessions = self.cairn.sessions
         self.api = HttpApi(self.cairn, machine.clock, machine.randomness, machine.metrics, sessions)
-        indexing = Indexing(self.region, inspections=None if deep is None else queue)
+        packing = Packing(self.region, packs)
+        indexing = Indexing(self.region, None if deep is None else queue, Delayed(queue, REFRESH_DELAY_S))
         inspecting = None if deep is None else Inspecting(self.region, deep)
         self.queue = queue
-        folding = Folding(self.region, indexing, BatchFolder(self.region, indexing), inspecting)
-        erasing = _erasing(Erasures(self.region, LocalErasableObjects(bucket)), self._databases[0])
+        folding = Folding(self.region, indexing, BatchFolder(self.region, indexing), inspecting, packing)
+        erasing = _erasing(Erasures(self.region, LocalErasableObjects(bucket), packs), self._databases[0])
         sweep = partial(erasing, {"call": "sweep"})
         self.arrivals = Arrivals(queue, folding, bucket, self.tables, sweep, machine.clock)
         peers.register(REGION, "writer", self.cairn.direct)
         peers.register(REGION, "indexer", indexing.direct)
         peers.register(REGION, "eraser", erasing)
+        peers.register(REGION, "packer", packing.direct)
 
     def close(self) -> None:
         """Ends the indexer and closes the databases. Calls that are still under way fail as Unavailable."""

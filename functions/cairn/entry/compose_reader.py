@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.adapters.aws.signing import SecretsManagerKeys
+from cairn.adapters.sqlite import SqlitePacks
 from cairn.app.cairn import Cairn
 from cairn.app.scanning import Unscanning
 from cairn.entry.running import Answer, Event, Handler, Running
@@ -21,7 +22,7 @@ def compose(settings: Settings) -> Handler:
     running = Running.start(settings)
     region = running.region
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
-    cairn = Cairn(region, Unscanning(), signing)
+    cairn = Cairn(region, Unscanning(), signing, SqlitePacks())
     api = HttpApi(cairn, region.clock, region.randomness, running.metrics, cairn.sessions)
     return running.handler(dispatch(cairn, api))
 

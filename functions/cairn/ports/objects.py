@@ -101,6 +101,15 @@ class ErasableObjects(Protocol):
             Unavailable: not finished; repeat it.
         """
 
+    def remove(self, key: str) -> int:
+        """Deletes every version of `key`; for what is derived, and never for a slot, which stays taken. Repeatable.
+
+        How many versions went; none where the key is not there. One LIST of versions, and one DELETE each.
+
+        Raises:
+            Unavailable: not finished; repeat it.
+        """
+
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
         """Every S3 version of the keys that begin with `prefix`, those after `after`. One LIST a page.
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from cairn.app.answers import (
     UNSET,
     Call,
+    Hit,
     Memory,
     MemoryPrefix,
     Page,
@@ -76,7 +77,10 @@ class QuarantineCases(Protocol):
 
 
 class UseCases(Protocol):
-    """The fourteen operations of the API. Whoever implements them checks key, scope, tenancy, ids, paths and sizes."""
+    """The fourteen operations of the API, and two of Cairn's own.
+
+    Whoever implements them checks key, scope, tenancy, ids, paths and sizes.
+    """
 
     @property
     def quarantine(self) -> QuarantineCases:
@@ -172,6 +176,14 @@ class UseCases(Protocol):
         as_of: int | None = None,
     ) -> Page[Memory | MemoryPrefix]:
         """Live memories in path order; or those of an instant, in order of their ids and whatever the depth."""
+
+    def search_memories(
+        self, call: Call, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+    ) -> Page[Hit]:
+        """Live memories that answer a query, the best first. Cairn's own."""
+
+    def load_memories(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
+        """Every live memory with its content, in order of their ids. Cairn's own."""
 
     def list_versions(
         self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool

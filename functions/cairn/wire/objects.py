@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from cairn.app.answers import (
+    Hit,
     Memory,
     MemoryPrefix,
     Page,
@@ -69,6 +70,16 @@ def memory(answer: Memory) -> Json:
 def memory_or_prefix(answer: Memory | MemoryPrefix) -> Json:
     """One row of a listing of memories."""
     return memory(answer) if isinstance(answer, Memory) else {"type": "memory_prefix", "path": answer.path}
+
+
+def hit(answer: Hit) -> Json:
+    """A memory that a search found, and where in it."""
+    return {
+        "type": "memory_search_hit",
+        "score": answer.score,
+        "excerpt": answer.excerpt,
+        "memory": memory(answer.memory),
+    }
 
 
 def past_memory(answer: Memory | MemoryPrefix) -> Json:

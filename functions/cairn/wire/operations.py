@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from cairn.app.answers import UNSET, Call, Page, StoreToAttach, VersionFilter
 from cairn.core.errors import InvalidRequest, NotFound
+from cairn.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 from cairn.wire import cursors, freshness, objects
 from cairn.wire.cursors import Listing
 from cairn.wire.errors import MethodNotAllowed, UnknownRoute
@@ -155,6 +156,27 @@ def list_memories(exchange: Exchange) -> Json:
         as_of=as_of,
     )
     return exchange.page(listing, answer, objects.memory_or_prefix if as_of is None else objects.past_memory)
+
+
+def search_memories(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    text = query.words("query")
+    if text is None:
+        raise InvalidRequest("query", "must be given")
+    answer = exchange.cairn.search_memories(
+        exchange.call,
+        exchange.store_id,
+        query=text,
+        limit=query.limit(SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX),
+        path_prefix=query.words("path_prefix"),
+    )
+    return exchange.page(("search",), answer, objects.hit)
+
+
+def load_memories(exchange: Exchange) -> Json:
+    listing: Listing = ("load", exchange.store_id)
+    answer = exchange.cairn.load_memories(exchange.call, exchange.store_id, after=exchange.position(listing))
+    return exchange.page(listing, answer, objects.memory)
 
 
 def retrieve_memory(exchange: Exchange) -> Json:
@@ -358,6 +380,8 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "archive"), {"POST": archive_store}),
     Route((*_STORE, "memories"), {"GET": list_memories, "POST": create_memory}),
     Route((*_STORE, "memories", "*"), {"GET": retrieve_memory, "POST": update_memory, "DELETE": delete_memory}),
+    Route((*_STORE, "search"), {"GET": search_memories}),
+    Route((*_STORE, "pack"), {"GET": load_memories}),
     Route((*_STORE, "memory_versions"), {"GET": list_versions}),
     Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
     Route((*_STORE, "memory_versions", "*", "redact"), {"POST": redact_version}),

@@ -78,13 +78,13 @@ class Query:
         view = self.one_of("view", "basic", "full")
         return default if view is None else view == "full"
 
-    def limit(self) -> int:
+    def limit(self, default: int = LIST_DEFAULT, highest: int = LIST_MAX) -> int:
         """From 1 to 100. A full listing's cap of 20 is applied where it is listed: larger limits are not refused."""
         text = self.text("limit")
         if text is None:
-            return LIST_DEFAULT
-        if not (text.isascii() and text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= LIST_MAX):
-            raise InvalidRequest("limit", f"must be a whole number from 1 to {LIST_MAX}")
+            return default
+        if not (text.isascii() and text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= highest):
+            raise InvalidRequest("limit", f"must be a whole number from 1 to {highest}")
         return int(text)
 
     def instant(self, name: str) -> int | None:

@@ -161,7 +161,7 @@ def test_a_command_that_is_not_there_says_what_would_be_right(word: str, said: s
 
 
 @pytest.mark.parametrize(
-    "command", ["stores", "ls", "cat", "put", "edit", "mv", "rm", "log", "diff", "sessions", "scan"]
+    "command", ["stores", "ls", "search", "cat", "put", "edit", "mv", "rm", "log", "diff", "sessions", "scan"]
 )
 def test_every_command_that_asks_the_api_has_an_example_and_says_where_it_asks(command: str) -> None:
     group = typer.main.get_command(import_module(main.SUBCOMMANDS[command][0]).app)
@@ -171,7 +171,9 @@ def test_every_command_that_asks_the_api_has_an_example_and_says_where_it_asks(c
         assert {"--api-url", "--api-key", "--json"} <= options
 
 
-@pytest.mark.parametrize(("words", "offered"), [("cairn se", ["serve", "sessions"]), ("cairn stores c", ["create"])])
+@pytest.mark.parametrize(
+    ("words", "offered"), [("cairn se", ["search", "serve", "sessions"]), ("cairn stores c", ["create"])]
+)
 def test_the_shell_completes_commands(words: str, offered: list[str]) -> None:
     environment = {"_CAIRN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     done = CliRunner().invoke(main.app, [], env=environment, prog_name="cairn")

@@ -50,6 +50,16 @@ class S3ErasableObjects:
         except AwsError as error:
             raise Unavailable(f"{key} is not erased yet: {code_of(error)}") from error
 
+    def remove(self, key: str) -> int:
+        """One LIST of versions and one DELETE each, the oldest first: the newest hides none of them meanwhile."""
+        try:
+            listed = [version["VersionId"] for version in self._versions(key)]
+            for one in reversed(listed):
+                self._client.delete_object(Bucket=self._bucket, Key=key, VersionId=one)
+            return len(listed)
+        except AwsError as error:
+            raise Unavailable(f"{key} is not removed yet: {code_of(error)}") from error
+
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
         """One LIST of versions; at most 1,000."""
         marks: dict[str, Any] = {} if after is None else {"KeyMarker": after[0], "VersionIdMarker": after[1]}

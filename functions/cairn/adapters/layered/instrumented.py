@@ -27,6 +27,7 @@ _OBJECTS = {
 _ERASURES = {
     "erasable.erase": ("s3.HeadObject", "s3.PutObject", "s3.ListObjectVersions"),
     "erasable.delete_older": ("s3.ListObjectVersions",),
+    "erasable.remove": ("s3.ListObjectVersions",),
     "erasable.versions": ("s3.ListObjectVersions",),
     "erasable.read_version": ("s3.GetObject",),
 }

@@ -88,6 +88,9 @@ class InterceptedErasableObjects:
     def delete_older(self, key: str) -> int:
         return self._around(self._call("delete_older", key), lambda: self._inner.delete_older(key))
 
+    def remove(self, key: str) -> int:
+        return self._around(self._call("remove", key), lambda: self._inner.remove(key))
+
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
         return self._around(self._call("versions", prefix), lambda: self._inner.versions(prefix, after, limit))
 

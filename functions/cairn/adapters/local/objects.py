@@ -94,6 +94,18 @@ class LocalBucket:
             raise Unavailable("an object is not what was put: its body is damaged")
         return StoredObject(key, body, header["metadata"], header["size_bytes"])
 
+    def remove(self, key: str) -> bool:
+        """Takes a key away, on disk when it returns; whether it was there. Raises Unavailable."""
+        path = path_of(self._objects, key)
+        try:
+            path.unlink()
+            sync_folder(path.parent)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise Unavailable(f"an object cannot be removed: {error.strerror}") from error
+        return True
+
     def version(self, key: str) -> ObjectVersion | None:
         """The one version of a key, named by its file; None where there is none. Raises Unavailable."""
         try:
@@ -193,6 +205,10 @@ class LocalErasableObjects:
     def delete_older(self, key: str) -> int:
         """Always 0: there are none."""
         return 0
+
+    def remove(self, key: str) -> int:
+        """1, or 0 where nothing was there."""
+        return int(self._bucket.remove(key))
 
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
         """One of each key: what is there."""

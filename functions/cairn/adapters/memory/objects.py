@@ -54,6 +54,12 @@ class _Bucket:
             insort(self.keys, key)
         self.versions[key].append(version)
 
+    def remove(self, key: str) -> int:
+        versions = self.versions.pop(key, [])
+        if versions:
+            self.keys.remove(key)
+        return len(versions)
+
 
 class MemoryBuckets:
     """The buckets of all regions. Safe for threads."""
@@ -168,6 +174,11 @@ class MemoryBuckets:
             del versions[: max(0, older)]
             return max(0, older)
 
+    def remove(self, region: str, key: str) -> int:
+        """Drops a key with every version; how many there were."""
+        with self._lock:
+            return self._bucket(region).remove(key)
+
     def _bucket(self, region: str) -> _Bucket:
         try:
             return self._buckets[region]
@@ -226,6 +237,10 @@ class MemoryErasableObjects:
     def delete_older(self, key: str) -> int:
         """How many older versions went. Tells no observer: nothing new is there."""
         return self._buckets.delete_older(self._region, key)
+
+    def remove(self, key: str) -> int:
+        """How many versions went. Tells no observer."""
+        return self._buckets.remove(self._region, key)
 
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
         """At most 1,000 versions a page, as S3 has it."""

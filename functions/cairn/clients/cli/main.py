@@ -24,6 +24,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
     "stores": ("cairn.clients.cli.stores", "List, create, show, update, archive, delete stores."),
     "ls": ("cairn.clients.cli.ls", "The memories and folders of a store."),
+    "search": ("cairn.clients.cli.search", "Full-text search over a store."),
     "cat": ("cairn.clients.cli.cat", "A memory's text, or an older version's."),
     "put": ("cairn.clients.cli.put", "A file or standard input, as a memory."),
     "edit": ("cairn.clients.cli.edit", "A memory in $EDITOR."),
@@ -50,7 +51,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 
 TOGETHER: dict[tuple[str, ...], str] = {
     ("serve", "dev"): "Cairn on this machine; a local cloud of it.",
-    ("ls", "cat"): "What a store has; a memory's text.",
+    ("ls", "search", "cat"): "What a store has; its texts searched; a memory's text.",
     ("put", "edit", "mv", "rm"): "Write from a file or $EDITOR, move, delete.",
     ("log", "diff", "restore"): "Versions, what changed; back to what was.",
     ("import", "export"): "Folders, tars, and other programs' memories.",
@@ -81,6 +82,8 @@ USUAL_NAMES = {
     "load": "import",
     "dump": "export",
     "backup": "export",
+    "find": "search",
+    "grep": "search",
 }
 """What other command lines call it."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.wire.mcp import texts
-from cairn.wire.mcp.schemas import Directory, Entry, Note, Version, Versions, Written
+from cairn.wire.mcp.schemas import Directory, Entry, Found, Hits, Note, Version, Versions, Written
 from cairn.wire.memory_tool import texts as tool_texts
 from cairn.wire.memory_tool.places import ROOT, place
 from cairn.wire.memory_tool.texts import ToolFailure, text
@@ -63,6 +63,11 @@ class Notes:
             raise ToolFailure(texts.NOT_A_DIRECTORY.format(path=path))
         return Directory(path=f"{ROOT}{folder}", entries=[_entry(item) for item in self._tree.children(folder)])
 
+    def search(self, query: str, directory: str, limit: int) -> Hits:
+        """The notes below a directory that answer a query best. One search."""
+        rows = self._tree.search(query, place(directory), limit)
+        return Hits(hits=[_found(row) for row in rows])
+
     def activity(self, limit: int) -> Versions:
         """The store's newest versions. One listing."""
         return Versions(versions=[_version(row) for row in self._tree.versions(limit)])
@@ -112,6 +117,19 @@ def _note(file: File) -> Note:
         content_size_bytes=file.size_bytes,
         updated_at=file.updated_at,
         content=file.content,
+    )
+
+
+def _found(row: Mapping[str, Any]) -> Found:
+    memory = row["memory"]
+    return Found(
+        path=f"{ROOT}{memory['path']}",
+        memory_id=memory["id"],
+        content_sha256=memory["content_sha256"],
+        content_size_bytes=memory["content_size_bytes"],
+        updated_at=memory["updated_at"],
+        score=row["score"],
+        excerpt=row["excerpt"],
     )
 
 

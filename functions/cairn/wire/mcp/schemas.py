@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cairn.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SEARCH_QUERY_MAX_CHARS
 from cairn.wire.memory_tool.tool import COMMANDS
 
 ROWS_DEFAULT, ROWS_MAX = 20, 100
@@ -78,6 +79,23 @@ class VersionsArguments(Arguments):
     limit: Limit = ROWS_DEFAULT
 
 
+class SearchArguments(Arguments):
+    """Of `search_notes`."""
+
+    query: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=SEARCH_QUERY_MAX_CHARS,
+            description="What to find, in words that the note may have: a question, names, a date such as May 2026",
+        ),
+    ]
+    directory: Annotated[str, Field(description="Only below this directory")] = "/memories"
+    limit: Annotated[int, Field(ge=1, le=SEARCH_LIMIT_MAX, description="How many at most, the best first")] = (
+        SEARCH_LIMIT_DEFAULT
+    )
+
+
 class Said(BaseModel):
     """What a command of the memory tool answered."""
 
@@ -101,6 +119,24 @@ class Written(BaseModel):
     path: str
     outcome: Literal["created", "replaced", "unchanged"]
     content_sha256: str
+
+
+class Found(BaseModel):
+    """A note that a search found, and the place in it that answers best."""
+
+    path: str
+    memory_id: str
+    content_sha256: str
+    content_size_bytes: int
+    updated_at: str
+    score: float
+    excerpt: str
+
+
+class Hits(BaseModel):
+    """What a search found, the best first; scores mean nothing but their order."""
+
+    hits: list[Found]
 
 
 class Entry(BaseModel):

@@ -104,6 +104,13 @@ def _edit(store: OpenStore, given: schemas.EditArguments) -> BaseModel:
 
 TOOLS: dict[str, Offered] = {
     "memory": Offered(schemas.MemoryArguments, schemas.Said, texts.MEMORY, _annotated(destroys=True), _memory),
+    "search_notes": Offered(
+        schemas.SearchArguments,
+        schemas.Hits,
+        texts.SEARCH_NOTES,
+        _annotated(reads=True),
+        lambda store, given: Notes(store.tree).search(given.query, given.directory, given.limit),
+    ),
     "read_note": Offered(
         schemas.ReadArguments,
         schemas.Note,

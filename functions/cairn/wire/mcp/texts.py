@@ -11,6 +11,11 @@ MEMORY = (
     "Your memory as a folder of text files under /memories. view shows a directory or a file with line numbers, create "
     "makes a new file, str_replace and insert edit one, delete and rename act on files and directories."
 )
+SEARCH_NOTES = (
+    "Search all notes for words: the notes that answer best, each with the place in it that does. Plain words, names "
+    "and dates work best; word forms and small slips are seen through, meanings are not. Read a note before relying "
+    "on it."
+)
 READ_NOTE = "A note's content, with the content_sha256 that replacing it asks for."
 WRITE_NOTE = (
     "Write a whole note. A new one needs a path that is free; one that is there is replaced only with the "

@@ -150,6 +150,12 @@ class Tree:
         body = self._ask("GET", self._memories, query)
         return [_file(row) for row in body["data"] if row["type"] == "memory"], body["next_page"] or None
 
+    def search(self, query: str, folder: str, limit: int) -> list[Mapping[str, Any]]:
+        """The memories below a folder that answer a query best, as the API has them. Raises ToolFailure."""
+        asked = {"query": query, "limit": str(limit), **({"path_prefix": f"{folder}/"} if folder else {})}
+        rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/search", asked)["data"]
+        return rows
+
     def versions(self, limit: int, memory_id: str | None = None) -> list[Mapping[str, Any]]:
         """The newest versions of a memory, or of the whole store, as the API has them; 100 at most."""
         query = {"limit": str(min(limit, PAGE)), **({"memory_id": memory_id} if memory_id else {})}

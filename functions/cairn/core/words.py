@@ -1,0 +1,165 @@
+"""What of a text is searched: its words without those that carry nothing, stemmed; its passages; the names in it.
+
+A memory and a query are taken apart by the same rules, or they would not meet. Stemming is the caller's (a `Stem`), as
+it is a library's work; everything here is pure.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+Stem = Callable[[str], str]
+"""A word in lower case -> its stem."""
+
+PASSAGE_WORDS = 110
+"""How long a passage is: about a paragraph, so that words that stand together weigh more than words that do not."""
+
+WORD_MAX_CHARS = 40
+"""What is longer is a hash or a blob, which nobody types; it is cut, so that it still finds itself."""
+
+ENDING_MAX_CHARS = 5
+"""``.md``, ``.json``: what comes after a path's last dot and is no longer says of what kind it is, not what of."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+"""Scripts that do not part their words: two characters at a time stand for words."""
+
+_SENTENCE_END = re.compile(r"[.!?:\n]\W*$")
+
+STOP_WORDS = frozenset(
+    """
+    a about above actually after again against all almost alone along already also although always am among an and
+    another any anybody anyone anything anyway are aren around as at away back be became because become been before
+    behind being below beside besides between beyond both but by came can cannot cant come could couldn did didn do
+    does doesn doing don done down during each either else enough especially etc even ever every everybody everyone
+    everything far few first for from further get gets getting give given go goes going gone gonna good got gotta had
+    hadn has hasn have haven having he her here hers herself hey hi him himself his how however i if in indeed instead
+    into is isn it its itself just keep kind know known last later least less let lets like likely little ll lot lots
+    made make makes making many may maybe me mean might mine more most mostly much must my myself near need neither
+    never nevertheless next no nobody none nor not nothing now of off often oh ok okay on once one ones only onto or
+    other others otherwise our ours ourselves out over own part per perhaps please possible probably put quite rather
+    re really right said same saw say saying says see seem seemed seems seen several shall she should shouldn since
+    so some somebody someone something sometimes soon still such sure take taken tell than thank thanks that the their
+    theirs them themselves then there therefore these they thing things think this those though through thus time to
+    together too took toward towards try under until up upon us use used uses using usually ve very via want wants was
+    wasn way we well went were weren what whatever when whenever where wherever whether which while who whoever whole
+    whom whose why will with within without won would wouldn wow yeah yes yet you your yours yourself yourselves
+    """.split()  # noqa: SIM905 - a list of words is read as prose
+)
+
+QUESTION_WORDS = frozenset(
+    """
+    anything date day describe did do does explain find give happen happened how list long look many mention
+    mentioned much name remember remind say search show tell time what when where which who whom whose why year
+    """.split()  # noqa: SIM905
+)
+"""Of a query alone: what asks, and not what is asked for. Left in, they are slower, and worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a text: as it stands there, in lower case, and where."""
+
+    text: str
+    lower: str
+    start: int
+    end: int
+
+
+def words(text: str) -> Iterator[Word]:
+    """The words of a text in order. A contraction is one word: ``don't`` -> ``don``, as its tail says nothing."""
+    for match in _WORD.finditer(text):
+        found = match[0]
+        if _WITHOUT_SPACES.search(found):
+            yield from _pairs(found, match.start())
+            continue
+        head = re.split("['’]", found, maxsplit=1)[0]
+        yield Word(head, folded(head), match.start(), match.end())
+
+
+def _pairs(run: str, start: int) -> Iterator[Word]:
+    if len(run) == 1:
+        yield Word(run, run, start, start + 1)
+    for at in range(len(run) - 1):
+        yield Word(run[at : at + 2], folded(run[at : at + 2]), start + at, start + at + 2)
+
+
+def folded(word: str) -> str:
+    """Lower case, without accents, and not longer than `WORD_MAX_CHARS`."""
+    if word.isascii():
+        return word.lower()[:WORD_MAX_CHARS]
+    plain = unicodedata.normalize("NFKD", word.casefold())
+    kept = "".join(character for character in plain if character.isalnum())
+    return (kept or word.casefold())[:WORD_MAX_CHARS]
+
+
+def passages(text: str, stem: Stem) -> tuple[tuple[str, ...], ...]:
+    """The stems of a text, a passage at a time. All of them together are what a search can find of it."""
+    found: list[tuple[str, ...]] = []
+    for part in _parts(text):
+        found.append(tuple(stem(word.lower) for word in part if word.lower not in STOP_WORDS))
+    return tuple(found)
+
+
+def _parts(text: str) -> Iterator[list[Word]]:
+    part: list[Word] = []
+    for word in words(text):
+        part.append(word)
+        if len(part) == PASSAGE_WORDS:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def span(text: str, number: int) -> tuple[int, int]:
+    """Where the passage of that number begins and ends in the text; all of it where there is none."""
+    for at, part in enumerate(_parts(text)):
+        if at == number:
+            return part[0].start, part[-1].end
+    return 0, len(text)
+
+
+def names(text: str) -> frozenset[str]:
+    """What looks like a name: a capital where no sentence begins, or before a colon, as where somebody speaks."""
+    found = set()
+    for word in words(text):
+        if not _is_capital(word) or word.lower in STOP_WORDS:
+            continue
+        begins = _SENTENCE_END.search(text[max(0, word.start - 8) : word.start]) or not text[: word.start].strip()
+        if not begins or text[word.end : word.end + 1] == ":":
+            found.add(word.lower)
+    return frozenset(found)
+
+
+def path_names(path: str) -> frozenset[str]:
+    """The words of a path, which name what the memory is about; not what any file's name ends with."""
+    stem, dot, ending = path.rpartition(".")
+    named = stem if dot and len(ending) <= ENDING_MAX_CHARS and "/" not in ending else path
+    return frozenset(word.lower for word in words(named) if word.lower not in STOP_WORDS)
+
+
+def _is_capital(word: Word) -> bool:
+    return len(word.text) > 1 and word.text[0].isupper() and any(character.islower() for character in word.text)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """What a query asks for: stems in the order of their first place, and the words that may be names."""
+
+    stems: tuple[str, ...]
+    capitals: frozenset[str]
+    lowers: frozenset[str]
+
+
+def query_words(query: str, stem: Stem) -> QueryWords:
+    """A query taken apart. Words that only ask are left out, unless nothing else is left."""
+    found = list(words(query))
+    telling = [word for word in found if word.lower not in STOP_WORDS and word.lower not in QUESTION_WORDS]
+    telling = telling or [word for word in found if word.lower not in STOP_WORDS]
+    stems = tuple(dict.fromkeys(stem(word.lower) for word in telling))
+    capitals = frozenset(word.lower for word in telling if _is_capital(word))
+    return QueryWords(stems, capitals, frozenset(word.lower for word in telling))

@@ -1,0 +1,87 @@
+"""Searching and loading a store over HTTP. Both are ours; what is found when is in tests/unit/app/test_searching.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anthropic
+import pytest
+
+from tests.api.harness import Backend
+
+TEXTS = {
+    "/deploy/how.md": "Deploys run on Tuesdays, after the migrations.",
+    "/deploy/who.md": "Caroline runs deploys.",
+    "/food.md": "Pizza on Fridays.",
+}
+
+
+@pytest.fixture
+def filled(client: anthropic.Anthropic, store_id: str) -> str:
+    for path, content in TEXTS.items():
+        client.beta.memory_stores.memories.create(store_id, path=path, content=content)
+    return store_id
+
+
+def search(backend: Backend, store_id: str, query: str) -> Any:
+    return backend.raw("GET", f"/v1/memory_stores/{store_id}/search", query).body["data"]
+
+
+def test_the_best_come_first_and_show_where(backend: Backend, filled: str) -> None:
+    [hit] = search(backend, filled, "query=Pizza")
+    assert (hit["memory"]["path"], hit["excerpt"], hit["memory"]["content"]) == ("/food.md", "Pizza on Fridays.", None)
+    assert search(backend, filled, "query=deploys+Caroline")[0]["memory"]["path"] == "/deploy/who.md"
+
+
+def test_a_search_may_be_of_one_folder_and_as_long_as_is_asked(backend: Backend, filled: str) -> None:
+    assert len(search(backend, filled, "query=deploys")) == 2
+    assert len(search(backend, filled, "query=deploys&limit=1")) == 1
+    assert search(backend, filled, "query=pizza&path_prefix=/deploy/") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("", "query"),
+        ("query=", "query"),
+        ("query=%20", "query"),
+        (f"query={'x' * 1_001}", "query"),
+        ("query=x&query=y", "query"),
+        ("query=x&limit=51", "limit"),
+        ("query=x&limit=0", "limit"),
+        ("query=x&path_prefix=/deploy", "path_prefix"),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_refused(backend: Backend, filled: str, query: str, field: str) -> None:
+    reply = backend.raw("GET", f"/v1/memory_stores/{filled}/search", query)
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
+    assert reply.error["message"].startswith(f"{field}:")
+
+
+@pytest.mark.parametrize("what", ["search?query=x", "pack"])
+def test_another_workspaces_store_is_not_found(backend: Backend, filled: str, what: str) -> None:
+    key = backend.issue_key("other", "admin")
+    path, _, query = what.partition("?")
+    headers = {"authorization": f"Bearer {key}"}
+    assert backend.raw("GET", f"/v1/memory_stores/{filled}/{path}", query, headers=headers).status == 404
+
+
+def test_a_whole_store_is_loaded_with_its_texts(backend: Backend, filled: str) -> None:
+    page = backend.raw("GET", f"/v1/memory_stores/{filled}/pack").body
+    assert {row["path"]: row["content"] for row in page["data"]} == TEXTS
+    assert page["next_page"] is None
+    assert [row["id"] for row in page["data"]] == sorted(row["id"] for row in page["data"])
+
+
+def test_a_sessions_token_searches_its_own_stores_and_no_other(sessions_backend: Backend) -> None:
+    backend = sessions_backend
+    client = backend.client()
+    mine, other = (client.beta.memory_stores.create(name=name).id for name in ("mine", "other"))
+    client.beta.memory_stores.memories.create(mine, path="/food.md", content="Pizza on Fridays.")
+    resources = [{"type": "memory_store", "memory_store_id": mine, "access": "read_only"}]
+    token = backend.raw("POST", "/v1/sessions", body={"resources": resources}).body["token"]
+    headers = {"authorization": f"Bearer {token}"}
+    found = backend.raw("GET", f"/v1/memory_stores/{mine}/search", "query=pizza", headers=headers)
+    assert [hit["memory"]["path"] for hit in found.body["data"]] == ["/food.md"]
+    assert backend.raw("GET", f"/v1/memory_stores/{other}/search", "query=pizza", headers=headers).status == 404
+    assert backend.raw("GET", f"/v1/memory_stores/{other}/pack", headers=headers).status == 404
