@@ -18,6 +18,7 @@ from scripts.costing.paths import (
     Path,
     Suspicious,
     dollars,
+    in_two_regions,
     second_look,
     stored_bytes,
     used,
@@ -133,6 +134,16 @@ def _second_look() -> str:
     return _table(head, rows)
 
 
+def _durable() -> str:
+    head = ["a million of", "$, one_region", "$, two_regions", "ms, one_region", "ms, two_regions"]
+    rows = []
+    for path in WRITES:
+        one, two = in_two_regions(path, "one_region"), in_two_regions(path, "two_regions")
+        money = [_money(_total(used_by)) for used_by, _ in (one, two)]
+        rows.append([path.name, *money, *(f"{took_ms:.0f}" for _, took_ms in (one, two))])
+    return _table(head, rows)
+
+
 def _storage() -> str:
     object_bytes, row_bytes = stored_bytes()
     monthly = {
@@ -172,6 +183,7 @@ def _assumptions() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "writes": _writes,
     "broken down": _broken_down,
+    "two regions": _durable,
     "reads": _reads,
     "by size": _by_size,
     "second look": _second_look,

@@ -78,9 +78,11 @@ class Meter:
 
     Attributes:
         units: region -> what was used there.
+        took_ms: how long the function took that ended last, of those that nobody waited for.
     """
 
     units: defaultdict[str, defaultdict[str, float]] = field(default_factory=lambda: defaultdict(_none))
+    took_ms: float = 0.0
     _running_ms: list[float] = field(default_factory=list)
 
     def add(self, region: str, name: str, amount: float = 1) -> None:
@@ -98,6 +100,8 @@ class Meter:
             self.add(region, "gb_s", own_ms / 1_000 * MEMORY_MB[name] / 1_024)
             if self._running_ms:
                 self._running_ms[-1] += own_ms
+            else:
+                self.took_ms = own_ms
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
         """`ports.parallel.Parallel`: what is done at once takes as long as the longest of it."""
@@ -116,6 +120,8 @@ class Meter:
             self._running_ms[-1] += DURATIONS_MS[call.name] + (FAR_MS if far else 0)
         if call.name in ("objects.put_if_absent", "objects.list"):
             self.add(call.origin, "put")
+            if far and call.name == "objects.put_if_absent":
+                self.add(call.origin, "transfer_bytes", CONTENT_BYTES)
         elif call.name in ("objects.get", "objects.head"):
             self.add(call.origin, "get")
             if far and call.name == "objects.get":

@@ -47,9 +47,12 @@ class Suspicious(NothingFound):
 class Played:
     """A deployment with a store of some memories, whose every use of AWS is metered from `begin` on."""
 
-    def __init__(self, regions: int, path: str = PATH, deep_scanner: DeepScanner | None = None) -> None:
+    def __init__(
+        self, regions: int, path: str = PATH, deep_scanner: DeepScanner | None = None, durability: str = "one_region"
+    ) -> None:
         self.meter = Meter()
         self.path = path
+        self.took_ms = 0.0
         self._measuring = False
         self.cloud = Cloud(
             REGIONS[:regions],
@@ -61,7 +64,9 @@ class Played:
         for name, site in self.cloud.sites.items():
             site.region.index = MeteredIndex(site.region.index, name, self.meter)
         self.call = self.cloud.call(self.cloud.key())
-        self.store = self.home.create_store(self.call, name="notes", description="", metadata={}).id
+        self.store = self.home.create_store(
+            self.call, name="notes", description="", metadata={}, durability=durability
+        ).id
         self.memories = [self.create(f"/projects/folder/{number}.md") for number in range(LISTED - 1)]
         self.memories.append(self.create(path))
         self.update(self.memories[-1], OTHER)
@@ -98,6 +103,7 @@ class Played:
         self.meter.add(at, "http")
         with self.meter.function(at, function):
             act(self)
+        self.took_ms = self.meter.took_ms
         while self.cloud.pending:
             self._event()
         self._measuring = False
@@ -106,7 +112,7 @@ class Played:
     def _event(self) -> None:
         """One event: its copies, its message, its share of an indexer's batch."""
         event = self.cloud.pending[0]
-        if not event.replica:
+        if not event.replica and event.key.startswith(f"{event.region}/"):
             size = self.object_bytes(event.key)
             for other in self.cloud.regions:
                 if other != event.region:
@@ -185,6 +191,12 @@ def _page(played: Played, depth: int, full: bool) -> object:
 def used(path: Path, regions: int, memory_path: str = PATH) -> dict[str, Units]:
     """What one call of this kind uses, by region."""
     return Played(regions, memory_path).measure(path.act, path.function, path.at)
+
+
+def in_two_regions(path: Path, durability: str) -> tuple[dict[str, Units], float]:
+    """What one call uses in a deployment of two regions, and how many milliseconds its function takes."""
+    played = Played(2, durability=durability)
+    return played.measure(path.act, path.function, path.at), played.took_ms
 
 
 def second_look(deep_scanner: DeepScanner, regions: int) -> float:

@@ -101,7 +101,10 @@ class Model:
         metadata: Mapping[str, str],
         scan_policy: Mapping[str, Any] | None = None,
         retention: Mapping[str, int | None] | None = None,
+        durability: str | None = None,
+        second_region: str | None = None,
     ) -> Store:
+        _refuse_second(durability, second_region)
         key = self._enter(call, "admin")
         now_us = self._now()
         id = f"memstore_{region_code(self.region)}_{self._ulid()}"
@@ -125,11 +128,14 @@ class Model:
         metadata: object,
         scan_policy: object = UNSET,
         retention: object = UNSET,
+        durability: object = UNSET,
+        second_region: object = UNSET,
     ) -> Store:
         shelf = self._shelf(call, "admin", store_id)
         old = shelf.store
         if old.archived_at is not None:
             raise InvalidRequest("memory_store_id", "archived")
+        _refuse_second(durability, second_region)
         merged = {**old.metadata, **(metadata if isinstance(metadata, Mapping) else {})}
         kept = {name: value for name, value in merged.items() if value is not None}
         if len(kept) > limits.METADATA_MAX_PAIRS:
@@ -484,6 +490,14 @@ def _shown(memory: Memory, full: bool) -> Memory:
 def _check_content(content: str) -> None:
     if len(content.encode()) > limits.CONTENT_MAX_BYTES:
         raise InvalidRequest("content", "too large", too_large=True)
+
+
+def _refuse_second(durability: object, second_region: object) -> None:
+    """One process is one region."""
+    if second_region not in (None, UNSET):
+        raise InvalidRequest("second_region", "there is none")
+    if durability == "two_regions":
+        raise InvalidRequest("durability", "there is one region")
 
 
 def _retention(given: object, before: Retention | None = None) -> Retention:

@@ -81,7 +81,10 @@ def check_object(body: Mapping[str, Any]) -> None:
 
 
 def _check_store(body: Mapping[str, Any]) -> None:
-    _fields(body, "id name description metadata created_at updated_at archived_at scan_policy retention")
+    _fields(
+        body,
+        "id name description metadata created_at updated_at archived_at scan_policy retention durability second_region",
+    )
     assert body["id"].startswith("memstore_")
     assert isinstance(body["name"], str)
     assert isinstance(body["description"], str)
@@ -90,6 +93,7 @@ def _check_store(body: Mapping[str, Any]) -> None:
     assert body["archived_at"] is None or _INSTANT.fullmatch(body["archived_at"])
     assert set(body["retention"]) == {"days", "versions"}
     assert all(type(number) is int and number > 0 for number in body["retention"].values())
+    assert body["durability"] == ("one_region" if body["second_region"] is None else "two_regions")
     assert set(body["scan_policy"]) == {"policy", "allow"}
     assert body["scan_policy"]["policy"] in {"strict", "standard", "audit"}
     assert all(isinstance(rule, str) for rule in body["scan_policy"]["allow"])

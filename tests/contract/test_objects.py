@@ -50,6 +50,21 @@ def test_the_checksum_may_be_given(world: ObjectsWorld) -> None:
     assert world.here.get(KEY).body == body
 
 
+def test_what_is_put_elsewhere_is_there_and_nowhere_else(world: ObjectsWorld) -> None:
+    world.here.put_if_absent(KEY, b"copy", {"id": "1"}, region=FAR)
+    assert world.here.get(KEY, FAR).body == b"copy"
+    assert dict(world.here.head(KEY, FAR).metadata) == {"id": "1"}
+    with pytest.raises(ObjectNotFound):
+        world.here.head(KEY)
+
+
+def test_what_is_taken_elsewhere_is_refused_and_keeps_what_it_had(world: ObjectsWorld) -> None:
+    world.here.put_if_absent(KEY, b"first", {}, region=FAR)
+    with pytest.raises(ObjectExists):
+        world.here.put_if_absent(KEY, b"second", {}, region=FAR)
+    assert world.versions(FAR, KEY) == [b"first"]
+
+
 @pytest.mark.parametrize("world", COMPARING_BODIES, indirect=True)
 def test_a_body_that_is_not_what_its_checksum_says_is_not_stored(world: ObjectsWorld) -> None:
     with pytest.raises(Unavailable):

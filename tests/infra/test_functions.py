@@ -18,6 +18,7 @@ REGIONS = [HERE, THERE, FAR]
 GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
 
 PUT_BY_WRITER = ["log", "store", "key", "redaction", "verdict", "session"]
+PUT_BEYOND = ["cut", "log", "redaction", "store"]
 
 
 def table(name: str) -> str:
@@ -79,6 +80,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | READ_OBJECTS
     | READ_SIGNING_KEYS
     | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in PUT_BY_WRITER])
+    | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
     | each(["lambda:InvokeFunction"], [function("writer", THERE), function("writer", FAR), function("eraser", HERE)]),
     "indexer": READ_INDEX
     | WRITE_INDEX
@@ -197,7 +199,10 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("reader", "lambda:InvokeFunction", function("indexer", THERE), False),
         ("writer", "s3:PutObject", OWN_SLOT, True),
         ("writer", "s3:PutObject", OTHERS_SLOT, False),
-        ("writer", "s3:PutObject", ABROAD, False),
+        ("writer", "s3:PutObject", ABROAD, True),
+        ("writer", "s3:PutObject", f"{bucket(THERE)}/{HERE}/checkpoint/2026", False),
+        ("writer", "s3:PutObject", f"{bucket(THERE)}/{HERE}/key/wrkspc_1/apikey_1/0000000001", False),
+        ("writer", "s3:DeleteObject", ABROAD, False),
         ("writer", "s3:PutObject", f"{bucket(HERE)}/{HERE}/checkpoint/2026", False),
         ("writer", "s3:DeleteObject", OWN_SLOT, False),
         ("writer", "dynamodb:UpdateItem", table("control"), False),

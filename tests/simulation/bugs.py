@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
+from cairn.adapters.layered import FaultRates
 from cairn.adapters.memory import MemoryBuckets, MemoryObjects
 from cairn.app import (
     access,
@@ -32,6 +33,7 @@ from cairn.app import (
     putting,
     reconciling,
     retaining,
+    second_region,
     watermarks,
     writing,
 )
@@ -51,7 +53,19 @@ from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
-from tests.simulation.options import Links, Options, crowded, drawn, dying, eroding, judging, overtaken, remembering
+from tests.simulation.options import (
+    Links,
+    Options,
+    Weights,
+    crowded,
+    doubled,
+    drawn,
+    dying,
+    eroding,
+    judging,
+    overtaken,
+    remembering,
+)
 from tests.simulation.options import retaining as keeping_little
 from tests.simulation.ports import SkewedClock
 from tests.simulation.shrinking import case_of, run
@@ -92,10 +106,29 @@ class UnconditionalObjects(MemoryObjects):
         self._here = (buckets, region)
 
     def put_if_absent(
-        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
     ) -> None:
-        buckets, region = self._here
-        buckets.put(region, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+        buckets, here = self._here
+        buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+
+
+class NeverThere(second_region.SecondRegion):
+    """Leaves the second region to replication."""
+
+    def take(self, slots: putting.Slots, store: StoreRow, entry: Entry, body: bytes) -> Put:
+        return slots.take(entry, body)
+
+
+class AsIfAllBelow(second_region.SecondRegion):
+    """Puts its own entry there, whatever it builds on."""
+
+    def _secure_below(self, store: StoreRow, second: str, key: LogKey) -> None:
+        return
 
 
 class NeverMine(putting.Slots):
@@ -259,14 +292,19 @@ class ReusedSlots(MemoryObjects):
         self._here = (buckets, region)
 
     def put_if_absent(
-        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
     ) -> None:
-        buckets, region = self._here
-        name, found = parse_key(key), buckets.current(region, key)
+        buckets, here = self._here
+        name, found = parse_key(key), buckets.current(region or here, key)
         if found is not None and isinstance(name, LogKey) and Entry.from_metadata(name, found.metadata).blank:
-            buckets.put(region, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+            buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
         else:
-            super().put_if_absent(key, body, metadata, content_sha256)
+            super().put_if_absent(key, body, metadata, content_sha256, region)
 
 
 def _without_blank_tombstones(before: MemoryRow | None, entry: Entry) -> MemoryRow:
@@ -351,6 +389,21 @@ class WholeWithoutLooking(periods.Periods):
         whole = replace(state, listed=False)
         self._set(state, whole)
         return whole
+
+
+def abandoned(seed: int) -> Options:
+    """Stores that ask for two regions, whose writers often die between two calls, and whose copies travel for long."""
+    del seed
+    return Options(
+        clients=4,
+        operations=30,
+        paths=("/a", "/d"),
+        weights=Weights(create=2, write=12, rename=2, delete=0, read=2, list=0, redact=0, history=0),
+        rates=FaultRates(crash_before=0.02, crash_after=0.02),
+        links=Links(delay_s=20.0, slow=0.5, slow_s=60.0),
+        think_s=0.5,
+        two_regions=True,
+    )
 
 
 def hurried(seed: int) -> Options:
@@ -556,6 +609,18 @@ BUGS: tuple[Bug, ...] = (
         lambda: _in_place_of((erasures, "Retaining", OldRedactionsOnly)),
         ("retired_text_is_nowhere",),
         keeping_little,
+    ),
+    Bug(
+        "two regions: acknowledge before the second put",
+        lambda: _in_place_of((writing, "SecondRegion", NeverThere)),
+        ("what_is_acknowledged_is_in_two_regions",),
+        doubled,
+    ),
+    Bug(
+        "two regions: leave behind what a dead writer left undone",
+        lambda: _in_place_of((writing, "SecondRegion", AsIfAllBelow)),
+        ("what_is_acknowledged_is_in_two_regions",),
+        abandoned,
     ),
     Bug(
         "a snapshot waits for nothing",

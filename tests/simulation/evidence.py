@@ -61,6 +61,7 @@ class Evidence:
         blocked: paths that could not be written at rest, and what was said instead.
         doomed: all that was written into a store that was deleted.
         kept: of how many versions of a live memory stores keep the text; None where they keep all.
+        two_regions: whether stores ask for a second region.
     """
 
     history: History
@@ -77,6 +78,7 @@ class Evidence:
     blocked: list[str] = field(default_factory=list)
     doomed: list[bytes] = field(default_factory=list)
     kept: int | None = None
+    two_regions: bool = False
 
 
 def gather(world: World) -> Evidence:
@@ -102,6 +104,7 @@ def gather(world: World) -> Evidence:
         named={region: _named(world, region) for region in world.options.regions},
     )
     evidence.kept = world.options.kept if world.options.day_s else None
+    evidence.two_regions = world.options.two_regions
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.again = {name: _again(world, name) for name, _ in sites}
     evidence.blocked = _blocked(world)

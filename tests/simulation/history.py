@@ -47,6 +47,7 @@ class Operation:
         asked: the call's arguments.
         invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
         answer: what was answered: None is an outcome that nobody knows.
+        held_there: ids of what the store's second region held when the answer came, where it asks for one.
         home_us: the most that the clock of the store's home had shown when the answer came.
     """
 
@@ -61,6 +62,7 @@ class Operation:
     returned: int | None = None
     answer: Any = None
     home_us: int = 0
+    held_there: frozenset[str] = frozenset()
 
     @property
     def refused(self) -> bool:

@@ -69,6 +69,7 @@ class Options:
         day_s: how long a day is for retention; then stores keep what was superseded for one such day. 0: for ever.
         kept: of how many versions of a live memory such stores keep the text however old they are.
         sweep_s: how long each region's eraser rests, at most, between two sweeps.
+        two_regions: stores ask that the region after their home holds a write too before it is acknowledged.
     """
 
     regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
@@ -100,6 +101,7 @@ class Options:
     day_s: float = 0.0
     kept: int = 10
     sweep_s: float = 30.0
+    two_regions: bool = False
 
 
 def drawn(seed: int) -> Options:
@@ -149,6 +151,7 @@ def drawn(seed: int) -> Options:
         think_s=chance.choice([10.0, 40.0]) if slow else chance.choice([0.0, 0.0, 0.2, 5.0]),
         tick_s=30.0 if slow else chance.choice([0.5, 2.0, 6.0]),
         journals_lost=chance.choice([0, 0, 0, 1, 2]),
+        two_regions=random.Random(f"durability {seed}").random() < 1 / 8,
         **_retention(seed),
     )
     return _within_a_day(options) if options.day_s else options
@@ -172,6 +175,12 @@ def dying(seed: int) -> Options:
         rates=FaultRates(crash_after=0.06),
         think_s=0.5,
     )
+
+
+def doubled(seed: int) -> Options:
+    """The world of a seed, whose stores ask for two regions, and whose copies travel slowly."""
+    options = drawn(seed)
+    return replace(options, two_regions=True, links=replace(options.links, delay_s=3.0, slow=0.4), wipes=0, rebuilds=0)
 
 
 def eroding(seed: int) -> Options:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.simulation.checkers import check
 from tests.simulation.evidence import gather
-from tests.simulation.options import Links, Options, crowded, drawn, eroding, judging, remembering, retaining
+from tests.simulation.options import Links, Options, crowded, doubled, drawn, eroding, judging, remembering, retaining
 from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
@@ -20,6 +20,7 @@ ERODED = range(80)
 JUDGED = range(20_000, 20_120)
 RETAINED = range(80)
 REMEMBERED = range(40)
+DOUBLED = range(80)
 PER_TEST = 40
 
 
@@ -65,6 +66,11 @@ def test_every_promise_is_kept_where_a_store_is_deleted_while_it_is_written(firs
 @pytest.mark.parametrize("first", RETAINED[::PER_TEST])
 def test_every_promise_is_kept_where_stores_keep_little_for_long(first: int) -> None:
     check_all(list(range(first, first + PER_TEST)), retaining)
+
+
+@pytest.mark.parametrize("first", DOUBLED[::PER_TEST])
+def test_every_promise_is_kept_where_a_write_must_stand_in_two_regions(first: int) -> None:
+    check_all(list(range(first, first + PER_TEST)), doubled)
 
 
 @pytest.mark.parametrize("first", REMEMBERED[::PER_TEST])

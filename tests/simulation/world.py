@@ -123,11 +123,17 @@ class World:
 
     def _store(self, number: int) -> str:
         region = self.options.regions[number % len(self.options.regions)]
+        durability = "two_regions" if self.options.two_regions else "one_region"
         retention = {"days": 1, "versions": self.options.kept} if self.options.day_s else None
         return self.sites[region].use(
             lambda sandbox: (
                 sandbox.cairn.create_store(
-                    self.call(), name=f"store {number}", description="", metadata={}, retention=retention
+                    self.call(),
+                    name=f"store {number}",
+                    description="",
+                    metadata={},
+                    retention=retention,
+                    durability=durability,
                 ).id
             )
         )
@@ -135,6 +141,16 @@ class World:
     def home(self, store_id: str) -> str:
         """The region that accepts writes for the store."""
         return self.options.regions[self.stores.index(store_id) % len(self.options.regions)]
+
+    def _held_there(self, store_id: str) -> frozenset[str]:
+        """Ids of all that stands in the store's logs in its second region's bucket, if it asks for one."""
+        if not self.options.two_regions:
+            return frozenset()
+        regions = self.options.regions
+        home = self.home(store_id)
+        second = regions[(regions.index(home) + 1) % len(regions)]
+        keys = self.buckets.page(second, f"{home}/log/{store_id}/", None, 1000).keys
+        return frozenset(self.buckets.versions(second, key)[-1].object.metadata["id"] for key in keys)
 
     def let_loose(self) -> None:
         """Clients and faults, until every client is through and every call has ended."""
@@ -367,6 +383,7 @@ class World:
         else:
             operation.answer = task.result
         operation.returned = self.scheduler.tick()
+        operation.held_there = self._held_there(store_id)
         clock = self.sites[self.home(store_id)].clock
         clock.now_us()
         operation.home_us = clock.highest_us

@@ -114,6 +114,7 @@ class Store:
     archived_at: int | None
     scan_policy: ScanPolicy = ScanPolicy()
     retention: Retention = field(default_factory=Retention)
+    second_region: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,10 +93,19 @@ class Cairn:
         metadata: Mapping[str, str],
         scan_policy: Mapping[str, Any] | None = None,
         retention: Mapping[str, int | None] | None = None,
+        durability: str | None = None,
+        second_region: str | None = None,
     ) -> Store:
         """See `Stores.create`."""
         return self._stores.create(
-            call, name=name, description=description, metadata=metadata, scan_policy=scan_policy, retention=retention
+            call,
+            name=name,
+            description=description,
+            metadata=metadata,
+            scan_policy=scan_policy,
+            retention=retention,
+            durability=durability,
+            second_region=second_region,
         )
 
     def retrieve_store(self, call: Call, store_id: str) -> Store:
@@ -114,10 +123,18 @@ class Cairn:
         metadata: object,
         scan_policy: object = UNSET,
         retention: object = UNSET,
+        durability: object = UNSET,
+        second_region: object = UNSET,
     ) -> Store:
         """See `Stores.update`; a field that is UNSET is left alone."""
         changes = given(
-            name=name, description=description, metadata=metadata, scan_policy=scan_policy, retention=retention
+            name=name,
+            description=description,
+            metadata=metadata,
+            scan_policy=scan_policy,
+            retention=retention,
+            durability=durability,
+            second_region=second_region,
         )
         return self._stores.update(call, store_id, changes)
 

@@ -159,7 +159,7 @@ class Memories:
         for key in done_keys:
             row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
             if row is not None and row.position is not None:
-                return self._writer.recall(store_id, LogRef.parse(row.position))
+                return self._writer.recall(store, LogRef.parse(row.position))
         outcome = self._writer.write(view, store, command)
         self._writer.bring_back(outcome)
         return outcome

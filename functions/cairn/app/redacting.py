@@ -13,8 +13,10 @@ from typing import Any
 from cairn.app.access import Door, Scope
 from cairn.app.answers import Call, Version
 from cairn.app.folding import Folder
+from cairn.app.logs import Logs
 from cairn.app.passing import Passing
 from cairn.app.region import Region, View
+from cairn.app.second_region import SecondRegion
 from cairn.app.versions import to_version
 from cairn.app.writing import Writer
 from cairn.core import ids
@@ -36,6 +38,7 @@ class Redacting:
         self._writer = writer
         self._passing = passing
         self._folder = Folder(region)
+        self._second = SecondRegion(region, Logs(region))
 
     def redact(self, call: Call, store_id: str, version_id: str) -> Version:
         """Blanks one version for good; redacting it again changes nothing. The head of a live memory is refused.
@@ -67,6 +70,7 @@ class Redacting:
         if row.redacted_at is None:
             order = self._put(order)
             key = RedactionKey(self._region.name, order.store_id, order.version_id)
+            self._second.keep(store, str(key))
             self._folder.fold_redaction(view, order, Named(str(key)), own=True)
         erase(self._region, str(LogKey(store.store_id, order.ref.path_hash, order.ref.slot)))
         return self._version(

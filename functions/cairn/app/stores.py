@@ -10,10 +10,13 @@ from typing import Any
 from cairn.app.access import Door, Scope
 from cairn.app.answers import UNSET, Call, Page, ScanPolicy, Store
 from cairn.app.confirming import Confirming
+from cairn.app.logs import Logs
 from cairn.app.passing import Passing
 from cairn.app.records import Placed, Records, to_record, to_row
 from cairn.app.region import Region
 from cairn.app.scanning import STORE_RULES, TextScanner
+from cairn.app.second_region import SecondRegion
+from cairn.core.durability import chosen_second
 from cairn.core.errors import InvalidRequest, NotFound, Unavailable
 from cairn.core.limits import METADATA_MAX_PAIRS
 from cairn.core.listing import check_position
@@ -37,6 +40,7 @@ class Stores:
         self._passing = passing
         self._records = Records(region)
         self._confirming = Confirming(region)
+        self._second = SecondRegion(region, Logs(region))
 
     def create(
         self,
@@ -47,11 +51,13 @@ class Stores:
         metadata: Mapping[str, str],
         scan_policy: Mapping[str, Any] | None = None,
         retention: Mapping[str, int | None] | None = None,
+        durability: str | None = None,
+        second_region: str | None = None,
     ) -> Store:
-        """A new store whose home is this region. One PUT, one index read and write.
+        """A new store whose home is this region. One PUT, one index read and write; in two regions, two PUTs.
 
         `scan_policy` has ``policy``, ``allow``, both or neither, `retention` ``days`` and ``versions``; what either
-        lacks is the default.
+        lacks is the default. `durability` and `second_region` are as in `cairn.core.durability.chosen_second`.
         """
         self._check_policy(scan_policy)
         access = self._door.enter(call, Scope.admin)
@@ -73,10 +79,12 @@ class Stores:
             **_scanning(ScanPolicy(), scan_policy),
             retention_days=_chosen(retention, "days", None),
             retention_versions=_chosen(retention, "versions", None),
+            second_region=chosen_second(region.name, region.regions, None, durability, second_region),
         )
         placed = Placed(Slot(epoch, 1), record)
         if not self._records.put(placed):
             raise Unavailable("the new store's id is taken; try again")
+        self._second.keep_record(to_row(placed))
         self._records.fold_own(access.view, placed)
         call.home = region.name
         return to_store(to_row(placed))
@@ -93,7 +101,7 @@ class Stores:
         return to_store(store)
 
     def update(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
-        """Changes name, description, metadata, scan_policy or retention. Refused once archived.
+        """Changes name, description, metadata, scan_policy, retention or durability. Refused once archived.
 
         Metadata is a merge patch in which None deletes a key; what scan_policy and retention do not mention stays.
         """
@@ -160,7 +168,9 @@ class Stores:
     def change_at_home(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow:
         """Carries a change out where the store's home is. One GET that finds nothing, one PUT, one transaction."""
         view = self._region.view()
-        return self._records.change(view, row, lambda now: self._next(now, request))
+        changed = self._records.change(view, row, lambda now: self._next(now, request))
+        self._second.keep_record(changed)
+        return changed
 
     def _next(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRecord | None:
         """The next record, or None where nothing changes."""
@@ -185,6 +195,13 @@ class Stores:
             **_scanning(_policy_of(row), request.get("scan_policy")),
             retention_days=_chosen(request.get("retention"), "days", row.retention_days),
             retention_versions=_chosen(request.get("retention"), "versions", row.retention_versions),
+            second_region=chosen_second(
+                row.home,
+                self._region.regions,
+                row.second_region,
+                request.get("durability"),
+                request.get("second_region"),
+            ),
         )
         return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
 
@@ -237,4 +254,5 @@ def to_store(row: StoreRow) -> Store:
         archived_at=row.archived_at,
         scan_policy=_policy_of(row),
         retention=Retention.of(row),
+        second_region=row.second_region,
     )

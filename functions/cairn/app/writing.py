@@ -21,6 +21,7 @@ from cairn.app.logs import Logs, current_epoch
 from cairn.app.putting import Put, Slots
 from cairn.app.region import Region, View
 from cairn.app.scanning import TextScanner, admit
+from cairn.app.second_region import SecondRegion
 from cairn.app.verdicts import Verdicts, verdict_keys
 from cairn.core import decide, fold
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
@@ -71,6 +72,7 @@ class Writer:
         self._scanner = scanner
         self._logs = Logs(region)
         self._slots = Slots(region, self._logs)
+        self._second = SecondRegion(region, self._logs)
         self._folder = Folder(region)
         self._claims = Claims(region)
         self._capacity = Capacity(region)
@@ -104,6 +106,8 @@ class Writer:
             _require_writable(attempt.store, command)
             try:
                 if self._try(attempt, command):
+                    if attempt.outcome.error is None:
+                        self._second.confirm(attempt.store)
                     self._require_lease(attempt, command)
                     return attempt.outcome
             except Yielded:
@@ -162,6 +166,8 @@ class Writer:
         attempt.outcome.memory = head
         if isinstance(decision, decide.Refused):
             attempt.outcome.error = decision.error
+        elif head is not None:
+            self._second.secure(attempt.store, LogKey(head.store_id, head.path_hash, Slot.parse(head.slot)))
         return True
 
     def _head(self, attempt: _Attempt, memory_id: str) -> MemoryRow | None:
@@ -180,7 +186,7 @@ class Writer:
             return False
         draft = self._draft(command, attempt)
         entry = decide.follows(draft, head, LogKey(head.store_id, head.path_hash, slot), commit)
-        if self._slots.take(entry, _body(entry, commit.content)) is Put.TAKEN:
+        if self._take(attempt, entry, commit.content) is Put.TAKEN:
             self._catch_up(attempt, head.path_hash, slot)
             return False
         self._fold_own(attempt, [Settled(entry)], self._known(head, entry))
@@ -212,7 +218,7 @@ class Writer:
             return attempt.outcome.error is not None
         draft = self._draft(command, attempt)
         entry = decide.created(draft, LogKey(store.store_id, hash, slot), command.path, command.content)
-        if self._slots.take(entry, _body(entry, command.content)) is Put.TAKEN:
+        if self._take(attempt, entry, command.content) is Put.TAKEN:
             self._claims.withdraw(attempt.view, claim)
             self._catch_up(attempt, hash, slot, paths_too=True)
             return False
@@ -294,7 +300,7 @@ class Writer:
         if position.slot.epoch == current_epoch(attempt.store):
             key = LogKey(attempt.store.store_id, position.path_hash, position.slot)
             entry = decide.void(key, self._region.new_id("memver"), self._region.clock.now_us())
-            if self._slots.take(entry, _body(entry, None)) is Put.MINE:
+            if self._take(attempt, entry) is Put.MINE:
                 self._fold_own(attempt, [Settled(entry)], None)
             else:
                 self._catch_up(attempt, position.path_hash, position.slot, paths_too=True)
@@ -326,12 +332,12 @@ class Writer:
         if not self._claim(attempt, claim, path_row, moving_id=head.memory_id):
             return attempt.outcome.error is not None and self._still(attempt, head)
         entry = decide.follows(draft, head, LogKey(store.store_id, hash, slot), commit, source=source_slot)
-        if self._slots.take(entry, _body(entry, content)) is Put.TAKEN:
+        if self._take(attempt, entry, content) is Put.TAKEN:
             self._claims.withdraw(attempt.view, claim)
             self._catch_up(attempt, hash, slot, paths_too=True)
             return False
         departure = decide.moved_out(entry)
-        if self._depart(departure) is Put.MINE:
+        if self._depart(attempt, departure) is Put.MINE:
             self._fold_own(attempt, [Settled(entry), Settled(departure)], self._known(head, entry))
             attempt.outcome.memory = fold.join_memory(head, entry)
             return True
@@ -340,10 +346,10 @@ class Writer:
         self._catch_up(attempt, head.path_hash, source_slot)
         return False
 
-    def _depart(self, departure: Entry) -> Put:
+    def _depart(self, attempt: _Attempt, departure: Entry) -> Put:
         """The commit of a rename. Whoever meets the first half may finish it, so that an error leaves it open."""
         try:
-            return self._slots.take(departure, _body(departure, None))
+            return self._take(attempt, departure)
         except (Busy, Unavailable) as error:
             raise OutcomeUnknown("the rename is half done and may be finished yet; read before trying again") from error
 
@@ -365,11 +371,14 @@ class Writer:
         """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
         return self._caught_up(_Attempt(view, store, Outcome()), head)
 
-    def recall(self, store_id: str, position: LogRef) -> Outcome:
+    def recall(self, store: StoreRow, position: LogRef) -> Outcome:
         """What a write that stands at `position` did. One HEAD, two for a rename."""
-        entry = self._logs.entry(LogKey(store_id, position.path_hash, position.slot))
+        key = LogKey(store.store_id, position.path_hash, position.slot)
+        entry = self._logs.entry(key)
         if entry is None:
             raise OutcomeUnknown("what this write did cannot be read now; read before trying again")
+        self._second.secure(store, key)
+        self._second.confirm(store)
         return Outcome(fold.join_memory(None, entry), settled=list(self._logs.settle(entry)))
 
     def bring_back(self, outcome: Outcome) -> None:
@@ -386,6 +395,10 @@ class Writer:
         attempt = _Attempt(view, store, Outcome())
         self._observe(attempt, moved_in)
         return attempt.outcome.settled
+
+    def _take(self, attempt: _Attempt, entry: Entry, content: str | None = None) -> Put:
+        """The put, in as many regions as the store asks for."""
+        return self._second.take(self._slots, attempt.store, entry, _body(entry, content))
 
     # ---- what stands in the log --------------------------------------------------------------------------------
 

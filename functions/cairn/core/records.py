@@ -63,6 +63,8 @@ class Entry:
         source: `moved_in` only: the position that must hold its `moved_out`.
         destination: `moved_out` only: the position of its `moved_in`.
         moved_version_id: `moved_out` only: the `moved_in` it commits.
+        second: the region whose bucket held everything below this entry in its log before it was put, where its store
+            asked for that (`cairn.app.second_region`).
         flags: names of what the scanner found, without blanks or commas; see `kept_flags` for how much fits.
         blank: body, path and hash were erased; the slot stays taken.
     """
@@ -83,6 +85,7 @@ class Entry:
     source: LogRef | None = None
     destination: LogRef | None = None
     moved_version_id: str | None = None
+    second: str | None = None
     flags: tuple[str, ...] = ()
     blank: bool = False
 
@@ -137,6 +140,7 @@ class Entry:
             "src": self.source,
             "dst": self.destination,
             "moved": self.moved_version_id,
+            "second": self.second,
             "flags": flags or None,
             "blank": "1" if self.blank else None,
         }
@@ -165,6 +169,7 @@ class Entry:
                 source=_optional(LogRef.parse, metadata.get("src")),
                 destination=_optional(LogRef.parse, metadata.get("dst")),
                 moved_version_id=metadata.get("moved"),
+                second=metadata.get("second"),
                 flags=tuple(filter(None, metadata.get("flags", "").split(","))),
                 blank=metadata.get("blank") == "1",
             )
@@ -211,6 +216,8 @@ class StoreRecord:
     `scan_policy` and `scan_allow` say how its writes are scanned (`cairn.scanner.Policy`, ids of rules); the body
     leaves them out where they are the default.
     `retention_days` and `retention_versions` are None, and not in the body, where they are (`cairn.core.retention`).
+    `second_region` is where a write must stand too before it is acknowledged (`cairn.core.durability`); None, and not
+    in the body, where its home is enough.
     """
 
     store_id: str
@@ -231,6 +238,7 @@ class StoreRecord:
     scan_allow: tuple[str, ...] = ()
     retention_days: int | None = None
     retention_versions: int | None = None
+    second_region: str | None = None
 
     @property
     def has_text(self) -> bool:
@@ -245,7 +253,7 @@ class StoreRecord:
         fields = {"schema": SCHEMA, **asdict(self)}
         if (self.scan_policy, self.scan_allow) == (SCAN_POLICY_DEFAULT, ()):
             del fields["scan_policy"], fields["scan_allow"]
-        for name in ("retention_days", "retention_versions"):
+        for name in ("retention_days", "retention_versions", "second_region"):
             if fields[name] is None:
                 del fields[name]
         return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()

@@ -199,6 +199,7 @@ class StoreRow(Row):
     scan_allow: list[str] | None = None
     retention_days: int | None = None
     retention_versions: int | None = None
+    second_region: str | None = None
 
     @staticmethod
     def key(store_id: str) -> RowKey:

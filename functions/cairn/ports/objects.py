@@ -48,12 +48,17 @@ class VersionPage:
 
 
 class Objects(Protocol):
-    """Reads anywhere, conditional puts here. Reads are strongly consistent within a region."""
+    """Reads and conditional puts; what is put elsewhere goes no further. Reads are strongly consistent in a region."""
 
     def put_if_absent(
-        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
     ) -> None:
-        """Puts a new object into this region's bucket, or changes nothing. One PUT.
+        """Puts a new object into `region`'s bucket (default: this one), or changes nothing. One PUT.
 
         Args:
             key: at most 1,024 bytes.

@@ -102,8 +102,13 @@ class UseCases(Protocol):
         metadata: Mapping[str, str],
         scan_policy: Mapping[str, Any] | None = None,
         retention: Mapping[str, int | None] | None = None,
+        durability: str | None = None,
+        second_region: str | None = None,
     ) -> Store:
-        """A new, empty store; `scan_policy` has ``policy`` and ``allow``, `retention` ``days`` and ``versions``."""
+        """A new, empty store; `scan_policy` has ``policy`` and ``allow``, `retention` ``days`` and ``versions``.
+
+        `durability` is ``one_region`` or ``two_regions``, `second_region` a name.
+        """
 
     def retrieve_store(self, call: Call, store_id: str) -> Store:
         """A store, archived or not."""
@@ -118,6 +123,8 @@ class UseCases(Protocol):
         metadata: object,
         scan_policy: object = UNSET,
         retention: object = UNSET,
+        durability: object = UNSET,
+        second_region: object = UNSET,
     ) -> Store:
         """Changes what is not `UNSET`; metadata is a merge patch in which None removes a pair."""
 

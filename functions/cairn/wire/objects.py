@@ -19,6 +19,7 @@ from cairn.app.answers import (
     Version,
     Withheld,
 )
+from cairn.core.durability import durability_of
 from cairn.core.records import VerdictRecord
 from cairn.core.times import rfc3339
 
@@ -46,6 +47,8 @@ def store(answer: Store) -> Json:
         "archived_at": _instant(answer.archived_at),
         "scan_policy": {"policy": answer.scan_policy.policy, "allow": list(answer.scan_policy.allow)},
         "retention": {"days": answer.retention.days, "versions": answer.retention.versions},
+        "durability": durability_of(answer.second_region),
+        "second_region": answer.second_region,
     }
 
 

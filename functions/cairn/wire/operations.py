@@ -75,6 +75,8 @@ def create_store(exchange: Exchange) -> Json:
             metadata=body.metadata or {},
             scan_policy=None if body.scan_policy is None else body.scan_policy.model_dump(exclude_none=True),
             retention=None if body.retention is None else body.retention.model_dump(),
+            durability=body.durability,
+            second_region=body.second_region,
         )
     )
 
@@ -114,6 +116,8 @@ def update_store(exchange: Exchange) -> Json:
             metadata=UNSET if body.metadata is None else body.metadata,
             scan_policy=UNSET if body.scan_policy is None else body.scan_policy.model_dump(exclude_none=True),
             retention=UNSET if body.retention is None else body.retention.model_dump(),
+            durability=UNSET if body.durability is None else body.durability,
+            second_region=UNSET if body.second_region is None else body.second_region,
         )
     )
 

@@ -62,6 +62,7 @@ MetadataValue = Annotated[str, Field(max_length=limits.METADATA_VALUE_MAX_CHARS)
 Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=limits.METADATA_MAX_PAIRS)]
 MetadataPatch = Annotated[dict[MetadataKey, MetadataValue | None], Field(max_length=2 * limits.METADATA_MAX_PAIRS)]
 """Removes all pairs a store can have and sets as many: what the store then holds is checked where it is known."""
+Region = Annotated[str, Field(min_length=1, max_length=limits.REGION_MAX_CHARS)]
 RuleId = Annotated[str, Field(min_length=1, max_length=limits.RULE_ID_MAX_CHARS)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
@@ -94,6 +95,8 @@ class StoreCreate(Body):
     metadata: Metadata | None = None
     scan_policy: ScanPolicy | None = None
     retention: Retention | None = None
+    durability: Literal["one_region", "two_regions"] | None = None
+    second_region: Region | None = None
 
 
 class StoreUpdate(Body):
@@ -104,6 +107,8 @@ class StoreUpdate(Body):
     metadata: MetadataPatch | None = None
     scan_policy: ScanPolicy | None = None
     retention: Retention | None = None
+    durability: Literal["one_region", "two_regions"] | None = None
+    second_region: Region | None = None
 
 
 class MemoryCreate(Body):

@@ -83,6 +83,15 @@ class Grants:
         own = f"{self._bucket(self._region)}/{self._region}"
         return self._allow("PutObjects", ["s3:PutObject"], [f"{own}/{kind}/*" for kind in kinds])
 
+    def put_beyond(self, kinds: Iterable[str]) -> list[iam.PolicyStatement]:
+        """Put copies of this region's objects of these kinds into the other regions' buckets, whichever home made them.
+
+        There each bucket's policy asks for the condition, and nothing is replicated onward.
+        """
+        peers = self._deployment.peers(self._region)
+        resources = [f"{self._bucket(peer)}/*/{kind}/*" for peer in peers for kind in kinds]
+        return [self._allow("PutBeyond", ["s3:PutObject"], resources)] if resources else []
+
     def put_copies(self) -> iam.PolicyStatement:
         """Put objects under any prefix of the region's own bucket; the bucket's policy asks for the condition."""
         return self._allow("PutCopies", ["s3:PutObject"], [f"{self._bucket(self._region)}/*"])

@@ -1,6 +1,7 @@
 """`writer`: answers every other request, and what other regions' writers and indexers ask of this one.
 
-It scans before it puts, so it carries the scanner's layer. It puts only under its own region's prefix.
+It scans before it puts, so it carries the scanner's layer. In its own bucket it puts only under its own region's
+prefix; into another's, what a store that asks for two regions must hold there, and where nothing is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from infra.deployment import Deployment
 SHAPE = Shape(name="writer", memory_mb=1024, timeout=Duration.seconds(29), scans=True)
 
 PUTS = ("key", "log", "redaction", "session", "store", "verdict")
+PUTS_BEYOND = ("cut", "log", "redaction", "store")
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
@@ -26,5 +28,6 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         *grants.read_objects(),
         grants.read_signing_keys(),
         grants.put_own_objects(PUTS),
+        *grants.put_beyond(PUTS_BEYOND),
         *grants.invoke("InvokePeers", ("writer", deployment.peers(region)), ("eraser", [region])),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.simulation.checkers import (
+    durability,
     linearizability,
     promises,
     readers,
@@ -54,6 +55,7 @@ def _last_reads(evidence: Evidence, store_id: str, home: str) -> Iterator[Operat
 CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     operations_are_linearizable,
     promises.nothing_acknowledged_is_lost,
+    durability.what_is_acknowledged_is_in_two_regions,
     promises.history_has_no_gaps,
     promises.what_is_shown_is_what_the_history_ends_with,
     promises.nothing_refused_is_visible,

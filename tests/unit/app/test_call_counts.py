@@ -62,6 +62,18 @@ class Stage:
     def created(self) -> None:
         self.scene.create("/n/new")
 
+    def asked_to_double(self) -> None:
+        """The store asks for two regions, and everything so far has arrived."""
+        self.scene.at(HOME).update_store(
+            self.scene.call(), self.scene.store, name="n", description="", metadata={}, durability="two_regions"
+        )
+        self.scene.deliver()
+
+    def doubled(self) -> None:
+        """And the first memory was written since."""
+        self.asked_to_double()
+        self.scene.update(self.a, "doubled")
+
     def redacted(self) -> None:
         self.updated()
         self.scene.redact(self.a.version_id)
@@ -498,6 +510,47 @@ VERDICTS = [
     ),
 ]
 
+HELD = f"head log@{AWAY}"
+THERE, NOT_MOVED = f"put log@{AWAY}", f"list store@{AWAY}"
+
+TWO_REGIONS = [
+    Path(
+        "an update: what it builds on is looked for in the second region, and nobody has failed over since",
+        lambda s: s.scene.update(s.a, "x"),
+        [OPEN_TEXT, HELD, "put log", THERE, UPDATED, NOT_MOVED],
+        [],
+        Stage.doubled,
+    ),
+    Path(
+        "the first update after it was asked for: the log is compared with a listing, and brought",
+        lambda s: s.scene.update(s.b, "x"),
+        [OPEN_TEXT, HELD, f"list log@{AWAY}", f"head store@{AWAY}", "put log", THERE, UPDATED, NOT_MOVED],
+        [],
+        Stage.asked_to_double,
+    ),
+    Path(
+        "a creation",
+        lambda s: s.scene.create("/n/new"),
+        [OPEN_PATH_TEXT, "write paths", LOOK, f"head store@{AWAY}", "put log", THERE, CREATED, NOT_MOVED],
+        [],
+        Stage.doubled,
+    ),
+    Path(
+        "an update of what is so already",
+        lambda s: s.scene.update(s.a, "doubled"),
+        [OPEN_TEXT, "head log", HELD, NOT_MOVED],
+        [],
+        Stage.doubled,
+    ),
+    Path(
+        "an update whose precondition fails",
+        lambda s: s.scene.update(s.a, "x", expected=OTHER_SHA),
+        [OPEN_TEXT, "head log"],
+        [],
+        Stage.doubled,
+    ),
+]
+
 STORES = [
     Path(
         "a creation",
@@ -543,6 +596,7 @@ TABLES = {
     "redacting": REDACTIONS,
     "a verdict": VERDICTS,
     "a store:": STORES,
+    "where a store asks for two regions:": TWO_REGIONS,
     "the event of": EVENTS,
 }
 

@@ -33,10 +33,15 @@ class Meddled:
         self._before = before
 
     def put_if_absent(
-        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
     ) -> None:
         self._before("put", key)
-        self._objects.put_if_absent(key, body, metadata, content_sha256)
+        self._objects.put_if_absent(key, body, metadata, content_sha256, region)
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         return self._objects.head(key, region)

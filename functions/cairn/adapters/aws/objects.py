@@ -34,7 +34,12 @@ class S3Objects:
         self._deployment = deployment
 
     def put_if_absent(
-        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
     ) -> None:
         """One PUT with ``If-None-Match: *``, sent once. S3 checks the body against its SHA-256.
 
@@ -46,10 +51,10 @@ class S3Objects:
         """
         check_object(key, metadata, content_sha256)
         digest = bytes.fromhex(content_sha256) if content_sha256 is not None else hashlib.sha256(body).digest()
-        client = self._clients.s3(self._deployment.region, attempts=1)
+        client = self._clients.s3(region or self._deployment.region, attempts=1)
         try:
             client.put_object(
-                Bucket=self._deployment.bucket(),
+                Bucket=self._deployment.bucket(region),
                 Key=key,
                 Body=body,
                 Metadata=dict(metadata),

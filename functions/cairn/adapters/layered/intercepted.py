@@ -55,10 +55,15 @@ class InterceptedObjects:
         self._around = interceptor
 
     def put_if_absent(
-        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
     ) -> None:
-        call = self._call("put_if_absent", key, None)
-        return self._around(call, lambda: self._inner.put_if_absent(key, body, metadata, content_sha256))
+        call = self._call("put_if_absent", key, region)
+        return self._around(call, lambda: self._inner.put_if_absent(key, body, metadata, content_sha256, region))
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         return self._around(self._call("head", key, region), lambda: self._inner.head(key, region))

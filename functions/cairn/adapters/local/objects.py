@@ -163,13 +163,18 @@ class LocalObjects:
         self._region = region
 
     def put_if_absent(
-        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
     ) -> None:
         """Two to four syncs of the disk. A body that is not what its checksum says is Unavailable, as on S3."""
         check_object(key, metadata, content_sha256)
         if content_sha256 is not None and hashlib.sha256(body).hexdigest() != content_sha256:
             raise Unavailable(f"{key}: the body is not what content_sha256 says")
-        self._bucket(None).put(StoredObject(key, bytes(body), dict(metadata), len(body)))
+        self._bucket(region).put(StoredObject(key, bytes(body), dict(metadata), len(body)))
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         """The first line of the file."""

@@ -198,13 +198,18 @@ class MemoryObjects:
         self._region = region
 
     def put_if_absent(
-        self, key: str, body: bytes, metadata: Mapping[str, str], content_sha256: str | None = None
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
     ) -> None:
         """Atomic. A checksum that is not the body's is refused as S3 refuses it: Unavailable, nothing done."""
         check_object(key, metadata, content_sha256)
         if content_sha256 is not None and hashlib.sha256(body).hexdigest() != content_sha256:
             raise Unavailable(f"{key}: the body is not what content_sha256 says")
-        self._buckets.put(self._region, _object(key, body, metadata), only_if_absent=True)
+        self._buckets.put(region or self._region, _object(key, body, metadata), only_if_absent=True)
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         """As `get`, without the body."""

@@ -1,0 +1,228 @@
+"""Writes of a store that asks for two regions: acknowledged once a second bucket holds them and all they build on.
+
+    everything below the slot is there -> put the slot at home -> put it there too -> no newer record there -> answer
+
+Replication brings the same objects some seconds later; the writer does not wait for it and puts them itself, under the
+same key, into a bucket that replicates only what is its own. Whoever fails over to that region puts the record of the
+new epoch there first and lists what the cut is made of after it. So of a write and a fail-over, either the write's
+second put came before the listing, or the writer sees the record and acknowledges nothing.
+
+What stands below an entry is known to be there without a walk: an entry says in its metadata that everything below
+it was there before it was put (`Entry.second`). Where the one before does not say so (it is older than the store's
+wish, or somebody finished another's rename), the log is compared with a listing, and what is missing is brought.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cairn.app.logs import Logs, current_epoch
+from cairn.app.putting import PUT_ATTEMPTS, Put, Slots
+from cairn.app.region import Region
+from cairn.core.durability import second_of
+from cairn.core.errors import OutcomeUnknown, Unavailable
+from cairn.core.records import Cut, Entry, Operation
+from cairn.core.rows import StoreRow
+from cairn.core.slots import CutKey, LogKey, Slot, StoreKey
+from cairn.ports import errors as port_errors
+from cairn.ports.objects import StoredObject
+
+
+class SecondRegion:
+    """Keeps what a store's home commits in the store's second region too. Nothing is done for a store that has none."""
+
+    def __init__(self, region: Region, logs: Logs) -> None:
+        self._region = region
+        self._logs = logs
+
+    def of(self, store: StoreRow) -> str | None:
+        """The second region of a store whose home this is. Raises Unavailable: it is not deployed any more."""
+        second = second_of(self._region.name, store.epochs, store.second_region, self._region.regions)
+        if second is not None and (second not in self._region.regions or second == self._region.name):
+            raise Unavailable("the store's second region is not deployed; name another, or ask for one_region")
+        return second
+
+    def take(self, slots: Slots, store: StoreRow, entry: Entry, body: bytes) -> Put:
+        """`Slots.take`, with everything below in the second region before, and the entry itself after.
+
+        One HEAD there before the put, so that a second region that does not answer refuses a write before it is
+        committed at home; one PUT there after it.
+
+        Raises:
+            Unavailable, Busy: nothing was done. OutcomeUnknown: the slot is taken at home, and may be unacknowledged.
+        """
+        second = self.of(store)
+        if second is None:
+            return slots.take(entry, body)
+        self._secure_below(store, second, entry.key)
+        entry = replace(entry, second=second)
+        put = slots.take(entry, body)
+        if put is Put.MINE:
+            try:
+                self._put(second, StoredObject(str(entry.key), body, entry.to_metadata(), len(body)))
+            except Unavailable as error:
+                message = f"the write is committed in {self._region.name} and not in {second}; read before trying again"
+                raise OutcomeUnknown(message) from error
+        return put
+
+    def secure(self, store: StoreRow, key: LogKey) -> None:
+        """Has the second region hold an entry that stands at home, whoever put it, before it is answered for.
+
+        One HEAD there where it does. Raises Unavailable.
+        """
+        second = self.of(store)
+        if second is not None:
+            self._secure(store, second, key)
+
+    def keep(self, store: StoreRow, key: str) -> None:
+        """Has the second region hold any other object of this home's. A HEAD there; if need be a GET and a PUT.
+
+        Raises:
+            Unavailable: it may not be there; this can be repeated.
+        """
+        second = self.of(store)
+        if second is not None:
+            self._bring_unless_there(key, second)
+
+    def keep_record(self, store: StoreRow) -> None:
+        """Has the second region hold the store's record, which stands at home, and those before it; then `confirm`.
+
+        Raises:
+            OutcomeUnknown: it may not be there.
+        """
+        second = self.of(store)
+        slot: Slot | None = Slot.parse(store.slot)
+        try:
+            while second is not None and slot is not None:
+                key = str(StoreKey(store.store_id, slot))
+                if self._is_there(key, second):
+                    break
+                self._bring(key, second)
+                slot = slot.preceding
+        except Unavailable as error:
+            message = f"the store's record is in {self._region.name} and not in {second}; read before trying again"
+            raise OutcomeUnknown(message) from error
+        self.confirm(store)
+
+    def confirm(self, store: StoreRow) -> None:
+        """That the second region has not become the home since, read after everything that is answered for. One LIST.
+
+        Raises:
+            OutcomeUnknown: it has, or may have: what was put may not be among what the new epoch began with.
+        """
+        second = self.of(store)
+        if second is None:
+            return
+        prefix = f"{second}/store/{store.store_id}/"
+        older = f"{prefix}{current_epoch(store).number - 1:04d}-~"
+        try:
+            newer = self._region.objects.list(prefix, after=older, limit=1, region=second).keys
+        except port_errors.PortError as error:
+            raise OutcomeUnknown(
+                f"{second} does not say whether it is the home now; read before trying again"
+            ) from error
+        if newer:
+            raise OutcomeUnknown(f"the store's home has moved to {second} meanwhile; read before trying again")
+
+    # ---- what a slot builds on ----------------------------------------------------------------------------------
+
+    def _secure_below(self, store: StoreRow, second: str, key: LogKey) -> None:
+        """Everything that an entry at `key` would build on. One HEAD where it is there already."""
+        before = key.slot.preceding
+        if before is not None:
+            self._secure(store, second, replace(key, slot=before))
+            return
+        self._bring_unless_there(str(StoreKey(store.store_id, Slot.parse(store.slot))), second)
+        if len(store.epochs) > 1:
+            epoch = current_epoch(store)
+            self._bring_unless_there(str(CutKey(store.store_id, epoch, Cut.shard_of(key.path_hash))), second)
+            tail = self._logs.cut_tail(store, key.path_hash)
+            if tail is not None:
+                self._secure(store, second, replace(key, slot=tail))
+
+    def _secure(self, store: StoreRow, second: str, key: LogKey) -> None:
+        """An entry, the other half of its rename, and everything below both."""
+        entry = self._entry(key, second)
+        if entry.second != second:
+            self._bring_log(store, second, key)
+        if entry.operation is not Operation.MOVED_IN or entry.source is None:
+            return
+        source = LogKey(key.store_id, entry.source.path_hash, entry.source.slot)
+        departure = self._logs.entry(source)
+        if departure is not None:
+            self._bring_unless_there(str(source), second)
+            if departure.second != second:
+                self._bring_log(store, second, source)
+
+    def _entry(self, key: LogKey, second: str) -> Entry:
+        try:
+            found = self._logs.entry(key, second)
+        except Unavailable as error:
+            raise _silent(second) from error
+        return found or Entry.from_metadata(key, self._bring(str(key), second).metadata)
+
+    def _bring_log(self, store: StoreRow, second: str, key: LogKey) -> None:
+        """Every slot of this log up to `key` within its epoch, by a listing. What is not here cannot be brought."""
+        there: set[str] = set()
+        after: str | None = None
+        prefix = str(key).rpartition(".")[0] + "."
+        while True:
+            try:
+                page = self._region.objects.list(prefix, after=after, region=second)
+            except port_errors.PortError as error:
+                raise _silent(second) from error
+            there.update(page.keys)
+            after = page.next_after
+            if after is None:
+                break
+        for sequence in range(1, key.slot.sequence + 1):
+            one = str(replace(key, slot=Slot(key.slot.epoch, sequence)))
+            if one not in there and self._is_here(one):
+                self._bring(one, second)
+        if key.slot.epoch == current_epoch(store):
+            self._secure_below(store, second, replace(key, slot=Slot(key.slot.epoch, 1)))
+
+    # ---- single objects -----------------------------------------------------------------------------------------
+
+    def _bring_unless_there(self, key: str, second: str) -> None:
+        if not self._is_there(key, second):
+            self._bring(key, second)
+
+    def _is_here(self, key: str) -> bool:
+        return self._is_there(key, self._region.name)
+
+    def _is_there(self, key: str, region: str) -> bool:
+        try:
+            self._region.objects.head(key, region)
+        except port_errors.ObjectNotFound:
+            return False
+        except port_errors.PortError as error:
+            raise _silent(region) from error
+        return True
+
+    def _bring(self, key: str, second: str) -> StoredObject:
+        """Copies an object of this bucket as it is. Raises Unavailable."""
+        try:
+            found = self._region.objects.get(key)
+        except port_errors.PortError as error:
+            raise Unavailable("what this write builds on cannot be read now; try again") from error
+        self._put(second, found)
+        return found
+
+    def _put(self, second: str, copied: StoredObject) -> None:
+        """Puts a copy until it, or what replication has brought meanwhile, is known to be there. Raises Unavailable."""
+        for attempt in range(PUT_ATTEMPTS):
+            try:
+                self._region.objects.put_if_absent(copied.key, copied.body, copied.metadata, region=second)
+                return
+            except port_errors.ObjectExists:
+                return
+            except (port_errors.Contended, port_errors.OutcomeUnknown):
+                self._region.back_off(attempt)
+            except port_errors.PortError as error:
+                raise _silent(second) from error
+        raise _silent(second)
+
+
+def _silent(region: str) -> Unavailable:
+    return Unavailable(f"{region}, where this store's writes must stand too, does not answer; try again")
