@@ -23,3 +23,10 @@ settings.load_profile("cairn")
 def scanner_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The scanner's compiled rules."""
     return compiled_rules(tmp_path_factory)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A machine without FUSE must not pass for one on which mounts were tested."""
+    reasons = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", []) if report.longrepr}
+    for reason in sorted(reasons):
+        terminalreporter.write_line(f"NOT TESTED: {reason.removeprefix('Skipped: ')}", yellow=True, bold=True)

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import httpx2
 import pytest
 
 from cairn.adapters.memory import ManualClock, SeededRandomness
 from cairn.clients.desk.contents import Contents
 from cairn.clients.desk.history import History
-from cairn.clients.desk.sdk_client import SdkStoreClient
+from cairn.clients.desk.http_client import HttpStoreClient
 from cairn.clients.desk.shelf import Shelf
 from cairn.clients.desk.working_copy import WorkingCopy
 from tests.api.harness import BASE_URL, Backend, cairn_backend
@@ -76,11 +75,9 @@ class Desk:
 
     def start(self, *, read_only: bool = False) -> None:
         """A working copy on this machine's folder, as a process that starts makes it."""
-        http = httpx2.Client(transport=self.network)
-        sdk = anthropic.Anthropic(api_key=self.backend.api_key, base_url=BASE_URL, http_client=http, max_retries=0)
-        client = SdkStoreClient(sdk, self.store_id)
-        shelf = Shelf(self.folder / "local")
         clock = DeskClock(self.backend.clock)
+        client = HttpStoreClient(BASE_URL, self.backend.api_key, self.store_id, clock, self.network)
+        shelf = Shelf(self.folder / "local")
         self.copy = WorkingCopy(client, Contents(self.folder / "contents"), shelf, clock, SeededRandomness(), read_only)
         self.copy.start()
 

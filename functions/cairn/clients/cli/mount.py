@@ -11,12 +11,15 @@ from typing import Annotated
 
 import typer
 
+from cairn.clients.cli.address import find_address
 from cairn.clients.cli.failures import ApiFailed, Exit
 from cairn.clients.cli.output import Json
-from cairn.clients.cli.speaking import Key, Store, Url, connect
-from cairn.clients.desk.client import DeskError
+from cairn.clients.cli.speaking import Key, Store, Url
+from cairn.clients.desk.client import Denied, DeskError, Gone, NoAnswer
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest
+
+_EXITS = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, NoAnswer: Exit.NO_ANSWER}
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -43,7 +46,8 @@ def mount(
 
     Example: cairn mount memstore_useast1_01kb… ~/memory
     """
-    from cairn.clients.desk.sdk_client import SdkStoreClient
+    from cairn.adapters.system import SystemClock
+    from cairn.clients.desk.http_client import HttpStoreClient
     from cairn.clients.mount.mounting import check_folder, check_fuse, open_copy, place_of
     from cairn.clients.mount.mounting import mount as show
 
@@ -53,12 +57,12 @@ def mount(
     folder = folder.expanduser().absolute()
     check_folder(folder)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
-    client = connect(url, key)
+    address = find_address(url, key)
+    client = HttpStoreClient(address.url, address.key, store, SystemClock())
     try:
-        place = place_of(desk, str(client.base_url), store)
-        copy = open_copy(SdkStoreClient(client, store), place, read_only=read_only)
+        copy = open_copy(client, place_of(desk, address.url, store), read_only=read_only)
     except DeskError as error:
-        raise ApiFailed(error.message, Exit.NO_ANSWER, "Nothing was mounted.") from error
+        raise ApiFailed(error.message, _EXITS.get(type(error), Exit.FAILED), "Nothing was mounted.") from error
     waiting = [local.path for local in copy.shelf.inherited]
 
     def mounted() -> None:

@@ -70,6 +70,9 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
 
     Args:
         mounted: called once the folder shows the store.
+
+    Attributes:
+        shown: the folder shows, or showed, the store.
     """
 
     use_ns = True
@@ -82,9 +85,11 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         self._writings: dict[int, Writing] = {}
         self._numbers = itertools.count(1)
         self._in_kernel: dict[str, str] = {}
+        self.shown = False
 
     def init(self, path: str) -> None:
         self._invalidating.start()
+        self.shown = True
         self._mounted()
 
     # ---- reading ------------------------------------------------------------------------------------------------

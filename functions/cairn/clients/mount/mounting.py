@@ -26,6 +26,9 @@ from cairn.clients.desk.working_copy import WorkingCopy
 from cairn.core.errors import InvalidRequest
 
 THREADS = 32
+ENDED_BY_SIGNAL = "8"
+"""What libfuse's main answers after a signal has ended its loop. Source: libfuse lib/helper.c."""
+
 INSTALL = "FUSE is not here: install it (Debian, Ubuntu: apt install fuse3), and pip install 'cairn-memory[mount]'"
 
 log = logging.getLogger("cairn.mount")
@@ -111,7 +114,8 @@ def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[
             **options,
         )
     except RuntimeError as error:
-        raise OSError(errno.EIO, f"{folder} cannot be mounted (libfuse says {error})") from error
+        if str(error) != ENDED_BY_SIGNAL or not files.shown:
+            raise OSError(errno.EIO, f"{folder} cannot be mounted (libfuse says {error})") from error
     finally:
         freshness.stop()
         invalidating.stop()

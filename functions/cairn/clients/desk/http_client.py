@@ -1,35 +1,55 @@
-"""`client.StoreClient` over HTTP, through the `anthropic` SDK: its address, its credentials, its connections."""
+"""`client.StoreClient` over HTTP: one address, one key, a few connections that stay open.
+
+It speaks the API without the SDK, whose import takes longer than a mount may take to start. What only reads is asked
+again where nobody answers; what writes never is, for whoever writes must know what became of it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import httpx2
 
 from cairn.clients.desk.client import Changes, Denied, Gone, Head, Heads, NoAnswer, Overtaken, Refused, Version
 from cairn.core.times import parse_rfc3339, rfc3339
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
+from cairn.ports.clock import Clock
 
 PAGE = 100
 PAGE_WITH_TEXT = 20
+TIMEOUT_S = 35.0
+"""A little more than the API itself may take."""
+
+CONNECT_TIMEOUT_S = 5.0
+READ_ATTEMPTS = 3
+PAUSE_S = 0.3
+BETA = "agent-memory-2026-07-22"
 COMPLETE_UNTIL = "x-cairn-complete-until"
 AT_HOME = {"x-cairn-consistency": "home"}
-TOO_LARGE = 413
+TOO_LARGE, TOO_MANY, UNAVAILABLE = 413, 429, 503
 
 
-class SdkStoreClient:
-    """One store, asked through an SDK client.
+class HttpStoreClient:
+    """One store. May be shared between threads.
 
     Args:
-        client: of Cairn's address, with a key or a session's token. Its repetitions are used for reads alone.
+        url: the API's address.
+        key: an API key, or a session's token.
         store_id: ``memstore_…``.
+        transport: what carries requests instead of the network.
     """
 
-    def __init__(self, client: Anthropic, store_id: str) -> None:
-        self._reads, self._writes = client, client.with_options(max_retries=0)
-        self._store = f"/v1/memory_stores/{store_id}"
+    def __init__(
+        self, url: str, key: str, store_id: str, clock: Clock, transport: httpx2.BaseTransport | None = None
+    ) -> None:
+        self._url, self._clock = url.rstrip("/"), clock
+        self._store = f"{self._url}/v1/memory_stores/{store_id}"
+        self._http = httpx2.Client(
+            headers={"authorization": f"Bearer {key}", "anthropic-beta": BETA},
+            timeout=httpx2.Timeout(TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            transport=transport,
+        )
 
     def heads(self) -> Heads:
         pages = list(self._pages("/memories", {"view": "basic", "limit": PAGE}))
@@ -116,30 +136,41 @@ class SdkStoreClient:
         query: Mapping[str, str | int],
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Any:
+    ) -> httpx2.Response:
         """The answer. Raises what `client` draws."""
-        import anthropic
-        import httpx2
-        from anthropic._types import RequestOptions
+        attempts = READ_ATTEMPTS if method == "GET" else 1
+        for attempt in range(1, attempts + 1):
+            try:
+                return self._ask_once(method, path, query, body, headers)
+            except NoAnswer:
+                if attempt == attempts:
+                    raise
+                self._clock.pause(PAUSE_S * attempt)
+        raise AssertionError("unreachable")
 
-        options = RequestOptions(params=dict(query), headers=dict(headers or {}))
+    def _ask_once(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int],
+        body: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+    ) -> httpx2.Response:
         writes = method != "GET"
         try:
-            if method == "GET":
-                return self._reads.get(self._store + path, cast_to=httpx2.Response, options=options)
-            if method == "POST":
-                return self._writes.post(self._store + path, cast_to=httpx2.Response, body=body, options=options)
-            return self._writes.delete(self._store + path, cast_to=httpx2.Response, options=options)
-        except anthropic.APIStatusError as error:
-            raise _refusal(error.status_code, error.body, writes) from error
-        except anthropic.APIConnectionError as error:
-            never_sent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
-            raise NoAnswer(f"{self._reads.base_url} does not answer", maybe_done=writes and not never_sent) from error
+            answer = self._http.request(
+                method, self._store + path, params=dict(query), json=body, headers=dict(headers or {})
+            )
+        except httpx2.TransportError as error:
+            never_sent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+            raise NoAnswer(f"{self._url} does not answer", maybe_done=writes and not never_sent) from error
+        if answer.status_code == httpx2.codes.OK:
+            return answer
+        raise _refusal(answer, writes)
 
 
-def _refusal(status: int, body: object, writes: bool) -> Exception:
-    told = body.get("error") if isinstance(body, Mapping) else None
-    told = told if isinstance(told, Mapping) else {}
+def _refusal(answer: httpx2.Response, writes: bool) -> Exception:
+    status, told = answer.status_code, _error_of(answer)
     message = str(told.get("message") or f"the answer was a {status}, and not as Cairn answers")
     if status == 409:
         return Overtaken(message)
@@ -151,7 +182,16 @@ def _refusal(status: int, body: object, writes: bool) -> Exception:
         findings = told.get("findings") or ()
         reasons = "; ".join(f"{one['rule']}: {one['reason']}" for one in findings)
         return Refused(f"{message}: {reasons}" if reasons else message, scanner=bool(findings))
-    return NoAnswer(message, maybe_done=writes and status not in (429, 503))
+    return NoAnswer(message, maybe_done=writes and status not in (TOO_MANY, UNAVAILABLE))
+
+
+def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
+    """What the API says of an error; nothing where something else answered in its place."""
+    try:
+        told = answer.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return told if isinstance(told, Mapping) else {}
 
 
 def _head(row: Mapping[str, Any]) -> Head:
