@@ -6,8 +6,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 DIR ?= docs
 EXTRAS := dev cli infra lambda local scanner
+COMPILE := $(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-header --no-annotate --generate-hashes \
+  --allow-unsafe --strip-extras
+INSPECTOR := tests/interop/inspector
+ADK := tests/interop/adk
 
-.PHONY: help setup lock check format test e2e sim bench bench-scanner demo cost clean
+.PHONY: help setup lock check format test e2e interop sim bench bench-scanner demo cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -28,11 +32,13 @@ node_modules/.installed: package-lock.json
 	@npm ci --silent --no-audit --no-fund
 	@touch $@
 
-lock: ## compile requirements.lock and package-lock.json anew (no registry address in either)
-	$(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-header --no-annotate --generate-hashes \
-	  --allow-unsafe --strip-extras $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
-	@grep -vE '^cairn-memory @|^# (WARNING: pip install will require|Consider using a hashable URL)' requirements.lock > .lock && mv .lock requirements.lock
+lock: ## compile every lock anew (no registry address in any)
+	$(COMPILE) $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
+	$(COMPILE) --extra adk -o $(ADK)/requirements.lock pyproject.toml $(ADK)/requirements.in
+	@for lock in requirements.lock $(ADK)/requirements.lock; do \
+	  grep -vE '^cairn-memory @|^# (WARNING: pip install will require|Consider using a hashable URL)' $$lock > .lock && mv .lock $$lock; done
 	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
+	npm --prefix $(INSPECTOR) install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 
 check: setup ## format, lint, types, import contracts, docs in step
 	$(BIN)/ruff format --check .
@@ -51,6 +57,21 @@ test: setup ## every test that needs no local cloud (under five minutes)
 e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 	$(BIN)/python -m pytest -m e2e -v --durations=15 tests/e2e
 
+interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed ## the MCP inspector and Google's ADK, each on packages of its own (230 MB)
+	$(BIN)/python -m pytest $(INSPECTOR)
+	$(ADK)/.venv/bin/python -m pytest --confcutdir=$(ADK) $(ADK)
+
+$(INSPECTOR)/node_modules/.installed: $(INSPECTOR)/package-lock.json
+	@echo "installing the MCP inspector from $< ..."
+	@npm --prefix $(INSPECTOR) ci --silent --no-audit --no-fund
+	@touch $@
+
+$(ADK)/.venv/.installed: $(ADK)/requirements.lock
+	@echo "installing Google's ADK from $< ..."
+	@test -x $(ADK)/.venv/bin/python || $(PYTHON) -m venv $(ADK)/.venv
+	@$(ADK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
+
 demo: setup ## the main job on this machine; DIR=~/notes imports a folder of your own
 	$(BIN)/python -m scripts.demo --dir "$(DIR)"
 
@@ -67,4 +88,4 @@ sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
-	rm -rf .venv node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules $(ADK)/.venv $(INSPECTOR)/node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis
