@@ -37,7 +37,10 @@ _NUMBERED = re.compile(r"(\d+)\. ")
 _DOTTED = re.compile(r"(?<![\w.`/-])(cairn(?:\.\w+)+)")
 _MACHINE = re.compile(r"(?<![\w.~*])/(?:work|root)/[\w.]")
 _TEMPORARY = re.compile(r"(?<![\w.])/tmp/")
-_REGISTRY = re.compile(r"https?://(?!tidelift\.com/funding/)[^\s\"'`)]*(?:registry\.|/simple\b|/npm/|artifactory|devpi|nexus)", re.IGNORECASE)
+_REGISTRY = re.compile(
+    r"https?://(?!tidelift\.com/funding/)[^\s\"'`)]*(?:registry\.|/simple\b|/npm/|artifactory|devpi|nexus)",
+    re.IGNORECASE,
+)
 _PINNED_SOURCE = re.compile(r"^\s*(?:--(?:extra-)?index-url|--find-links|-i )|\"resolved\"\s*:")
 
 
