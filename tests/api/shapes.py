@@ -157,8 +157,9 @@ def _check_version(body: Mapping[str, Any]) -> None:
     _fields(
         body,
         "id memory_id memory_store_id operation path content content_sha256 content_size_bytes created_at created_by"
-        " redacted_at redacted_by flags withheld",
+        " redacted_at redacted_by flags withheld imported",
     )
+    assert type(body["imported"]) is bool
     assert body["id"].startswith("memver_")
     assert body["operation"] in {"created", "modified", "deleted"}
     _instants(body, "created_at")
@@ -172,6 +173,14 @@ def _check_version(body: Mapping[str, Any]) -> None:
     assert gone == (body["content_size_bytes"] is None)
     assert body["content"] is None or not gone
     _check_judged(body)
+
+
+def _check_imported(body: Mapping[str, Any]) -> None:
+    _fields(body, "memory_version_id memory_id status reason path_taken withheld_rules")
+    assert body["status"] in {"imported", "known", "waiting", "refused"}
+    assert (body["reason"] is not None) == (body["status"] == "refused")
+    assert body["status"] == "refused" or not body["path_taken"]
+    assert all(isinstance(rule, str) for rule in body["withheld_rules"])
 
 
 def _check_quarantined(body: Mapping[str, Any]) -> None:
@@ -235,6 +244,7 @@ _CHECKS = {
     "memory_prefix": _check_prefix,
     "memory_search_hit": _check_hit,
     "memory_version": _check_version,
+    "imported_version": _check_imported,
     "quarantined_text": _check_quarantined,
     "memory_deleted": _check_tombstone,
     "memory_store_deleted": _check_tombstone,

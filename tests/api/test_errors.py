@@ -242,7 +242,7 @@ def test_an_unknown_path_is_not_found(backend: Backend, store_id: str, method: s
         ("PATCH", "/v1/memory_stores/s", "GET, POST, DELETE"),
         ("PUT", "/v1/memory_stores/s/memories/m", "GET, POST, DELETE"),
         ("GET", "/v1/memory_stores/s/archive", "POST"),
-        ("POST", "/v1/memory_stores/s/memory_versions", "GET"),
+        ("PUT", "/v1/memory_stores/s/memory_versions", "GET, POST"),
         ("DELETE", "/v1/memory_stores/s/memory_versions/v", "GET"),
         ("GET", "/v1/memory_stores/s/memory_versions/v/redact", "POST"),
     ],

@@ -172,7 +172,8 @@ class MemoryPrefix:
 class Version:
     """A memory_version. Text is None for a deletion and once redacted or blanked by retention.
 
-    Actors are texts such as ``api_key:apikey_…``. `withheld` is as a memory's.
+    Actors are texts such as ``api_key:apikey_…``. `withheld` is as a memory's; `imported` says that time and actor are
+    as somebody told them who brought the version in.
     """
 
     id: str
@@ -189,6 +190,7 @@ class Version:
     content: str | None = None
     flags: tuple[str, ...] = ()
     withheld: Withheld | None = None
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)

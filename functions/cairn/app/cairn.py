@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from cairn.app import asking
 from cairn.app.access import Door
 from cairn.app.answers import UNSET, Call, Hit, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.importing import BroughtIn, Importing
 from cairn.app.keys import Keys
 from cairn.app.loading import Loading
 from cairn.app.logs import Logs
@@ -28,7 +29,7 @@ from cairn.app.stores import Stores, given
 from cairn.app.tokens import NO_SIGNING_KEYS, Tokens
 from cairn.app.versions import Versions
 from cairn.app.writing import Writer
-from cairn.core.commands import from_payload
+from cairn.core.commands import BroughtVersion, from_payload
 from cairn.core.errors import CairnError, NotFound
 from cairn.core.records import StoreState
 from cairn.core.rows import StoreRow, mark_key
@@ -60,6 +61,7 @@ class Cairn:
         self._memories = Memories(region, self._door, self._writer, passing)
         self._versions = Versions(region, self._door)
         self._redacting = Redacting(region, self._door, self._writer, passing)
+        self._importing = Importing(region, self._door, scanner, self._redacting, passing)
         self._quarantine = Quarantine(region, self._door, self._memories, passing)
         self._shelf = Shelf(region, packs)
         self._searching = Searching(region, self._door, self._shelf, packs)
@@ -274,6 +276,10 @@ class Cairn:
         """See `Redacting.redact`."""
         return self._redacting.redact(call, store_id, version_id)
 
+    def import_versions(self, call: Call, store_id: str, versions: Sequence[BroughtVersion]) -> list[BroughtIn]:
+        """See `Importing.bring_in`."""
+        return self._importing.bring_in(call, store_id, versions)
+
     @property
     def quarantine(self) -> Quarantine:
         """The use cases of withheld texts."""
@@ -291,6 +297,7 @@ class Cairn:
             "write": self._write,
             "store": self._change_store,
             "redact": self._redact,
+            "import": self._import,
             "release": self._release,
             "help": self._help,
             "keys.create": self._create_key,
@@ -337,6 +344,9 @@ class Cairn:
 
     def _redact(self, fields: dict[str, Any]) -> dict[str, Any]:
         return answer(self._redacting.redact_at_home(self._own_store(fields["store_id"]), fields))
+
+    def _import(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return self._importing.import_at_home(self._own_store(fields["store_id"]), fields)
 
     def _release(self, fields: dict[str, Any]) -> dict[str, Any]:
         verdicts = self._quarantine.release_at_home(self._own_store(fields["store_id"]), fields)

@@ -68,14 +68,23 @@ class Redacting:
             store.store_id, row.version_id, position, self._region.clock.now_us(), row.redacted_by or request["actor"]
         )
         if row.redacted_at is None:
-            order = self._put(order)
-            key = RedactionKey(self._region.name, order.store_id, order.version_id)
-            self._second.keep(store, str(key))
-            self._folder.fold_redaction(view, order, Named(str(key)), own=True)
+            order = self.give(view, store, order)
         erase(self._region, str(LogKey(store.store_id, order.ref.path_hash, order.ref.slot)))
         return self._version(
             self._region.view([VersionRow.key(store.store_id, row.version_id)]), store.store_id, row.version_id
         )
+
+    def give(self, view: View, store: StoreRow, order: Redaction) -> Redaction:
+        """Puts an order at the store's home and folds it; the one that stands, which may have been there first.
+
+        Raises:
+            Unavailable, OutcomeUnknown.
+        """
+        order = self._put(order)
+        key = RedactionKey(self._region.name, order.store_id, order.version_id)
+        self._second.keep(store, str(key))
+        self._folder.fold_redaction(view, order, Named(str(key)), own=True)
+        return order
 
     def _version(self, view: View, store_id: str, version_id: str) -> VersionRow:
         attributes = view.rows.get(VersionRow.key(store_id, version_id))

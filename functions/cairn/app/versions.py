@@ -151,6 +151,7 @@ def to_version(row: VersionRow, shown: Shown | None = None) -> Version:
         content=shown.content,
         flags=tuple(dict.fromkeys((*(row.flags or ()), *shown.flags))),
         withheld=shown.withheld,
+        imported=bool(row.imported),
     )
 
 

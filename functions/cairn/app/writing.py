@@ -10,7 +10,7 @@ contradict: a refusal or a no-op is given only once the slot after its head was 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cairn.app.capacity import Capacity
@@ -52,13 +52,14 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class _Attempt:
-    """One command on its way through the loop."""
+class Attempt:
+    """One command on its way through the loop. `told_us` is the time of a version that is brought in from elsewhere."""
 
     view: View
     store: StoreRow
     outcome: Outcome
     flags: tuple[str, ...] = ()
+    told_us: int | None = None
     number: int = 0
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
     tails: dict[str, Slot] = field(default_factory=dict)
@@ -101,11 +102,14 @@ class Writer:
 
     def _carry_out(self, view: View, store: StoreRow, command: Command) -> Outcome:
         self._refuse_withheld(view, store, command)
-        attempt = _Attempt(view, store, Outcome(), admit(self._scanner, store, command))
+        attempt = Attempt(view, store, Outcome(), admit(self._scanner, store, command))
+        return self._until_decided(attempt, command, lambda: self._try(attempt, command))
+
+    def _until_decided(self, attempt: Attempt, command: Command, decided: Callable[[], bool]) -> Outcome:
         for attempt.number in range(WRITE_ATTEMPTS):
             _require_writable(attempt.store, command)
             try:
-                if self._try(attempt, command):
+                if decided():
                     if attempt.outcome.error is None:
                         self._second.confirm(attempt.store)
                     self._require_lease(attempt, command)
@@ -115,7 +119,7 @@ class Writer:
             self._refresh(attempt)
         raise Busy("others kept writing here; try again")
 
-    def _require_lease(self, attempt: _Attempt, command: Command) -> None:
+    def _require_lease(self, attempt: Attempt, command: Command) -> None:
         """Nothing that outlived its lease is answered as the home's, refusals and no-ops neither. No call within it."""
         try:
             if self._leases.stands(attempt.view, attempt.store):
@@ -136,7 +140,7 @@ class Writer:
             if key in rows:
                 self._verdicts.refuse_if_withheld(VerdictRow.from_attributes(rows[key]))
 
-    def _refresh(self, attempt: _Attempt) -> None:
+    def _refresh(self, attempt: Attempt) -> None:
         """Before deciding again: which tables serve, and the store's record, as they are now."""
         key = StoreRow.key(attempt.store.store_id)
         lease_us = attempt.view.ticks_us
@@ -146,7 +150,7 @@ class Writer:
         else:
             attempt.view = replace(attempt.view, ticks_us=lease_us)
 
-    def _try(self, attempt: _Attempt, command: Command) -> bool:
+    def _try(self, attempt: Attempt, command: Command) -> bool:
         """Whether the command has its outcome; False to decide again."""
         if isinstance(command, CreateMemory):
             return self._create(attempt, command)
@@ -170,7 +174,7 @@ class Writer:
             self._second.secure(attempt.store, LogKey(head.store_id, head.path_hash, Slot.parse(head.slot)))
         return True
 
-    def _head(self, attempt: _Attempt, memory_id: str) -> MemoryRow | None:
+    def _head(self, attempt: Attempt, memory_id: str) -> MemoryRow | None:
         if attempt.number:
             return self._fresh(attempt, memory_id)
         key = MemoryRow.key(attempt.store.store_id, memory_id)
@@ -179,7 +183,7 @@ class Writer:
     # ---- update and delete ------------------------------------------------------------------------------------
 
     def _append(
-        self, attempt: _Attempt, command: UpdateMemory | DeleteMemory, head: MemoryRow, commit: decide.Commit
+        self, attempt: Attempt, command: UpdateMemory | DeleteMemory, head: MemoryRow, commit: decide.Commit
     ) -> bool:
         slot = self._next(attempt, head)
         if slot is None:
@@ -201,7 +205,7 @@ class Writer:
 
     # ---- create -----------------------------------------------------------------------------------------------
 
-    def _create(self, attempt: _Attempt, command: CreateMemory) -> bool:
+    def _create(self, attempt: Attempt, command: CreateMemory) -> bool:
         store = attempt.store
         attempt.view.require_complete()
         hash = path_hash(bytes.fromhex(store.salt), command.path)
@@ -231,7 +235,7 @@ class Writer:
         attempt.outcome.memory = fold.join_memory(None, entry)
         return True
 
-    def _occupancy(self, attempt: _Attempt, hash: str, path: str) -> tuple[LogRow | None, PathRow | None]:
+    def _occupancy(self, attempt: Attempt, hash: str, path: str) -> tuple[LogRow | None, PathRow | None]:
         log_key, path_key = LogRow.key(attempt.store.store_id, hash), PathRow.key(attempt.store.store_id, path)
         rows = attempt.view.rows
         if not attempt.view.asked.issuperset((log_key, path_key)):
@@ -239,7 +243,7 @@ class Writer:
         log = LogRow.from_attributes(rows[log_key]) if log_key in rows else None
         return log, PathRow.from_attributes(rows[path_key]) if path_key in rows else None
 
-    def _blocked(self, attempt: _Attempt, occupant: str, path: str, hash: str) -> bool:
+    def _blocked(self, attempt: Attempt, occupant: str, path: str, hash: str) -> bool:
         """A live memory holds the path: refuse, unless the log says that it has left or died since."""
         head = self._fresh(attempt, occupant)
         if head is None or not fold.is_live(head) or head.path_hash != hash:
@@ -253,7 +257,7 @@ class Writer:
         attempt.outcome.memory = head
         return True
 
-    def _free_slot(self, attempt: _Attempt, hash: str, log: LogRow | None) -> Slot | None:
+    def _free_slot(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot | None:
         """The position after the tail that the index knows; None when the log had more, which is folded now."""
         slot = self._after_tail(attempt, hash, log)
         if slot.epoch != current_epoch(attempt.store):
@@ -261,11 +265,11 @@ class Writer:
             return None
         return slot
 
-    def _after_tail(self, attempt: _Attempt, hash: str, log: LogRow | None) -> Slot:
+    def _after_tail(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot:
         tail = fold.tail_of(log)
         return self._logs.next_slot(attempt.store, hash, None if tail is None else Slot.parse(tail))
 
-    def _claim(self, attempt: _Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> bool:
+    def _claim(self, attempt: Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> bool:
         """Claims, then looks. False: a neighbour stands in the way (the outcome says which), or the log moved on."""
         if before is not None and before.claim_id is not None and self._claims.expired(before):
             self._break(attempt, before)
@@ -277,7 +281,7 @@ class Writer:
             return False
         return True
 
-    def _yield_to(self, attempt: _Attempt, claim: Claim, neighbour: PathRow) -> None:
+    def _yield_to(self, attempt: Attempt, claim: Claim, neighbour: PathRow) -> None:
         """Refuses for a live neighbour that the log confirms; waits for a claimed one; breaks an expired claim."""
         self._claims.withdraw(attempt.view, claim)
         if neighbour.memory_id is not None:
@@ -292,7 +296,7 @@ class Writer:
             raise Yielded
         self._break(attempt, neighbour)
 
-    def _break(self, attempt: _Attempt, claimed: PathRow) -> None:
+    def _break(self, attempt: Attempt, claimed: PathRow) -> None:
         """Takes the slot that an expired claim names, so that its stalled creator cannot put it any more."""
         if claimed.claim_position is None:
             return
@@ -308,7 +312,7 @@ class Writer:
 
     # ---- rename -----------------------------------------------------------------------------------------------
 
-    def _rename(self, attempt: _Attempt, command: UpdateMemory, head: MemoryRow, commit: decide.Commit) -> bool:
+    def _rename(self, attempt: Attempt, command: UpdateMemory, head: MemoryRow, commit: decide.Commit) -> bool:
         """Two puts; the second, in the source's next slot, commits for both paths at once."""
         store = attempt.store
         attempt.view.require_complete()
@@ -346,14 +350,14 @@ class Writer:
         self._catch_up(attempt, head.path_hash, source_slot)
         return False
 
-    def _depart(self, attempt: _Attempt, departure: Entry) -> Put:
+    def _depart(self, attempt: Attempt, departure: Entry) -> Put:
         """The commit of a rename. Whoever meets the first half may finish it, so that an error leaves it open."""
         try:
             return self._take(attempt, departure)
         except (Busy, Unavailable) as error:
             raise OutcomeUnknown("the rename is half done and may be finished yet; read before trying again") from error
 
-    def _still(self, attempt: _Attempt, head: MemoryRow) -> bool:
+    def _still(self, attempt: Attempt, head: MemoryRow) -> bool:
         """Whether the refusal holds: the memory stood at its source all the while that the destination was blocked."""
         if not self._caught_up(attempt, head):
             return True
@@ -369,7 +373,7 @@ class Writer:
 
     def refresh(self, view: View, store: StoreRow, head: MemoryRow) -> bool:
         """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
-        return self._caught_up(_Attempt(view, store, Outcome()), head)
+        return self._caught_up(Attempt(view, store, Outcome()), head)
 
     def recall(self, store: StoreRow, position: LogRef) -> Outcome:
         """What a write that stands at `position` did. One HEAD, two for a rename."""
@@ -392,17 +396,17 @@ class Writer:
 
     def help(self, view: View, store: StoreRow, moved_in: Entry) -> list[Settled]:
         """Finishes somebody's rename whose second put is missing, and folds what came of it. Repeatable."""
-        attempt = _Attempt(view, store, Outcome())
+        attempt = Attempt(view, store, Outcome())
         self._observe(attempt, moved_in)
         return attempt.outcome.settled
 
-    def _take(self, attempt: _Attempt, entry: Entry, content: str | None = None) -> Put:
+    def _take(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Put:
         """The put, in as many regions as the store asks for."""
         return self._second.take(self._slots, attempt.store, entry, _body(entry, content))
 
     # ---- what stands in the log --------------------------------------------------------------------------------
 
-    def _next(self, attempt: _Attempt, head: MemoryRow) -> Slot | None:
+    def _next(self, attempt: Attempt, head: MemoryRow) -> Slot | None:
         """The slot after the head; None when the log had more than the index knew, which is folded now."""
         slot = self._after(attempt, head)
         if slot.epoch != current_epoch(attempt.store):
@@ -410,17 +414,17 @@ class Writer:
             return None
         return slot
 
-    def _caught_up(self, attempt: _Attempt, head: MemoryRow) -> bool:
+    def _caught_up(self, attempt: Attempt, head: MemoryRow) -> bool:
         """Whether the log had more than `head`, which is folded now. One HEAD where it had not."""
         return self._catch_up(attempt, head.path_hash, self._after(attempt, head)) > 0
 
-    def _after(self, attempt: _Attempt, head: MemoryRow) -> Slot:
+    def _after(self, attempt: Attempt, head: MemoryRow) -> Slot:
         """The slot after the head, and after what this call has met above it: a void leaves the head where it was."""
         known = Slot.parse(head.slot)
         tail = max(known, attempt.tails.get(head.path_hash, known))
         return self._logs.next_slot(attempt.store, head.path_hash, tail)
 
-    def _catch_up(self, attempt: _Attempt, hash: str, slot: Slot, paths_too: bool = False) -> int:
+    def _catch_up(self, attempt: Attempt, hash: str, slot: Slot, paths_too: bool = False) -> int:
         """Folds everything from `slot` to the log's tail; how much it was. `paths_too` as `Folder.fold` has it."""
         met = 0
         while (entry := self._logs.entry(LogKey(attempt.store.store_id, hash, slot))) is not None:
@@ -432,7 +436,7 @@ class Writer:
             raise Unavailable("an older version of this memory has not arrived in its home yet; try again")
         return met
 
-    def _observe(self, attempt: _Attempt, entry: Entry, paths_too: bool = False) -> None:
+    def _observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
         """Folds one entry that was met, finishing its rename where that is half done."""
         settled = self._logs.settle(entry, self._finish)
         self._folder.fold(attempt.view, settled, paths_too=paths_too)
@@ -442,13 +446,13 @@ class Writer:
         departure = decide.moved_out(moved_in)
         self._slots.take(departure, _body(departure, None))
 
-    def _fresh(self, attempt: _Attempt, memory_id: str) -> MemoryRow | None:
+    def _fresh(self, attempt: Attempt, memory_id: str) -> MemoryRow | None:
         key = MemoryRow.key(attempt.store.store_id, memory_id)
         rows = self._region.read(attempt.view.index, [key])
         return MemoryRow.from_attributes(rows[key]) if key in rows else None
 
     def _fold_own(
-        self, attempt: _Attempt, settled: Sequence[Settled], known: dict[RowKey, Attributes | None] | None
+        self, attempt: Attempt, settled: Sequence[Settled], known: dict[RowKey, Attributes | None] | None
     ) -> None:
         """Folds what this call committed: it stands in the log, so an index that fails now leaves it unacknowledged."""
         try:
@@ -457,10 +461,11 @@ class Writer:
             raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
         attempt.outcome.settled.extend(settled)
 
-    def _draft(self, command: Command, attempt: _Attempt, version_id: str | None = None) -> decide.Draft:
+    def _draft(self, command: Command, attempt: Attempt, version_id: str | None = None) -> decide.Draft:
         actor = Actor.parse(command.actor)
-        now_us = self._region.clock.now_us()
-        return decide.Draft(version_id or command.version_id, command.memory_id, actor, now_us, attempt.flags)
+        imported = attempt.told_us is not None
+        now_us = self._region.clock.now_us() if attempt.told_us is None else attempt.told_us
+        return decide.Draft(version_id or command.version_id, command.memory_id, actor, now_us, attempt.flags, imported)
 
 
 def _committed(outcome: Outcome, command: Command) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -71,3 +72,38 @@ def from_payload(payload: dict[str, Any]) -> Command:
     """The inverse of `to_payload`. Raises KeyError or TypeError for a payload that no version of Cairn made."""
     fields = dict(payload)
     return _KINDS[fields.pop("command")](**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtVersion:
+    """One version of a history that is brought in from another store, with the ids, time and actor that it had there.
+
+    Attributes:
+        operation: ``created``, ``modified`` or ``deleted``.
+        path, content: None once erased; a deletion has no content.
+        created_at: microseconds since 1970.
+        redacted_at, redacted_by: of a version that was redacted; one that retention erased has neither.
+        withheld_rules, withheld_reason: of a text that was withheld where it comes from.
+    """
+
+    memory_id: str
+    version_id: str
+    operation: str
+    actor: str
+    created_at: int
+    path: str | None = None
+    content: str | None = None
+    redacted_at: int | None = None
+    redacted_by: str | None = None
+    withheld_rules: tuple[str, ...] = ()
+    withheld_reason: str | None = None
+
+    @property
+    def blank(self) -> bool:
+        """Whether its text was erased."""
+        return self.redacted_at is not None or (self.content is None and self.operation != "deleted")
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> BroughtVersion:
+        """The inverse of `dataclasses.asdict`, also after JSON. Raises TypeError for what no version of Cairn made."""
+        return cls(**{**payload, "withheld_rules": tuple(payload["withheld_rules"])})

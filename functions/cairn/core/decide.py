@@ -88,6 +88,7 @@ class Draft:
     actor: Actor
     now_us: int
     flags: tuple[str, ...] = ()
+    imported: bool = False
 
 
 def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
@@ -106,6 +107,7 @@ def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
         memory_created_at=draft.now_us,
         created_by=draft.actor,
         flags=draft.flags,
+        imported=draft.imported,
     )
 
 
@@ -135,6 +137,7 @@ def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: 
         created_by=draft.actor,
         source=LogRef(head.path_hash, source) if source else None,
         flags=flags,
+        imported=draft.imported,
     )
 
 

@@ -123,6 +123,7 @@ def join_version(before: VersionRow | None, entry: Entry) -> VersionRow:
         content_size_bytes=entry.content_size_bytes,
         flags=list(entry.flags) or None,
         blank=entry.blank,
+        imported=entry.imported or None,
         memory_key=f"{entry.key.store_id}#{entry.memory_id}",
         generation_key=f"{entry.generation:010d}",
         time_key=f"{entry.created_at:020d}#{entry.version_id}",

@@ -60,5 +60,10 @@ By the ticks of its own process; never beyond one invocation.
 DRAIN_S = 5.0
 """How long whoever ends a home's term waits until no lease can run any more, whatever the pace of either clock."""
 
+IMPORT_MAX_VERSIONS = 50
+"""Versions that one call brings in; each costs as much as a write."""
+IMPORT_AHEAD_MAX_US = 24 * 3600 * 1_000_000
+"""By how much an imported version's time may be ahead of the clock: clocks differ, and later versions follow it."""
+
 WRITE_ATTEMPTS = 12
 """How often a write decides again after losing a slot before it answers Busy."""

@@ -66,6 +66,7 @@ class Entry:
         second: the region whose bucket held everything below this entry in its log before it was put, where its store
             asked for that (`cairn.app.second_region`).
         flags: names of what the scanner found, without blanks or commas; see `kept_flags` for how much fits.
+        imported: it was brought in from elsewhere, as its time and its actor were told (`cairn.app.importing`).
         blank: body, path and hash were erased; the slot stays taken.
     """
 
@@ -88,6 +89,7 @@ class Entry:
     second: str | None = None
     flags: tuple[str, ...] = ()
     blank: bool = False
+    imported: bool = False
 
     @property
     def slot(self) -> Slot:
@@ -143,6 +145,7 @@ class Entry:
             "second": self.second,
             "flags": flags or None,
             "blank": "1" if self.blank else None,
+            "imp": "1" if self.imported else None,
         }
         return {name: str(value) for name, value in fields.items() if value is not None}
 
@@ -172,6 +175,7 @@ class Entry:
                 second=metadata.get("second"),
                 flags=tuple(filter(None, metadata.get("flags", "").split(","))),
                 blank=metadata.get("blank") == "1",
+                imported=metadata.get("imp") == "1",
             )
         except (KeyError, ValueError) as error:
             raise ValueError(f"{key}: metadata cannot be read ({error})") from error

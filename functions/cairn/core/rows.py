@@ -118,6 +118,7 @@ class VersionRow(Row):
     content_size_bytes: int | None = None
     flags: list[str] | None = None
     blank: bool = False
+    imported: bool | None = None
     redacted_at: int | None = None
     redacted_by: str | None = None
     memory_key: str | None = None

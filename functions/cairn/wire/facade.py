@@ -26,6 +26,8 @@ from cairn.app.answers import (
     Version,
     VersionFilter,
 )
+from cairn.app.importing import BroughtIn
+from cairn.core.commands import BroughtVersion
 
 
 class SessionUseCases(Protocol):
@@ -199,6 +201,9 @@ class UseCases(Protocol):
 
     def retrieve_version(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
         """One version, redacted or not."""
+
+    def import_versions(self, call: Call, store_id: str, versions: Sequence[BroughtVersion]) -> list[BroughtIn]:
+        """Versions from elsewhere, oldest first; repeatable."""
 
     def redact_version(self, call: Call, store_id: str, version_id: str) -> Version:
         """Erases one version's content, path and hash."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from cairn.app.answers import (
     Version,
     Withheld,
 )
+from cairn.app.importing import BroughtIn
 from cairn.core.durability import durability_of
 from cairn.core.records import VerdictRecord
 from cairn.core.times import rfc3339
@@ -111,7 +112,29 @@ def version(answer: Version) -> Json:
         "redacted_by": _actor(answer.redacted_by),
         "flags": list(answer.flags),
         "withheld": _withheld(answer.withheld),
+        "imported": answer.imported,
     }
+
+
+def imported_version(answer: BroughtIn) -> Json:
+    """What became of one version that was brought in."""
+    return {
+        "type": "imported_version",
+        "memory_version_id": answer.version_id,
+        "memory_id": answer.memory_id,
+        "status": answer.status,
+        "reason": answer.reason or None,
+        "path_taken": answer.path_taken,
+        "withheld_rules": list(answer.withheld_rules),
+    }
+
+
+def actor_text(shown: Mapping[str, str]) -> str:
+    """The inverse of what answers show of an actor. Raises ValueError."""
+    for kind, (type, field) in _ACTORS.items():
+        if set(shown) == {"type", field} and shown["type"] == type:
+            return f"{kind}:{shown[field]}"
+    raise ValueError("no actor of the API")
 
 
 def session(answer: Session) -> Json:

@@ -255,6 +255,15 @@ def retrieve_version(exchange: Exchange) -> Json:
     )
 
 
+def import_versions(exchange: Exchange) -> Json:
+    from cairn.wire.schemas import VersionsToImport, brought, parse
+
+    body = parse(VersionsToImport, exchange.request.body())
+    versions = [brought(one, f"versions.{n}", exchange.call.credentials.actor) for n, one in enumerate(body.versions)]
+    done = exchange.cairn.import_versions(exchange.call, exchange.store_id, versions)
+    return {"data": [objects.imported_version(one) for one in done], "next_page": None}
+
+
 def redact_version(exchange: Exchange) -> Json:
     _check_no_body(exchange)
     return objects.version(exchange.cairn.redact_version(exchange.call, exchange.store_id, exchange.item_id))
@@ -386,7 +395,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "memories", "*"), {"GET": retrieve_memory, "POST": update_memory, "DELETE": delete_memory}),
     Route((*_STORE, "search"), {"GET": search_memories}),
     Route((*_STORE, "pack"), {"GET": load_memories}),
-    Route((*_STORE, "memory_versions"), {"GET": list_versions}),
+    Route((*_STORE, "memory_versions"), {"GET": list_versions, "POST": import_versions}),
     Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
     Route((*_STORE, "memory_versions", "*", "redact"), {"POST": redact_version}),
     Route(_SESSIONS, {"POST": create_session}),

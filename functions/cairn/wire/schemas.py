@@ -9,6 +9,7 @@ Source: docs/api-compatibility.md §1.2 and §1.10.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
@@ -16,8 +17,11 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from cairn.core import limits
+from cairn.core import ids, limits
+from cairn.core.commands import BroughtVersion
 from cairn.core.errors import InvalidRequest
+from cairn.core.times import parse_rfc3339
+from cairn.wire.objects import actor_text
 
 FIELDS_MAX = 64
 """Fields of one JSON object. No body has more, and a fault for each of a million would take seconds to collect."""
@@ -53,6 +57,15 @@ def _few(rules: list[str]) -> list[str]:
     return rules
 
 
+def _form(form: re.Pattern[str], rule: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if form.fullmatch(text) is None:
+            raise PydanticCustomError("form", "{rule}", {"rule": rule})
+        return text
+
+    return AfterValidator(check)
+
+
 Text = Annotated[str, AfterValidator(_unicode)]
 """Unlike a string with limits of length, a plain one is not looked into by pydantic."""
 Name = Annotated[str, Field(min_length=1, max_length=limits.STORE_NAME_MAX_CHARS), AfterValidator(_without_controls)]
@@ -64,6 +77,7 @@ MetadataPatch = Annotated[dict[MetadataKey, MetadataValue | None], Field(max_len
 """Removes all pairs a store can have and sets as many: what the store then holds is checked where it is known."""
 Region = Annotated[str, Field(min_length=1, max_length=limits.REGION_MAX_CHARS)]
 RuleId = Annotated[str, Field(min_length=1, max_length=limits.RULE_ID_MAX_CHARS)]
+ActorPart = Annotated[str, _form(re.compile(r"[a-z0-9_]{1,80}"), "must be a part of an actor, as the API shows it")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
 
@@ -176,6 +190,70 @@ class Release(Body):
     """POST …/quarantine/{id}/release. Cairn's own."""
 
     reason: Annotated[str, Field(min_length=1, max_length=limits.RELEASE_REASON_MAX_CHARS), AfterValidator(_one_line)]
+
+
+class WithheldText(Body):
+    """Why a text was withheld, as a version tells it."""
+
+    reason: Annotated[str, Field(max_length=limits.RELEASE_REASON_MAX_CHARS), AfterValidator(_one_line)]
+    rules: Annotated[list[RuleId], AfterValidator(_few)]
+    since: Text | None = None
+
+
+class VersionToImport(Body):
+    """One version of POST …/memory_versions: what an answer tells of a version, without what is made here anew."""
+
+    id: Annotated[str, _form(ids.VERSION, "must be the id of a version")]
+    memory_id: Annotated[str, _form(ids.MEMORY, "must be the id of a memory")]
+    operation: Literal["created", "modified", "deleted"]
+    created_at: Text
+    created_by: dict[str, ActorPart] | None = None
+    path: Text | None = None
+    content: Text | None = None
+    redacted_at: Text | None = None
+    redacted_by: dict[str, ActorPart] | None = None
+    withheld: WithheldText | None = None
+
+
+class VersionsToImport(Body):
+    """POST …/memory_versions. Cairn's own."""
+
+    versions: Annotated[list[VersionToImport], Field(min_length=1, max_length=limits.IMPORT_MAX_VERSIONS)]
+
+
+def brought(one: VersionToImport, field: str, importer: str) -> BroughtVersion:
+    """The version as the use cases take it; an actor that is not told is the `importer`. Raises InvalidRequest."""
+    redacted = None if one.redacted_at is None else _instant(one.redacted_at, f"{field}.redacted_at")
+    return BroughtVersion(
+        memory_id=one.memory_id,
+        version_id=one.id,
+        operation=one.operation,
+        actor=importer if one.created_by is None else _actor(one.created_by, f"{field}.created_by"),
+        created_at=_instant(one.created_at, f"{field}.created_at"),
+        path=one.path,
+        content=one.content,
+        redacted_at=redacted,
+        redacted_by=None if one.redacted_by is None else _actor(one.redacted_by, f"{field}.redacted_by"),
+        withheld_rules=() if one.withheld is None else tuple(one.withheld.rules),
+        withheld_reason=None if one.withheld is None else one.withheld.reason,
+    )
+
+
+def _instant(text: str, field: str) -> int:
+    try:
+        instant_us = parse_rfc3339(text.upper())
+    except ValueError as error:
+        raise InvalidRequest(field, "must be an RFC 3339 date and time with an offset") from error
+    if instant_us < 0:
+        raise InvalidRequest(field, "must not be before 1970")
+    return instant_us
+
+
+def _actor(shown: dict[str, str], field: str) -> str:
+    try:
+        return actor_text(shown)
+    except ValueError as error:
+        raise InvalidRequest(field, "must be an actor as the API shows it") from error
 
 
 B = TypeVar("B", bound=Body)

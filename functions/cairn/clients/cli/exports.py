@@ -10,10 +10,11 @@ from typing import Annotated
 
 import typer
 
-from cairn.clients.cli.moving import Format, Replace, Under, ending_report, places, progress
+from cairn.clients.cli.moving import Format, Replace, Under, counting, ending_report, places, progress
 from cairn.clients.cli.output import Json
 from cairn.clients.cli.speaking import Key, Store, Url, connect, speaking
 from cairn.clients.transfer.exporting import Folder, Tar, Target, export, memories
+from cairn.clients.transfer.history import export as export_history
 from cairn.clients.transfer.report import Row
 from cairn.core.errors import InvalidRequest
 
@@ -29,6 +30,9 @@ def export_(
         str | None, typer.Argument(metavar="[TARGET]", help="A folder, or NAME.tar[.gz]; with --to, which project.")
     ] = None,
     whose: Annotated[Format, typer.Option("--to", help="Whose memories they become.")] = Format.FOLDER,
+    history: Annotated[
+        bool, typer.Option("--history", help="Every version, into NAME.tar[.gz], which `cairn import` takes anywhere.")
+    ] = False,
     under: Under = "/",
     replace: Replace = False,
     url: Url = None,
@@ -40,19 +44,38 @@ def export_(
     Files that the store does not have stay as they are, and so does one that has another text, unless --replace is
     given. What cannot be a file is reported with the reason. Exit code 3: something was not exported.
 
+    With --history the tar has all versions, with ids, times and actors, and moves the store into another Cairn.
+
     Example: cairn export memstore_useast1_01kb… ~/notes
 
     Example: cairn export memstore_useast1_01kb… notes.tar.gz --under /app/ --json
 
     Example: cairn export memstore_useast1_01kb… --to claude-code ~/code/app
+
+    Example: cairn export memstore_laptop_01kb… notes.tar.gz --history
     """
     rows: list[Row] = []
     place = places.find(whose, target)
+    if history:
+        _check_history(place.folder, whose, under, replace)
     with ending_report(rows, as_json) as ending, speaking():
         ending["store"], ending["target"] = store, str(place.folder)
+        if history:
+            with counting("exporting versions", None) as advance:
+                ending["versions"] = export_history(connect(url, key), store, place.folder, rows.append, advance)
+            return
         listed = memories(connect(url, key), store, under)
         with _opened(place.folder, replace) as opened, progress("exporting", None, rows) as tell:
             export(listed, opened, under, tell)
+
+
+def _check_history(path: Path, whose: Format, under: str, replace: bool) -> None:
+    if whose is not Format.FOLDER or under != "/":
+        raise InvalidRequest("--history", "goes with neither --to nor --under: it is the whole store")
+    if not path.name.endswith((".tar", ".tar.gz", ".tgz")):
+        raise InvalidRequest("TARGET", "with --history must be NAME.tar, NAME.tar.gz or NAME.tgz")
+    if path.exists() and not replace:
+        raise InvalidRequest("TARGET", f"{path} is there already (--replace writes over it)")
 
 
 @contextmanager

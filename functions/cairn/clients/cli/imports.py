@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cairn.clients.cli.moving import Format, Replace, Under, ending_report, places, progress
+from cairn.clients.cli.moving import Format, Replace, Under, counting, ending_report, places, progress
 from cairn.clients.cli.output import Json
 from cairn.clients.cli.speaking import Key, Url, connect, once, speaking
-from cairn.clients.transfer import found
+from cairn.clients.transfer import found, history
 from cairn.clients.transfer.found import Found
+from cairn.clients.transfer.history import HistoryImporter
 from cairn.clients.transfer.importing import Importer
 from cairn.clients.transfer.report import Row, told
 from cairn.core.errors import InvalidRequest
@@ -42,16 +44,28 @@ def import_(
     cannot be a memory is reported with the reason: not UTF-8, too large, a path that the API does not take, refused by
     the safety scanner. If it stops, run it again. Exit code 3: something was not imported.
 
+    A tar that `cairn export --history` made is known as such, and goes in with all its versions.
+
     Example: cairn import ~/notes --name "Team notes"
 
     Example: cairn import --from claude-code ~/code/app --store memstore_useast1_01kb… --under /app/
 
     Example: cairn import --from basic-memory main --dry-run --json
+
+    Example: cairn import notes.tar.gz --api-url https://memory.example.com --api-key sk-cairn-…
     """
     if store and name:
         raise InvalidRequest("--store, --name", "exclude each other")
     rows: list[Row] = []
     place = places.find(whose, source)
+    if place.folder.is_file() and history.is_history(place.folder):
+        if under != "/" or replace or dry_run:
+            raise InvalidRequest(
+                "SOURCE", "has a history, which goes in as it is: without --under, --replace, --dry-run"
+            )
+        with ending_report(rows, as_json) as ending:
+            _import_history(place.folder, store, name, rows, ending, lambda: connect(url, key))
+        return
     with _read(place.folder, under) as read, ending_report(rows, as_json) as ending:
         rows += told(read.left_out)
         ending["source"], ending["store"] = str(place.folder), store
@@ -63,6 +77,43 @@ def import_(
                 ending["store"] = store = _make(client, name or place.name, place.description)
             with progress("importing", len(read.files), rows) as tell:
                 Importer(client, store or "", replace=replace, dry_run=dry_run).run(read.files, tell)
+
+
+def _import_history(
+    path: Path,
+    store: str | None,
+    name: str | None,
+    rows: list[Row],
+    ending: dict[str, Any],
+    client_of: Callable[[], Any],
+) -> None:
+    """Into a new store of the same name, or one that is named: to go on after a stop."""
+    ending["source"], ending["store"] = str(path), store
+    with history.opened(path) as (manifest, versions), speaking():
+        client = client_of()
+        if store is None:
+            ending["store"] = store = _make_like(client, manifest.store, name)
+        with counting("importing versions", manifest.versions) as advance:
+            importer = HistoryImporter(client, store, advance)
+            try:
+                ending["versions"] = dict(importer.run(versions, rows.append))
+            except BaseException:
+                typer.echo(f"to go on: cairn import {shlex.quote(str(path))} --store {store}", err=True)
+                raise
+        policy = manifest.store.get("scan_policy", {})
+        if policy.get("policy", "standard") != "standard" or policy.get("allow"):
+            rows.append(
+                Row("scan policy", "noted", f"the store's own ({policy['policy']}) is not taken over: set it anew")
+            )
+
+
+def _make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
+    """A store as it was told, but for how it is scanned: a tar does not say what this deployment lets in."""
+    also = {"retention": told["retention"]} if "retention" in told else {}
+    made = once(client).beta.memory_stores.create(
+        name=name or told["name"], description=told["description"], metadata=told["metadata"], extra_body=also
+    )
+    return str(made.id)
 
 
 def _make(client: Any, name: str, description: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from cairn.clients.transfer.report import MOVED, Row, Tell, as_json, complete
 from cairn.core.errors import InvalidRequest
 from cairn.core.paths import check_path_prefix
 
-__all__ = ["Format", "Replace", "Under", "ending_report", "places", "progress"]
+__all__ = ["Format", "Replace", "Under", "counting", "ending_report", "places", "progress"]
 
 
 def _check_under(under: str) -> str:
@@ -36,16 +36,23 @@ Replace = Annotated[bool, typer.Option("--replace", help="Write over other texts
 
 
 @contextmanager
-def progress(doing: str, total: int | None, rows: list[Row]) -> Iterator[Tell]:
-    """A bar on standard error while the block runs, where that is a terminal; keeps every row that is told."""
+def counting(doing: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while the block runs, where that is a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(doing, total=total)
+        yield lambda number: bar.advance(task, number)
+
+
+@contextmanager
+def progress(doing: str, total: int | None, rows: list[Row]) -> Iterator[Tell]:
+    """The same, counting rows, and keeping each of them."""
+    with counting(doing, total) as advance:
 
         def tell(row: Row) -> None:
             rows.append(row)
-            bar.advance(task)
+            advance(1)
 
         yield tell
 

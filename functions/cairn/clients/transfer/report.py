@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from cairn.clients.transfer.found import LeftOut
 
-Result = Literal["created", "changed", "written", "unchanged", "kept", "refused", "left out", "noted"]
+Result = Literal["created", "changed", "written", "unchanged", "kept", "refused", "left out", "withheld", "noted"]
 """``kept``: the other side has another text, which was not written over. ``refused``: by the API, or its scanner.
-``left out``: cannot be a memory, or a file. ``noted``: lost with it is only what a memory does not have: a mode, the
-name of an empty folder."""
+``left out``: cannot be a memory, or a file. ``withheld``: it is there, and the scanner does not let it be read.
+``noted``: lost with it is only what a memory does not have: a mode, the name of an empty folder."""
 
 LOSSES: frozenset[Result] = frozenset({"kept", "refused", "left out"})
 """Results after which the other side lacks a text."""

@@ -1,0 +1,373 @@
+"""Histories that are brought in from another store: versions with the ids, times and actors that they had there.
+
+Each version is an ordinary conditional put in a log of this store, one after the other: slots and path hashes are new,
+because they belong to the home and its salt. A call that is repeated finds its own version ids and goes on. What is
+brought in is marked: its time and its actor are as somebody told them, who has an admin's key.
+
+**A text that the scanner refuses is put and withheld**, verdict first, since leaving it out would tear the history; a
+path that it refuses cannot be withheld, and is refused. Erased versions arrive blank. A memory whose first versions are
+blank begins in a log of its own, which no path has, and moves to the first path that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from cairn.app.access import Door, Scope
+from cairn.app.answers import Call
+from cairn.app.claims import Claim
+from cairn.app.folding import Folder, Settled
+from cairn.app.passing import Passing, decode_settled, encode_settled
+from cairn.app.putting import Put
+from cairn.app.redacting import Redacting
+from cairn.app.region import Region, View
+from cairn.app.scanning import TextScanner, policy_of, told
+from cairn.app.verdicts import SCANNER, Verdicts
+from cairn.app.writing import Attempt, Outcome, Writer
+from cairn.core import decide, fold
+from cairn.core.commands import BroughtVersion, Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
+from cairn.core.decide import sha256_hex
+from cairn.core.errors import CairnError, InvalidRequest, NotFound, PathConflict, Unavailable
+from cairn.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
+from cairn.core.paths import check_path, path_hash
+from cairn.core.records import Entry, Operation, Redaction, VerdictOutcome, VerdictRecord, kept_flags
+from cairn.core.rows import LogRow, MemoryRow, RowKey, StoreRow, VersionRow
+from cairn.core.slots import LogKey, LogRef, Slot
+from cairn.scanner import Finding, Severity, Verdict
+
+Status = Literal["imported", "known", "waiting", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtIn:
+    """What became of one version.
+
+    Attributes:
+        status: ``imported``; ``known``: it was here; ``waiting``: an earlier version of its memory was refused in this
+            call; ``refused``: as `reason` says. A path that is taken may become free by other versions.
+        withheld_rules: the rules for which its text is withheld.
+    """
+
+    version_id: str
+    memory_id: str
+    status: Status
+    reason: str = ""
+    path_taken: bool = False
+    withheld_rules: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Brought:
+    """What a call has done so far, and all that another region is to fold."""
+
+    results: list[BroughtIn] = field(default_factory=list)
+    settled: list[Settled] = field(default_factory=list)
+    orders: list[Redaction] = field(default_factory=list)
+    verdicts: list[VerdictRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the scanner says of a text that is brought in: flags of the version, and a withholding's findings."""
+
+    flags: tuple[str, ...] = ()
+    findings: tuple[Mapping[str, object], ...] = ()
+    reason: str = ""
+
+    @property
+    def withheld(self) -> bool:
+        return bool(self.reason)
+
+
+class BringingWriter(Writer):
+    """Commits brought versions, in the loop and with the steps of ordinary writes."""
+
+    def bring(self, view: View, store: StoreRow, version: BroughtVersion, flags: tuple[str, ...]) -> Outcome:
+        """Commits one version after those of its memory that are here. Costs as a write of its kind.
+
+        Raises:
+            InvalidRequest, NotFound: it does not follow on what is here. Busy, Unavailable, OutcomeUnknown.
+        """
+        attempt = Attempt(view, store, Outcome(), flags, told_us=version.created_at)
+        command = _command(store, version)
+        return self._until_decided(attempt, command, lambda: self._bring(attempt, command, version))
+
+    def answer_for(self, store: StoreRow, position: LogRef) -> None:
+        """Makes sure of a version that was here before. No call for a store in one region. Raises Unavailable."""
+        self._second.secure(store, LogKey(store.store_id, position.path_hash, position.slot))
+        self._second.confirm(store)
+
+    def _bring(self, attempt: Attempt, command: Command, version: BroughtVersion) -> bool:
+        head = self._head(attempt, version.memory_id)
+        if head is None:
+            attempt.view.require_complete()
+            if version.operation == Operation.DELETED:
+                raise InvalidRequest("versions", "a history cannot begin with a deletion")
+            return self._create(attempt, _creation(command)) if not version.blank else self._begin(attempt, version)
+        if head.gone:
+            raise NotFound("memory", version.memory_id)
+        hash = None if version.path is None else path_hash(bytes.fromhex(attempt.store.salt), version.path)
+        if version.operation == Operation.DELETED:
+            commit = decide.Commit(Operation.DELETED, head.path or version.path or "", None)
+        elif version.blank or version.path is None or hash == head.path_hash:
+            commit = decide.Commit(Operation.MODIFIED, version.path or head.path or "", version.content)
+        else:
+            commit = decide.Commit(Operation.MOVED_IN, version.path, version.content)
+            return self._rename(attempt, _change(command), head, commit)
+        if commit.content is not None and not fold.is_live(head):
+            return self._come_back(attempt, command, head, commit)
+        return self._follow(attempt, command, head, commit, blank=version.blank)
+
+    def _begin(self, attempt: Attempt, version: BroughtVersion) -> bool:
+        """A memory whose first version is blank, in the log that is named after the memory and no path."""
+        hash = path_hash(bytes.fromhex(attempt.store.salt), version.memory_id)
+        key = LogRow.key(attempt.store.store_id, hash)
+        rows = self._region.read(attempt.view.index, [key])
+        slot = self._free_slot(attempt, hash, LogRow.from_attributes(rows[key]) if key in rows else None)
+        if slot is None:
+            return False
+        draft = self._draft(_command(attempt.store, version), attempt)
+        entry = decide.created(draft, LogKey(attempt.store.store_id, hash, slot), "", "").blanked()
+        return self._commit(attempt, entry, "", None)
+
+    def _follow(
+        self, attempt: Attempt, command: Command, head: MemoryRow, commit: decide.Commit, *, blank: bool
+    ) -> bool:
+        slot = self._next(attempt, head)
+        if slot is None:
+            return False
+        key = LogKey(head.store_id, head.path_hash, slot)
+        entry = decide.follows(self._draft(command, attempt), head, key, commit)
+        return self._commit(attempt, entry.blanked() if blank else entry, commit.content, head)
+
+    def _come_back(self, attempt: Attempt, command: Command, head: MemoryRow, commit: decide.Commit) -> bool:
+        """A text after a blank: the memory is to be seen at its path again, which others may claim by now."""
+        slot = self._next(attempt, head)
+        if slot is None:
+            return False
+        _, path_row = self._occupancy(attempt, head.path_hash, commit.path)
+        claim_id = f"{command.version_id}.{attempt.number}"
+        claim = Claim(head.store_id, commit.path, claim_id, LogRef(head.path_hash, slot))
+        if not self._claim(attempt, claim, path_row, moving_id=head.memory_id):
+            return attempt.outcome.error is not None
+        entry = decide.follows(self._draft(command, attempt), head, LogKey(head.store_id, head.path_hash, slot), commit)
+        done = self._commit(attempt, entry, commit.content, head)
+        self._claims.withdraw(attempt.view, claim)
+        return done
+
+    def _commit(self, attempt: Attempt, entry: Entry, content: str | None, head: MemoryRow | None) -> bool:
+        if self._take(attempt, entry, content) is Put.TAKEN:
+            self._catch_up(attempt, entry.key.path_hash, entry.slot, paths_too=True)
+            return False
+        self._fold_own(attempt, [Settled(entry)], None)
+        attempt.outcome.memory = fold.join_memory(head, entry)
+        return True
+
+
+class Importing:
+    """The use case of histories from elsewhere."""
+
+    def __init__(
+        self, region: Region, door: Door, scanner: TextScanner, redacting: Redacting, passing: Passing
+    ) -> None:
+        self._region = region
+        self._door = door
+        self._scanner = scanner
+        self._redacting = redacting
+        self._passing = passing
+        self._writer = BringingWriter(region, scanner)
+        self._verdicts = Verdicts(region)
+        self._folder = Folder(region)
+
+    def bring_in(self, call: Call, store_id: str, versions: Sequence[BroughtVersion]) -> list[BroughtIn]:
+        """Brings versions in, in this order, each after those of its memory that are here. Repeatable.
+
+        A version costs an index read and what a write of its kind costs; one that is withheld a verdict besides, one
+        that was redacted an order. What is refused stops its own memory alone.
+
+        Raises:
+            InvalidRequest: a version that no store can have had; nothing was done. NotFound: no such store.
+            Busy, Unavailable, OutcomeUnknown: some were brought in; repeat the call. Unauthenticated, PermissionDenied.
+        """
+        access = self._door.enter_store(call, Scope.admin, store_id)
+        self._check(versions)
+        if access.store.home == self._region.name:
+            return self._at_home(access.store, versions).results
+        payload = {"call": "import", "store_id": store_id, "versions": [asdict(version) for version in versions]}
+        answer = self._passing.call(access.store.home, payload)
+        self._folder.fold(access.view, decode_settled(answer["settled"]))
+        for text in answer["orders"]:
+            self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()))
+        for text in answer["verdicts"]:
+            self._verdicts.fold(access.view, VerdictRecord.from_json(text.encode()))
+        return [BroughtIn(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
+
+    def import_at_home(self, store: StoreRow, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """A call that landed in another region, and all that it has to fold. Raises as `bring_in`."""
+        brought = self._at_home(store, [BroughtVersion.from_payload(one) for one in payload["versions"]])
+        return {
+            "results": [asdict(one) for one in brought.results],
+            "settled": encode_settled(brought.settled),
+            "orders": [order.to_json().decode() for order in brought.orders],
+            "verdicts": [verdict.to_json().decode() for verdict in brought.verdicts],
+        }
+
+    def _check(self, versions: Sequence[BroughtVersion]) -> None:
+        if len(versions) > IMPORT_MAX_VERSIONS:
+            raise InvalidRequest("versions", f"must be at most {IMPORT_MAX_VERSIONS}")
+        latest_us = self._region.clock.now_us() + IMPORT_AHEAD_MAX_US
+        for number, version in enumerate(versions):
+            field = f"versions.{number}"
+            if version.created_at > latest_us:
+                raise InvalidRequest(f"{field}.created_at", "lies more than a day ahead")
+            if version.path is not None:
+                check_path(version.path, f"{field}.path")
+            if version.content is None:
+                continue
+            if version.operation == Operation.DELETED or version.redacted_at is not None:
+                raise InvalidRequest(f"{field}.content", "must be null for a deletion, or what was redacted")
+            if version.path is None:
+                raise InvalidRequest(f"{field}.path", "must be given with content")
+            if len(version.content.encode()) > CONTENT_MAX_BYTES:
+                raise InvalidRequest(f"{field}.content", f"must be at most {CONTENT_MAX_BYTES} bytes of UTF-8")
+
+    # ---- at home ------------------------------------------------------------------------------------------------
+
+    def _at_home(self, store: StoreRow, versions: Sequence[BroughtVersion]) -> _Brought:
+        brought = _Brought()
+        stopped: set[str] = set()
+        for version in versions:
+            if version.memory_id in stopped:
+                brought.results.append(BroughtIn(version.version_id, version.memory_id, "waiting"))
+                continue
+            try:
+                result = self._one(store, version, brought)
+            except (InvalidRequest, NotFound, PathConflict) as error:
+                result = _refused(version, error)
+            brought.results.append(result)
+            if result.status == "refused":
+                stopped.add(version.memory_id)
+        return brought
+
+    def _one(self, store: StoreRow, version: BroughtVersion, brought: _Brought) -> BroughtIn:
+        store_id, names = store.store_id, version_ids(_command(store, version))
+        keys = [VersionRow.key(store_id, name) for name in names]
+        view = self._region.view([StoreRow.key(store_id), MemoryRow.key(store_id, version.memory_id), *keys])
+        store = self._now(view, store)
+        known = next((row for row in (_row(view, key) for key in keys) if row is not None), None)
+        if known is not None and known.memory_id != version.memory_id:
+            raise InvalidRequest("versions", f"{version.version_id} is a version of another memory here")
+        judged = _Judged()
+        if version.content is not None:
+            judged = self._judge(store, version)
+            if judged.withheld:
+                brought.verdicts.append(self._verdicts.put(self._withholding(store, version, judged)))
+        position = None if known is None else known.position
+        if position is not None:
+            self._writer.answer_for(store, LogRef.parse(position))
+        else:
+            outcome = self._writer.bring(view, store, version, judged.flags)
+            brought.settled += outcome.settled
+            if outcome.error is not None:
+                raise outcome.error
+            position = str(_ref(outcome.memory))
+        if version.redacted_at is not None and (known is None or known.redacted_at is None):
+            by = version.redacted_by or version.actor
+            order = Redaction(store_id, version.version_id, position or "", version.redacted_at, by)
+            brought.orders.append(self._redacting.give(view, store, order))
+        status: Status = "imported" if known is None else "known"
+        rules = tuple(str(one["rule"]) for one in judged.findings) if judged.withheld else ()
+        return BroughtIn(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
+
+    def _now(self, view: View, store: StoreRow) -> StoreRow:
+        """The store's record as this batch has it. Raises Unavailable for a home that has moved."""
+        attributes = view.rows.get(StoreRow.key(store.store_id))
+        now = store if attributes is None else StoreRow.from_attributes(attributes)
+        if now.home != self._region.name:
+            raise Unavailable("the store's home has moved; try again")
+        return now
+
+    def _judge(self, store: StoreRow, version: BroughtVersion) -> _Judged:
+        """What is scanned is the text and its path; what was withheld where it comes from is withheld here too.
+
+        Raises:
+            InvalidRequest: the path is refused.
+        """
+        policy, allow = policy_of(store)
+        report = self._scanner.scan(version.content or "", version.path, policy, allow)
+        flags = kept_flags(finding.rule for finding in report.findings if finding.severity is not Severity.LOW)
+        if report.verdict is Verdict.REJECT:
+            _require_path(report.rejecting)
+            return _Judged(flags, tuple(map(told, report.rejecting)), report.rejecting[0].reason)
+        if version.withheld_reason is not None:
+            findings = tuple({"rule": rule, "reason": version.withheld_reason} for rule in version.withheld_rules)
+            return _Judged(flags, findings, version.withheld_reason or "withheld where it comes from")
+        return _Judged(flags if report.verdict is Verdict.FLAG else ())
+
+    def _withholding(self, store: StoreRow, version: BroughtVersion, judged: _Judged) -> VerdictRecord:
+        """`position` names the path's log, and its first slot: the verdict comes before its version has one."""
+        hash = path_hash(bytes.fromhex(store.salt), version.path or version.memory_id)
+        epoch = store.epochs[-1]
+        return VerdictRecord(
+            store_id=store.store_id,
+            version_id=version.version_id,
+            position=f"{hash}/{epoch}.0000000001",
+            content_hmac=self._verdicts.hmac(store, sha256_hex(version.content or "")),
+            outcome=VerdictOutcome.WITHHOLD,
+            decided_at=self._region.clock.now_us(),
+            decided_by=SCANNER,
+            reason=judged.reason,
+            findings=judged.findings,
+        )
+
+
+def _require_path(findings: Sequence[Finding]) -> None:
+    """Raises InvalidRequest where it is the path that is refused: it would be listed, whatever became of the text."""
+    about_path = [finding for finding in findings if finding.line == 0]
+    if about_path:
+        rules = ", ".join(dict.fromkeys(finding.rule for finding in about_path))
+        raise InvalidRequest("path", f"refused by the safety scanner ({rules})")
+
+
+def _row(view: View, key: RowKey) -> VersionRow | None:
+    """The version where it is known; of one that is not, its redaction may be."""
+    row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
+    return row if row is not None and row.memory_id is not None else None
+
+
+def _ref(memory: MemoryRow | None) -> LogRef | None:
+    return None if memory is None else LogRef(memory.path_hash, Slot.parse(memory.slot))
+
+
+def _refused(version: BroughtVersion, error: CairnError) -> BroughtIn:
+    taken = isinstance(error, PathConflict)
+    return BroughtIn(version.version_id, version.memory_id, "refused", error.message, path_taken=taken)
+
+
+def _command(store: StoreRow, version: BroughtVersion) -> Command:
+    ids = (store.store_id, version.memory_id, version.version_id, version.actor)
+    if version.operation == Operation.DELETED:
+        return DeleteMemory(*ids)
+    if version.operation == Operation.CREATED:
+        return CreateMemory(*ids, version.path or "", version.content or "")
+    return UpdateMemory(*ids, version.content, version.path)
+
+
+def _creation(command: Command) -> CreateMemory:
+    """Of a history whose beginning is not told, the first version that is creates the memory."""
+    if isinstance(command, CreateMemory):
+        return command
+    path, content = (command.path, command.content) if isinstance(command, UpdateMemory) else (None, None)
+    ids = (command.store_id, command.memory_id, command.version_id, command.actor)
+    return CreateMemory(*ids, path or "", content or "")
+
+
+def _change(command: Command) -> UpdateMemory:
+    return command if isinstance(command, UpdateMemory) else UpdateMemory(**_ids(command))
+
+
+def _ids(command: Command) -> dict[str, str]:
+    names = ("store_id", "memory_id", "version_id", "actor")
+    return {name: getattr(command, name) for name in names}
