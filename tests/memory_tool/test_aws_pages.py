@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -36,10 +37,11 @@ class Aws:
     def __init__(self, **answers: Answered) -> None:
         self.asked: dict[str, dict[str, Any]] = {}
         self._answers = answers
-        self._session: Any = boto3.Session("key", "secret", region_name="us-east-1")
+        self._session = boto3.Session("key", "secret", region_name="us-east-1")
 
-    def client(self, service: Any, region_name: str) -> Any:
-        made: Any = self._session.client(service, region_name=region_name)
+    def client(self, service: str, region_name: str) -> Any:
+        make: Any = self._session.client
+        made = make(service, region_name=region_name)
         made.meta.events.register("provide-client-params.*.*", self._note)
         made.meta.events.register("before-call.*.*", self._answer)
         return made
@@ -50,7 +52,7 @@ class Aws:
     def _answer(self, model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
         """In place of the request, which boto3 has checked against the service's model by now."""
         answer = self._answers.get(model.name, lambda asked: {})(self.asked[model.name])
-        return type("Http", (), {"status_code": 200})(), answer
+        return SimpleNamespace(status_code=200), answer
 
 
 def test_the_bedrock_page_sets_up_an_agent_that_has_the_memory_tool(
