@@ -51,8 +51,8 @@ class Aws:
 
     def _answer(self, model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
         """In place of the request, which boto3 has checked against the service's model by now."""
-        answer = self._answers.get(model.name, lambda asked: {})(self.asked[model.name])
-        return SimpleNamespace(status_code=200), answer
+        act = self._answers.get(model.name)
+        return SimpleNamespace(status_code=200), act(self.asked[model.name]) if act else {}
 
 
 def test_the_bedrock_page_sets_up_an_agent_that_has_the_memory_tool(
