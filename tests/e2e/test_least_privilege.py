@@ -25,6 +25,7 @@ class Row:
 
     Attributes:
         puts: the prefixes under which it puts log entries, only where nothing is: its own region's, or any.
+        puts_there: copies log entries of any region into the other regions' buckets, only where nothing is.
         overwrites: puts where something is, and deletes versions.
         invokes, invokes_there: functions of its own region, and of the others.
         secrets: by the last part of their names.
@@ -34,6 +35,7 @@ class Row:
     reads_index: bool = True
     writes_index: bool = False
     puts: Literal["nothing", "own", "any"] = "nothing"
+    puts_there: bool = False
     overwrites: bool = False
     invokes: frozenset[str] = frozenset()
     invokes_there: frozenset[str] = frozenset()
@@ -47,6 +49,7 @@ ROWS = {
     "writer": Row(
         writes_index=True,
         puts="own",
+        puts_there=True,
         invokes=frozenset({"eraser"}),
         invokes_there=frozenset({"writer"}),
         secrets=SIGNING,
@@ -142,7 +145,9 @@ def test_objects_are_put_only_where_the_row_says_and_only_where_nothing_is(
     assert allowed(put, Bucket=bucket, Key=others, Body=b"", IfNoneMatch="*") == (row.puts == "any")
     assert allowed(put, Bucket=bucket, Key=own, Body=b"") == row.overwrites
     elsewhere = dev["regions"][regions[1]]["bucket"]
-    assert not allowed(put, Bucket=elsewhere, Key=own, Body=b"", IfNoneMatch="*")
+    assert allowed(put, Bucket=elsewhere, Key=own, Body=b"", IfNoneMatch="*") == row.puts_there
+    assert allowed(put, Bucket=elsewhere, Key=others, Body=b"", IfNoneMatch="*") == row.puts_there
+    assert not allowed(put, Bucket=elsewhere, Key=own, Body=b"")
 
 
 def test_only_the_eraser_deletes_versions_and_only_here(
