@@ -11,7 +11,7 @@ COMPILE := $(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-h
 INSPECTOR := tests/interop/inspector
 ADK := tests/interop/adk
 
-.PHONY: help setup lock check format test e2e interop sim bench bench-scanner demo cost clean
+.PHONY: help setup lock check format test e2e interop sim bench bench-scanner demo drill cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -71,6 +71,8 @@ $(ADK)/.venv/.installed: $(ADK)/requirements.lock
 	@test -x $(ADK)/.venv/bin/python || $(PYTHON) -m venv $(ADK)/.venv
 	@$(ADK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
+drill: setup ## everything that can go wrong, on the local cloud of three regions, while clients write (under ten minutes)
+	$(BIN)/python -m scripts.drill
 
 demo: setup ## the main job on this machine; DIR=~/notes imports a folder of your own
 	$(BIN)/python -m scripts.demo --dir "$(DIR)"

@@ -115,6 +115,40 @@ def replication(
         screen.show_replication(console, answer)
 
 
+@app.command()
+def faults(
+    cut: Annotated[list[str] | None, typer.Option(help="This region answers nothing. Replaces earlier cuts.")] = None,
+    throttle: Annotated[
+        list[str] | None, typer.Option(help="REGION=SHARE of the requests to its tables are refused.")
+    ] = None,
+    lose_replies: Annotated[
+        list[str] | None, typer.Option(help="REGION=SHARE of the puts into its logs are done and not answered.")
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Nothing fails any more.")] = False,
+) -> None:
+    """Have the emulator fail, while it runs; without options, show what does. Printed as JSON."""
+    wanted: dict[str, Any] = {"cut": [], "throttle": {}, "lose_replies": {}} if clear else {}
+    if cut:
+        wanted["cut"] = cut
+    wanted |= {"throttle": _shares(throttle)} if throttle else {}
+    wanted |= {"lose_replies": _shares(lose_replies)} if lose_replies else {}
+    with _explained(Console()):
+        typer.echo(json.dumps(LocalCloud().faults(wanted)))
+
+
+def _shares(texts: list[str]) -> dict[str, float]:
+    shares = {}
+    for text in texts:
+        region, equals, share = text.partition("=")
+        try:
+            shares[region] = float(share)
+        except ValueError:
+            equals = ""
+        if not (region and equals):
+            raise typer.BadParameter(f"REGION=SHARE, such as us-east-1=0.2, not {text!r}")
+    return shares
+
+
 def _up(cloud: LocalCloud, choices: Choices) -> Any:
     """Up; when interrupted, the commands that run are ended, and the emulator stays for the next try."""
     try:

@@ -18,6 +18,7 @@ from scripts.local_cloud.patches import (
     bare_functions,
     condition_keys,
     domain_asked,
+    faults_on_demand,
     layers_once,
     log_wait,
     no_replication,
@@ -36,6 +37,7 @@ PATCHES: tuple[Patch, ...] = (
     queue_batches.PATCH,
     alarms_on_expressions.PATCH,
     domain_asked.PATCH,
+    faults_on_demand.PATCH,
 )
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scripts.local_cloud import devfile, emulator
+from scripts.local_cloud import devfile, emulator, faults
 from scripts.local_cloud.aws import Clients
 from scripts.local_cloud.deployment import Cdk, Plan, missing_tools
 from scripts.local_cloud.drift.compare import Comparison, compare
@@ -161,6 +161,30 @@ class LocalCloud:
         answer = None if dev is None else self._ask_replicator(dev, settings)
         if answer is None:
             raise LocalCloudError("no replicator runs here: start the local cloud with `cairn dev up`")
+        return answer
+
+    def faults(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Have these faults strike the emulator from now on; with none, ask which do. See `scripts.local_cloud.faults`.
+
+        Raises:
+            LocalCloudError: nothing runs, it is not our emulator, or it refuses the faults.
+        """
+        dev = devfile.read(self.layout.dev_file)
+        if dev is None:
+            raise LocalCloudError("no local cloud runs here: start it with `cairn dev up`")
+        apis = {
+            region["api_url"].split("/_aws/execute-api/")[-1].split("/")[0]: name
+            for name, region in dev["regions"].items()
+        }
+        body = json.dumps({**wanted, "apis": apis}).encode() if wanted else None
+        request = urllib.request.Request(f"{dev['endpoint']}{faults.PATH}", data=body)  # noqa: S310  our own address
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+                answer: dict[str, Any] = json.load(response)
+        except urllib.error.HTTPError as error:
+            raise LocalCloudError(f"the emulator takes no such faults: {error.read().decode()[:500]}") from error
+        except (OSError, ValueError) as error:
+            raise LocalCloudError(f"{dev['endpoint']} takes no faults: {error}") from error
         return answer
 
     def _running(self, choices: Choices) -> str | None:

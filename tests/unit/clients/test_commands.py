@@ -43,6 +43,10 @@ def test_what_cannot_be_undone_is_asked_first(desk: Desk, word: str, answer: byt
 
 def test_a_store_is_not_changed_by_words_that_say_nothing(desk: Desk) -> None:
     assert "nothing to change" in desk.fails(Exit.USAGE, "stores", "update", desk.store)
+    assert "durability: needs a second region" in desk.fails(
+        Exit.FAILED, "stores", "update", desk.store, "--durability", "two_regions"
+    )
+    assert desk.json("stores", "update", desk.store, "--durability", "one_region")["durability"] == "one_region"
     assert "tier is not NAME=VALUE" in desk.fails(Exit.USAGE, "stores", "create", "x", "--metadata", "tier")
 
 

@@ -16,6 +16,7 @@ _COMMANDS = {
     "up": "Start the local cloud and deploy Cairn into it.",
     "status": "What runs, where it answers, and how replication stands.",
     "replication": "Change how the regions replicate, while they do: lag, jitter, duplicates, order, pauses.",
+    "faults": "Have the emulator fail, while it runs: a region cut off, tables throttled, replies lost.",
     "down": "End the local cloud and everything it started.",
 }
 _FORWARDED = {"allow_extra_args": True, "ignore_unknown_options": True}

@@ -21,6 +21,11 @@ app = typer.Typer(
 
 Description = Annotated[str | None, typer.Option("--description", help="What is in it; agents are shown it.")]
 Metadata = Annotated[list[str] | None, typer.Option("--metadata", metavar="NAME=VALUE", help="May be repeated.")]
+Regions = Annotated[
+    str | None,
+    typer.Option("--durability", help="one_region, or two_regions: acknowledged once a second region holds it too."),
+]
+Second = Annotated[str | None, typer.Option("--second-region", help="Which; by default the one after the home.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -46,6 +51,8 @@ def create(
     name: Annotated[str, typer.Argument(help="What people call it.")],
     description: Description = None,
     metadata: Metadata = None,
+    durability: Regions = None,
+    second_region: Second = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -55,8 +62,9 @@ def create(
     Example: cairn stores create "Team notes" --description "What the team has learned" --metadata team=core
     """
     fields = _given(description=description, metadata=_pairs(metadata, removing=False))
+    ours = _given(durability=durability, second_region=second_region)
     with speaking():
-        store = once(connect(url, key)).beta.memory_stores.create(name=name, **fields)
+        store = once(connect(url, key)).beta.memory_stores.create(name=name, extra_body=ours or None, **fields)
     if as_json:
         print(json.dumps(store.to_dict(mode="json")))
     else:
@@ -80,19 +88,24 @@ def update(
     name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
     description: Description = None,
     metadata: Metadata = None,
+    durability: Regions = None,
+    second_region: Second = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Change a store's name, description or metadata; what is not given stays. `--metadata NAME=` takes one away.
+    """Change a store's name, description, metadata or durability; what is not given stays.
+
+    `--metadata NAME=` takes one away.
 
     Example: cairn stores update memstore_useast1_01kb… --name "Team notes" --metadata team=
     """
     fields = _given(name=name, description=description, metadata=_pairs(metadata, removing=True))
-    if not fields:
-        raise InvalidRequest("", "nothing to change: give --name, --description or --metadata")
+    ours = _given(durability=durability, second_region=second_region)
+    if not fields and not ours:
+        raise InvalidRequest("", "nothing to change: give --name, --description, --metadata or --durability")
     with speaking():
-        changed = once(connect(url, key)).beta.memory_stores.update(store, **fields)
+        changed = once(connect(url, key)).beta.memory_stores.update(store, extra_body=ours or None, **fields)
     show_fields(changed.to_dict(mode="json"), as_json)
 
 

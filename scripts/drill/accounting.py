@@ -1,0 +1,138 @@
+"""What became of every acknowledged write: looked for in every region, when everything is at rest."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import anthropic
+from anthropic import Anthropic
+
+from scripts.drill.load import Acknowledged
+
+ASK_EVERY_S = 1.0
+LOOK_EVERY_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where the acknowledged writes are.
+
+    Attributes:
+        kept: those that every region has in its history with the text that was acknowledged.
+        divergent: those that every region lists as divergent.
+        missing: by region, the versions that are in neither.
+    """
+
+    kept: frozenset[str]
+    divergent: frozenset[str]
+    missing: Mapping[str, frozenset[str]]
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is missing anywhere."""
+        return not any(self.missing.values())
+
+
+def account(
+    acknowledged: Sequence[Acknowledged],
+    histories: Mapping[str, Mapping[str, str | None]],
+    divergent: Mapping[str, frozenset[str]],
+) -> Account:
+    """Puts what was acknowledged beside what each region has.
+
+    Args:
+        acknowledged: what clients were told.
+        histories: region to version_id to the content's hash.
+        divergent: region to the versions that it lists as divergent.
+    """
+    wanted = {one.version_id: one.content_sha256 for one in acknowledged}
+    kept, listed = set(wanted), set(wanted)
+    missing: dict[str, frozenset[str]] = {}
+    for region, history in histories.items():
+        here = {version for version, sha in wanted.items() if history.get(version) == sha}
+        there = {version for version in wanted if version in divergent.get(region, frozenset())} - here
+        missing[region] = frozenset(set(wanted) - here - there)
+        kept &= here
+        listed &= there | here
+    return Account(frozenset(kept), frozenset(listed - kept), missing)
+
+
+def history(sdk: Anthropic, store_ids: Iterable[str]) -> dict[str, str | None]:
+    """Every version of these stores as one region has it, with its content's hash. Raises as the SDK does."""
+    return {
+        version.id: version.content_sha256
+        for store_id in store_ids
+        for version in sdk.beta.memory_stores.memory_versions.list(store_id, limit=100)
+    }
+
+
+@dataclass(slots=True)
+class Lag:
+    """Asks every region all along how far behind it is, and keeps the most that it said."""
+
+    urls: Mapping[str, str]
+    api_key: str
+    longest_ms: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to ask."""
+        self._thread = threading.Thread(target=self._run, daemon=True, name="lag")
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop asking."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+
+    def now_ms(self, region: str) -> int | None:
+        """How far behind a region says it is; None where it does not know, or does not answer."""
+        request = urllib.request.Request(  # noqa: S310  an address of our own
+            f"{self.urls[region]}/v1/memory_stores?limit=1", headers={"x-api-key": self.api_key}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+                lag = answer.headers.get("x-cairn-lag-ms")
+        except (OSError, json.JSONDecodeError):
+            return None
+        return None if lag is None else int(lag)
+
+    def _run(self) -> None:
+        while not self._ended.wait(ASK_EVERY_S):
+            for region in self.urls:
+                lag_ms = self.now_ms(region)
+                if lag_ms is None:
+                    self.unknown[region] = self.unknown.get(region, 0) + 1
+                else:
+                    self.longest_ms[region] = max(self.longest_ms.get(region, 0), lag_ms)
+
+
+def wait_until_settled(
+    acknowledged: Sequence[Acknowledged],
+    regions: Mapping[str, Anthropic],
+    divergent: Mapping[str, frozenset[str]],
+    within_s: float,
+) -> Account:
+    """Looks again and again until nothing is missing in any region, or the time is over; the last account."""
+    store_ids = sorted({one.store_id for one in acknowledged})
+    deadline = time.monotonic() + within_s
+    while True:
+        histories: dict[str, dict[str, str | None]] = {}
+        for region, sdk in regions.items():
+            try:
+                histories[region] = history(sdk, store_ids)
+            except (anthropic.APIStatusError, anthropic.APIConnectionError):
+                histories[region] = {}
+        found = account(acknowledged, histories, divergent)
+        if found.settled or time.monotonic() > deadline:
+            return found
+        time.sleep(LOOK_EVERY_S)

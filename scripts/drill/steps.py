@@ -1,0 +1,255 @@
+"""What goes wrong, one thing after the other, and what an operator does about it.
+
+Each step is a method of `Drill`; it leaves the cloud as well as it found it. What an operator does is a command out of
+docs/operations, run as it stands there (`RUNBOOK`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from botocore.exceptions import ClientError
+from rich.console import Console
+
+from scripts.drill.accounting import Lag
+from scripts.drill.load import Load
+from scripts.local_cloud.aws import Clients
+from scripts.local_cloud.layout import PROJECT_ROOT, Layout
+from scripts.local_cloud.lifecycle import LocalCloud
+
+RUNBOOK = {
+    "what was set aside": ("redrive.md", "cairn index redrive --dry-run"),
+    "send back": ("redrive.md", "cairn index redrive --region REGION --queue index"),
+    "state": ("rebuild.md", "cairn index status --region REGION"),
+    "rebuild": ("rebuild.md", "cairn index rebuild --region REGION"),
+}
+"""What an operator does: the page of docs/operations and its command, as it stands there."""
+
+POISON = (
+    "this is no event",
+    json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": {"object": {"key": "us-east-1/nonsense/1"}}}]}),
+    json.dumps({"fold": ["", "{}"]}),
+)
+WRITES_WITHIN_S = 60.0
+STRUCK = {
+    "cut": "requests to a region that was cut off",
+    "throttle": "requests to tables refused as throttled",
+    "lose_replies": "puts done whose answer was lost",
+}
+KILLED = ("writer", "indexer", "reader")
+
+
+class StepFailed(Exception):
+    """What an operator's command should have brought about did not come about; the message says what."""
+
+
+@dataclass(slots=True)
+class Drill:
+    """A cloud of three regions under load.
+
+    Attributes:
+        dev: ``.cairn/dev.json``.
+        home, second, third: the regions; stores have their home in the first.
+        doubled: the store that asks for two regions.
+        noted: what the steps measured, for the table.
+    """
+
+    dev: Mapping[str, Any]
+    load: Load
+    lag: Lag
+    doubled: str
+    console: Console
+    noted: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Home first."""
+        return tuple(self.dev["regions"])
+
+    @property
+    def home(self) -> str:
+        return self.regions[0]
+
+    @property
+    def second(self) -> str:
+        return self.regions[1]
+
+    @property
+    def third(self) -> str:
+        return self.regions[2]
+
+    @property
+    def aws(self) -> Clients:
+        """The emulator's own APIs, as its root."""
+        return Clients(self.dev["endpoint"])
+
+    # ---- what goes wrong ------------------------------------------------------------------------------------------
+
+    def nothing(self) -> None:
+        """Clients write, and nothing is wrong."""
+        self._writes_go_on(5)
+
+    def replication_stands_still(self) -> None:
+        """Nothing is copied from the home; a write is in one bucket alone, but for the store that asks for two."""
+        with self._replication(pause=[[self.home, "*"]]):
+            self._writes_go_on(8)
+
+    def copies_come_twice_and_out_of_order(self) -> None:
+        """Late, twice, and the later before the earlier, between all regions."""
+        with self._replication(lag_ms=300, jitter_ms=1500, duplicate=0.5, reorder=0.5):
+            self._writes_go_on(10)
+
+    def queues_are_poisoned(self) -> None:
+        """Messages that no indexer can read, in every region's queue; they are set aside, and folding goes on."""
+        for region in self.regions:
+            for text in POISON:
+                self.aws.sqs(region).send_message(QueueUrl=self.dev["regions"][region]["queue_url"], MessageBody=text)
+        self._writes_go_on(8)
+        self.operate("what was set aside")
+
+    def tables_are_throttled(self) -> None:
+        """One request in four to the tables of the home, and of the second region, is refused."""
+        with self._faults(throttle={self.home: 0.25, self.second: 0.25}):
+            self._wait(10)
+        self._writes_go_on(3)
+
+    def replies_are_lost(self) -> None:
+        """One put in five into the home's logs is done, and its answer lost."""
+        with self._faults(lose_replies={self.home: 0.2}):
+            self._wait(10)
+        self._writes_go_on(3)
+
+    def functions_are_killed(self) -> None:
+        """Running functions are killed at random, writers and indexers among them, in the middle of what they do."""
+        killed = 0
+        for _ in range(20):
+            self._wait(0.5)
+            running = self._workers()
+            if running:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(random.choice(running), signal.SIGKILL)  # noqa: S311
+                    killed += 1
+        if not killed:
+            raise StepFailed("no running function was found to kill")
+        self.noted["functions killed"] = str(killed)
+        self._writes_go_on(3)
+
+    def a_table_is_deleted(self) -> None:
+        """The second region loses a table; an operator makes its index anew."""
+        name = self.dev["regions"][self.second]["tables"]["paths"]
+        tables = self.aws.dynamodb(self.second)
+        with contextlib.suppress(ClientError):
+            tables.update_table(TableName=name, DeletionProtectionEnabled=False)
+        tables.delete_table(TableName=name)
+        self._wait(3)
+        self.operate("rebuild", self.second)
+        self.operate("state", self.second, may_fail=True)
+        self._writes_go_on(3)
+
+    def a_region_is_cut_off(self) -> None:
+        """The third region answers nothing for a while; callers go on to the next, and it catches up by itself."""
+        with self._cut(self.third):
+            self._writes_go_on(10)
+        self.until(
+            lambda: self.lag.now_ms(self.third) is not None, f"{self.third} does not answer again", WRITES_WITHIN_S
+        )
+        self._writes_go_on(3)
+
+    # ---- what an operator does ------------------------------------------------------------------------------------
+
+    def operate(self, what: str, region: str = "", *, may_fail: bool = False, **names: str) -> str:
+        """Runs the command that docs/operations has for this; what it printed.
+
+        Raises:
+            StepFailed: it ended with another exit code than 0, unless it may.
+        """
+        _, command = RUNBOOK[what]
+        filled = command.replace("REGION", region)
+        for name, value in names.items():
+            filled = filled.replace(name, value)
+        done = subprocess.run(
+            [sys.executable, "-m", "cairn.clients.cli", *filled.split()[1:]],
+            cwd=PROJECT_ROOT,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        self.console.print(f"  $ {filled}", style="dim", highlight=False)
+        if done.returncode and not may_fail:
+            raise StepFailed(f"`{filled}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-800:]}")
+        return done.stdout
+
+    # ---- means ----------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _replication(self, **settings: Any) -> Iterator[None]:
+        LocalCloud().replication(settings)
+        try:
+            yield
+        finally:
+            LocalCloud().replication({"lag_ms": 0, "jitter_ms": 0, "duplicate": 0, "reorder": 0, "pause": []})
+
+    @contextlib.contextmanager
+    def _cut(self, region: str) -> Iterator[None]:
+        """The region answers nothing, and nothing runs in it: its functions are woken by no queue."""
+        self._wake_by_queues(region, False)
+        with self._faults(cut=[region]):
+            yield
+        self._wake_by_queues(region, True)
+
+    def _wake_by_queues(self, region: str, enabled: bool) -> None:
+        functions = self.aws.functions(region)
+        for page in functions.get_paginator("list_event_source_mappings").paginate():
+            for mapping in page["EventSourceMappings"]:
+                functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=enabled)
+
+    @contextlib.contextmanager
+    def _faults(self, **faults: Any) -> Iterator[None]:
+        """Raises StepFailed where they have struck nobody: the step would have shown nothing."""
+        before = LocalCloud().faults(faults)["struck"]
+        try:
+            yield
+        finally:
+            after = LocalCloud().faults({name: [] if name == "cut" else {} for name in faults})["struck"]
+        for name in faults:
+            if after[name] == before[name]:
+                raise StepFailed(f"nothing was struck by {name}")
+            self.noted[STRUCK[name]] = str(after[name])
+
+    def _writes_go_on(self, for_s: float) -> None:
+        """Raises StepFailed where no write is acknowledged for too long."""
+        began = time.monotonic()
+        self._wait(for_s)
+        self.until(lambda: self.load.since(began) > 0, "no write is acknowledged", WRITES_WITHIN_S)
+
+    def _wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def until(self, holds: Callable[[], bool], otherwise: str, within_s: float) -> float:
+        """Waits for it; how long that took. Raises StepFailed."""
+        began = time.monotonic()
+        while not holds():
+            if time.monotonic() - began > within_s:
+                raise StepFailed(f"{otherwise} within {within_s:.0f} s")
+            time.sleep(0.2)
+        return time.monotonic() - began
+
+    def _workers(self) -> list[int]:
+        """Processes of functions of every region that run now, known by the folder that they were unpacked into."""
+        ours = re.compile(rf"(\d+) .*{re.escape(str(Layout().emulator))}/.*-({'|'.join(KILLED)})-[^/]*/_worker\.py")
+        listing = subprocess.run(
+            ["ps", "-axww", "-o", "pid=,command="], capture_output=True, text=True, check=True
+        ).stdout
+        return [int(found[1]) for line in listing.splitlines() if (found := ours.match(line.strip()))]
