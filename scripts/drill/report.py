@@ -58,6 +58,7 @@ class Report:
         refused = sum(told.refused + told.conflicts for told in self.told)
         rows = {
             "writes acknowledged": self.acknowledged,
+            "of them in the store that asks for two regions": len(self.doubled),
             "kept, in every region": len(self.account.kept),
             "divergent, listed in every region": len(self.account.divergent),
             "neither (must be 0)": len(frozenset().union(*self.account.missing.values())),

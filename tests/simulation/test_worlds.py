@@ -20,7 +20,7 @@ ERODED = range(80)
 JUDGED = range(20_000, 20_120)
 RETAINED = range(80)
 REMEMBERED = range(40)
-DOUBLED = range(80)
+DOUBLED = range(40)
 PER_TEST = 40
 
 
