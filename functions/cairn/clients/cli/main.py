@@ -41,6 +41,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "sessions": ("cairn.clients.cli.sessions", "Agents' sessions: begin, show, token, end."),
     "context": ("cairn.clients.cli.context", "What a session's agent is told of its memory, for its prompt."),
     "mount": ("cairn.clients.cli.mount", "A store as a folder of this machine."),
+    "sync": ("cairn.clients.cli.sync", "A store and a folder kept in step, where there is no FUSE."),
     "mcp": ("cairn.clients.cli.mcp", "A store for MCP clients, on standard input."),
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
     "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
@@ -51,13 +52,13 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 
 TOGETHER: dict[tuple[str, ...], str] = {
     ("serve", "dev"): "Cairn on this machine; a local cloud of it.",
-    ("ls", "search", "cat"): "What a store has; its texts searched; a memory's text.",
+    ("ls", "search", "cat"): "What a store has, searched too; a text of it.",
     ("put", "edit", "mv", "rm"): "Write from a file or $EDITOR, move, delete.",
     ("log", "diff", "restore"): "Versions, what changed; back to what was.",
     ("import", "export"): "Folders, tars, and other programs' memories.",
     ("lint", "scan", "quarantine"): "What is amiss; the scanner; what it withholds.",
     ("sessions", "context"): "Agents' sessions; what an agent is told.",
-    ("mount", "mcp"): "A store as a folder; a store for MCP clients.",
+    ("mount", "sync", "mcp"): "A store as a folder; a store for MCP clients.",
     ("index", "erasure", "regions"): "A region's index; what is erased; one region more.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""

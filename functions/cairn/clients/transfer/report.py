@@ -9,13 +9,31 @@ from typing import Any, Literal
 
 from cairn.clients.transfer.found import LeftOut
 
-Result = Literal["created", "changed", "written", "unchanged", "kept", "refused", "left out", "withheld", "noted"]
-"""``kept``: the other side has another text, which was not written over. ``refused``: by the API, or its scanner.
-``left out``: cannot be a memory, or a file. ``withheld``: it is there, and the scanner does not let it be read.
-``noted``: lost with it is only what a memory does not have: a mode, the name of an empty folder."""
+Result = Literal[
+    "created",
+    "changed",
+    "written",
+    "unchanged",
+    "sent",
+    "moved",
+    "deleted",
+    "fetched",
+    "removed",
+    "kept",
+    "conflict",
+    "refused",
+    "left out",
+    "withheld",
+    "noted",
+]
+"""The first nine are done. ``sent``, ``moved`` and ``deleted`` is what became of memories, ``fetched`` and ``removed``
+of files. ``conflict``: both sides had changed, and both texts are there. ``kept``: the other side has another text,
+which was not written over. ``refused``: by the API, or its scanner. ``left out``: cannot be a memory, or a file.
+``withheld``: it is there, and the scanner does not let it be read. ``noted``: lost with it is only what a memory does
+not have: a mode, the name of an empty folder."""
 
-LOSSES: frozenset[Result] = frozenset({"kept", "refused", "left out"})
-"""Results after which the other side lacks a text."""
+LOSSES: frozenset[Result] = frozenset({"kept", "conflict", "refused", "left out"})
+"""Results after which one side lacks a text of the other."""
 
 MOVED: frozenset[Result] = frozenset({"created", "changed", "written", "unchanged"})
 
