@@ -10,6 +10,8 @@ COMPILE := $(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-h
   --allow-unsafe --strip-extras
 INSPECTOR := tests/interop/inspector
 ADK := tests/interop/adk
+# Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup lock check format test e2e interop sim bench bench-scanner demo drill cost clean
 
@@ -59,7 +61,7 @@ e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 
 interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed ## the MCP inspector and Google's ADK, each on packages of its own (230 MB)
 	$(BIN)/python -m pytest $(INSPECTOR)
-	$(ADK)/.venv/bin/python -m pytest --confcutdir=$(ADK) $(ADK)
+	$(ADK)/.venv/bin/python -m pytest -o addopts="-q --import-mode=importlib -p no:cacheprovider" --confcutdir=$(ADK) $(ADK)
 
 $(INSPECTOR)/node_modules/.installed: $(INSPECTOR)/package-lock.json
 	@echo "installing the MCP inspector from $< ..."

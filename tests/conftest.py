@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+from functools import cache
 from pathlib import Path
 
+import botocore.session
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -18,11 +21,26 @@ settings.register_profile(
 )
 settings.load_profile("cairn")
 
+# What botocore knows of a service is megabytes of JSON, which every session of boto3 reads anew; here all share it.
+botocore.session.create_loader = cache(botocore.session.create_loader)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported by now stays to the end: the garbage collector need not look at it again and again."""
+    gc.freeze()
+
 
 @pytest.fixture(scope="session")
-def scanner_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all processes of this run have, and no other run."""
+    own = tmp_path_factory.getbasetemp()
+    return own if worker_id == "master" else own.parent
+
+
+@pytest.fixture(scope="session")
+def scanner_database(shared_folder: Path) -> Path:
     """The scanner's compiled rules."""
-    return compiled_rules(tmp_path_factory)
+    return compiled_rules(shared_folder)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

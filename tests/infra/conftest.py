@@ -17,10 +17,9 @@ Synthesize = Callable[[dict[str, Any]], App]
 
 
 @pytest.fixture(scope="session")
-def synthesized(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Synthesize:
+def synthesized(shared_folder: Path) -> Synthesize:
     """Synthesises a record's app, once for all processes of the run."""
-    base = tmp_path_factory.getbasetemp()
-    cache: Path = (base if worker_id == "master" else base.parent) / "synthesized"
+    cache = shared_folder / "synthesized"
     cache.mkdir(exist_ok=True)
     return lambda values: synthesize(values, cache)
 

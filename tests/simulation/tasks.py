@@ -122,7 +122,12 @@ class Scheduler:
     def _step(self) -> None:
         self.tick()
         self.now_us += self.chance.randrange(*STEP_US)
-        ready = [task for task in self.tasks if _ready(task, self.now_us)]
+        now_us = self.now_us
+        ready = [
+            task
+            for task in self.tasks
+            if task.wake_us <= now_us or (task.awaited is not None and task.awaited.done)  # in line: the hottest of all
+        ]
         if not ready:
             self.now_us = min(task.wake_us for task in self.tasks)
             return
@@ -139,10 +144,6 @@ class Scheduler:
             task.greenlet.switch()
         finally:
             self.current = None
-
-
-def _ready(task: Task, now_us: int) -> bool:
-    return task.wake_us <= now_us or (task.awaited is not None and task.awaited.done)
 
 
 def _live(task: Task) -> None:

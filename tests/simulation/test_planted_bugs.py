@@ -12,13 +12,22 @@ from tests.simulation.bugs import BUGS, Bug, hunt
 from tests.simulation.shrinking import case_of, run, shrink
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "consistency.md"
+ROWS = re.findall(r"^\| ([^|]+) \| (\d+) \| ([^|]+) \|$", DOCUMENT.read_text(), re.MULTILINE)
+"""Defect, seed and checkers, as ``make sim BUGS=1`` said at the document's writing."""
+
 SEEDS = 250
 """How many worlds a defect may hide in. A change of the product moves the seed at which it is found, not the fact."""
 
 
+def worlds(bug: Bug) -> list[int]:
+    """All of them; first the one that the document names, which is most likely to give the defect away still."""
+    named = [int(seed) for name, seed, _ in ROWS if name == bug.name]
+    return [*named, *(seed for seed in range(SEEDS) if seed not in named)]
+
+
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name.replace(" ", "_"))
 def test_a_planted_defect_is_caught(bug: Bug, record_property: Callable[[str, object], None]) -> None:
-    caught = hunt(bug, range(SEEDS))
+    caught = hunt(bug, worlds(bug))
     assert caught is not None, f"{bug.name}: none of {bug.caught_by} fired in {SEEDS} worlds"
     seed, checkers = caught
     record_property("planted", bug.name)
@@ -29,21 +38,20 @@ def test_a_planted_defect_is_caught(bug: Bug, record_property: Callable[[str, ob
 
 
 def test_the_table_of_planted_defects_in_the_documents_is_this_one() -> None:
-    """Every defect, and checkers that are to catch it; the seeds are what ``make sim BUGS=1`` said at its writing."""
-    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| ([^|]+) \|$", DOCUMENT.read_text(), re.MULTILINE)
-    assert [name for name, _, _ in rows] == [bug.name for bug in BUGS]
-    for bug, (_, seed, checkers) in zip(BUGS, rows, strict=True):
+    """Every defect, and checkers that are to catch it."""
+    assert [name for name, _, _ in ROWS] == [bug.name for bug in BUGS]
+    for bug, (_, seed, checkers) in zip(BUGS, ROWS, strict=True):
         assert int(seed) < SEEDS
         assert set(re.findall(r"`(\w+)`", checkers)) <= set(bug.caught_by), bug.name
 
 
 def test_a_failure_shrinks_to_what_it_takes() -> None:
-    bug = next(bug for bug in BUGS if bug.name == "no claim")
-    caught = hunt(bug, range(SEEDS))
+    bug = next(bug for bug in BUGS if bug.name.startswith("rows of the listing are joined"))
+    caught = hunt(bug, worlds(bug))
     assert caught is not None
     with bug.plant():
         failure = run(case_of(caught[0]))
         assert failure is not None
-        small = shrink(failure, tries=400)
+        small = shrink(failure, tries=120)
     assert small.checkers & failure.checkers
     assert small.case.operations <= 4 < failure.case.operations

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from cairn.adapters.local.files import locked
 from cairn.scanner import build_database
 from cairn.scanner.database import database_fingerprint
 
 
-def compiled_rules(factory: pytest.TempPathFactory) -> Path:
-    """The database's file, in the folder that all processes of one run share; named by its rules, as others may."""
-    shared = factory.getbasetemp().parent
+def compiled_rules(shared: Path) -> Path:
+    """The database's file, in the folder that all processes of one run share."""
     path = shared / f"scanner-{database_fingerprint()}.hsdb"
     with locked(shared / "scanner.lock"):
         if not path.exists():

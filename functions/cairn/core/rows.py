@@ -28,13 +28,24 @@ class Row:
     """Base of the rows below: to attributes and back, leaving out what is None."""
 
     def to_attributes(self) -> dict[str, Any]:
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
+        pairs = ((name, getattr(self, name)) for name in _names(type(self)))
         return {name: value for name, value in pairs if value is not None}
 
     @classmethod
     def from_attributes(cls, attributes: Attributes) -> Self:
-        names = {f.name for f in fields(cls)}
+        names = _names(cls)
         return cls(**{name: value for name, value in attributes.items() if name in names})
+
+
+_NAMES: dict[type, Mapping[str, None]] = {}
+
+
+def _names(row: type[Row]) -> Mapping[str, None]:
+    """The attributes of a kind of row, in their order; every call reads rows, so they are looked up once."""
+    names = _NAMES.get(row)
+    if names is None:
+        names = _NAMES[row] = dict.fromkeys(f.name for f in fields(row))
+    return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

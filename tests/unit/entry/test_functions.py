@@ -79,9 +79,14 @@ class Functions:
         return [entry["Key"] for entry in listed["Contents"]]
 
 
-@pytest.fixture
-def functions(monkeypatch: pytest.MonkeyPatch, scanner_database: Path) -> Iterator[Functions]:
+@pytest.fixture(autouse=True)
+def prebuilt(monkeypatch: pytest.MonkeyPatch, scanner_database: Path) -> None:
+    """The scanner's database stands where the bundle has it."""
     monkeypatch.setattr("cairn.entry.scanner.DATABASE_PATH", scanner_database)
+
+
+@pytest.fixture
+def functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Functions]:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)

@@ -173,7 +173,7 @@ class RandomFaults:
     def __init__(
         self, rates: FaultRates, randomness: Randomness, applies: Callable[[Call], bool] | None = None
     ) -> None:
-        self._rates = rates
+        self._shares = rates.shares
         self._randomness = randomness
         self._applies = applies
 
@@ -181,7 +181,7 @@ class RandomFaults:
         drawn = self._randomness.fraction()
         if self._applies is not None and not self._applies(call):
             return None
-        for fault, share in self._rates.shares:
+        for fault, share in self._shares:
             if drawn < share:
                 return fault if fault is not Fault.CONTENDED or call.name in _MAY_BE_CONTENDED else None
             drawn -= share
