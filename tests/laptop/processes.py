@@ -16,7 +16,7 @@ from typing import Any
 import anthropic
 
 START_S = 60
-END_S = 20
+END_S = 60
 
 
 @dataclass(frozen=True, slots=True)

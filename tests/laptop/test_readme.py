@@ -44,7 +44,7 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
                 server.stdout.readline()
             code = python.replace("http://127.0.0.1:8377", url)
             assert code != python
-            subprocess.run([sys.executable, "-c", code], env=home, check=True, timeout=60)
+            subprocess.run([sys.executable, "-c", code], env=home, check=True, timeout=300)
             stores = anthropic.Anthropic(base_url=url, api_key=(root / ".cairn" / "key").read_text().strip()).beta
             (store,) = stores.memory_stores.list()
             (memory,) = stores.memory_stores.memories.list(store.id, view="full")
@@ -53,7 +53,7 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
             told = {**home, "CAIRN_PORT": url.rpartition(":")[2], "EDITOR": "sed -i s/first/second/"}
             cairn = shlex.join([sys.executable, "-m", "cairn.clients.cli"])
             words = ["bash", "-euc", shell.replace(".venv/bin/cairn", cairn) + f"{cairn} cat $store /hello.md"]
-            done = subprocess.run(words, env=told, check=True, timeout=60, capture_output=True, text=True)
+            done = subprocess.run(words, env=told, check=True, timeout=300, capture_output=True, text=True)
             assert done.stdout.endswith("\nsecond\n")
         finally:
             server.kill()

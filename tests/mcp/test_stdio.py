@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+from cairn.clients.cli import main
 from tests.api.loopback import serving
 from tests.mcp.conftest import with_client
 from tests.memory_tool.conftest import Fresh
@@ -73,15 +73,19 @@ def test_a_sessions_token_serves_its_store_in_its_mode(fresh: Fresh) -> None:
 
 
 @pytest.mark.parametrize("store", [None, "notes"])
-def test_a_store_that_is_not_named_or_is_none_ends_with_a_line_that_says_so(fresh: Fresh, store: str | None) -> None:
+def test_a_store_that_is_not_named_or_is_none_ends_with_a_line_that_says_so(
+    fresh: Fresh, store: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     fresh.backend.client().beta.memory_stores.create(name="Second")
     with started(fresh, **({"CAIRN_MEMORY_STORE_ID": store} if store else {})) as parameters:
-        ended = subprocess.run(
-            [sys.executable, *COMMAND], env=parameters.env, capture_output=True, text=True, timeout=60, check=False
-        )
-    assert ended.returncode != 0
-    assert "--store" in ended.stderr
-    assert ended.stdout == ""
+        for name, value in (parameters.env or {}).items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main.run(["mcp"])
+    assert ended.value.code not in (None, 0)
+    out, err = capsys.readouterr()
+    assert "--store" in err
+    assert out == ""
 
 
 def test_the_pages_configuration_serves_the_pages_tools(fresh: Fresh) -> None:

@@ -41,9 +41,12 @@ COMMANDS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=40)
-@given(creations=st.lists(CREATION, min_size=2, max_size=6), others=st.lists(COMMANDS, min_size=3, max_size=25))
+@settings(max_examples=140)
+@given(
+    way=st.sampled_from(sorted(WAYS)),
+    creations=st.lists(CREATION, min_size=2, max_size=6),
+    others=st.lists(COMMANDS, min_size=3, max_size=25),
+)
 def test_the_same_commands_give_the_same_answers_and_files(
     way: str, creations: list[dict[str, Any]], others: list[dict[str, Any]]
 ) -> None:
