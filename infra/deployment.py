@@ -19,7 +19,7 @@ from typing import Any
 CONTEXT_KEY = "cairn"
 OVERRIDES_KEY = "cairn-overrides"
 
-FUNCTIONS = ("reader", "writer", "indexer", "eraser", "scanner", "tool", "mcp", "reconciler")
+FUNCTIONS = ("reader", "writer", "indexer", "eraser", "scanner", "packer", "tool", "mcp", "reconciler")
 ARCHITECTURES = ("x86_64", "arm64")
 BUNDLINGS = ("lambda", "host")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")

@@ -1,5 +1,5 @@
-"""The region's queues: what happened to the bucket, and what a rebuild still has to read, and what the scanner is to
-look at again.
+"""The region's queues: what happened to the bucket, what a rebuild still has to read, what the scanner is to look at
+again, and which stores' packs are behind.
 
 Each has its dead-letter queue. A message is tried five times, then set aside for two weeks and an alarm rings.
 """
@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IDependable
 
+from cairn.core.packs import REFRESH_DELAY_S
 from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
 
@@ -21,7 +22,15 @@ KEPT = Duration.days(14)
 class WorkQueue(Construct):
     """A queue and its dead-letter queue, encrypted, over TLS only."""
 
-    def __init__(self, scope: Construct, deployment: Deployment, name: str, *, consumer_timeout: Duration) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        deployment: Deployment,
+        name: str,
+        *,
+        consumer_timeout: Duration,
+        delay: Duration | None = None,
+    ) -> None:
         """Make ``{prefix}-{name}`` and ``{prefix}-{name}-dlq``.
 
         Args:
@@ -30,6 +39,7 @@ class WorkQueue(Construct):
             name: What the queue carries.
             consumer_timeout: Of the function that reads it. A message stays hidden for six times as long.
                 Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS", queue configuration.
+            delay: How long a message waits before it is taken; None for not at all.
         """
         super().__init__(scope, name.title())
         self.name = f"{deployment.prefix}-{name}"
@@ -48,6 +58,7 @@ class WorkQueue(Construct):
             queue_name=self.name,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             retention_period=KEPT,
+            delivery_delay=delay,
             visibility_timeout=Duration.seconds(6 * consumer_timeout.to_seconds()),
             dead_letter_queue=sqs.DeadLetterQueue(max_receive_count=RECEIVES_MAX, queue=self.dead_letters),
             removal_policy=RemovalPolicy.DESTROY,
@@ -68,12 +79,15 @@ class RegionQueues(Construct):
         *,
         indexer_timeout: Duration,
         scanner_timeout: Duration,
+        packer_timeout: Duration,
     ) -> None:
         """Make the queues; `index` accepts what the region's bucket reports."""
         super().__init__(scope, "Queues")
         self.index = WorkQueue(self, deployment, "index", consumer_timeout=indexer_timeout)
         self.rebuild = WorkQueue(self, deployment, "rebuild", consumer_timeout=indexer_timeout)
         self.scan = WorkQueue(self, deployment, "scan", consumer_timeout=scanner_timeout)
+        delay = Duration.seconds(REFRESH_DELAY_S)
+        self.pack = WorkQueue(self, deployment, "pack", consumer_timeout=packer_timeout, delay=delay)
         self.index.queue.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="BucketReports",
@@ -90,7 +104,7 @@ class RegionQueues(Construct):
     @property
     def all(self) -> tuple[WorkQueue, ...]:
         """Every queue of the region."""
-        return (self.index, self.rebuild, self.scan)
+        return (self.index, self.rebuild, self.scan, self.pack)
 
     @property
     def index_policy(self) -> IDependable:

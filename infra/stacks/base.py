@@ -10,6 +10,7 @@ from infra.constructs.api import RegionApi
 from infra.constructs.bucket import RegionBucket
 from infra.constructs.dashboard import RegionDashboard
 from infra.constructs.functions.indexer import SHAPE as INDEXER
+from infra.constructs.functions.packer import SHAPE as PACKER
 from infra.constructs.functions.region import RegionFunctions
 from infra.constructs.functions.scanner import SHAPE as SCANNER
 from infra.constructs.queues import RegionQueues
@@ -31,7 +32,12 @@ class BaseStack(Stack):
             description=f"Cairn {deployment.stage}: bucket, index and functions of {region}",
         )
         queues = RegionQueues(
-            self, deployment, region, indexer_timeout=INDEXER.timeout, scanner_timeout=SCANNER.timeout
+            self,
+            deployment,
+            region,
+            indexer_timeout=INDEXER.timeout,
+            scanner_timeout=SCANNER.timeout,
+            packer_timeout=PACKER.timeout,
         )
         bucket = RegionBucket(
             self, deployment, region, notified_arn=queues.index.queue.queue_arn, notified_ready=queues.index_policy

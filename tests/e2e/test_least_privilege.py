@@ -45,7 +45,7 @@ class Row:
 AWAY = frozenset({"reader", "writer", "indexer", "eraser", "scanner", "reconciler"})
 SIGNING, GATEWAY = frozenset({"signing"}), frozenset({"gateway"})
 ROWS = {
-    "reader": Row(invokes=frozenset({"indexer"}), invokes_there=frozenset({"reader"}), secrets=SIGNING),
+    "reader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"reader"}), secrets=SIGNING),
     "writer": Row(
         writes_index=True,
         puts="own",
@@ -56,6 +56,7 @@ ROWS = {
     ),
     "indexer": Row(writes_index=True, invokes=frozenset({"writer", "eraser"}), invokes_there=frozenset({"writer"})),
     "scanner": Row(),
+    "packer": Row(invokes=frozenset({"eraser"})),
     "reconciler": Row(writes_index=True, puts="any", invokes=frozenset({"writer", "eraser"}), invokes_there=AWAY),
     "tool": Row(reads_objects=False, reads_index=False, invokes=frozenset({"reader", "writer"}), secrets=GATEWAY),
     "mcp": Row(reads_objects=False, reads_index=False, invokes=frozenset({"reader", "writer"})),

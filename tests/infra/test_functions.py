@@ -74,7 +74,10 @@ MAY: dict[str, set[tuple[str, str]]] = {
     "reader": READ_INDEX
     | READ_OBJECTS
     | READ_SIGNING_KEYS
-    | each(["lambda:InvokeFunction"], [function("reader", THERE), function("reader", FAR), function("indexer", HERE)]),
+    | each(
+        ["lambda:InvokeFunction"],
+        [function("reader", THERE), function("reader", FAR), function("indexer", HERE), function("packer", HERE)],
+    ),
     "writer": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
@@ -86,7 +89,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | WRITE_INDEX
     | READ_OBJECTS
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("index"), queue("rebuild")])
-    | each(["sqs:SendMessage"], [queue("index-dlq"), queue("scan")])
+    | each(["sqs:SendMessage"], [queue("index-dlq"), queue("scan"), queue("pack")])
     | each(["dynamodb:PutItem"], [table("control")])
     | each(["lambda:InvokeFunction"], [*(function("writer", region) for region in REGIONS), function("eraser", HERE)]),
     "eraser": READ_INDEX
@@ -99,6 +102,11 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | READ_OBJECTS
     | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/verdict/*"])
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("scan")]),
+    "packer": READ_INDEX
+    | READ_OBJECTS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/local/pack/*"])
+    | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("pack")])
+    | each(["lambda:InvokeFunction"], [function("eraser", HERE)]),
     "tool": each(["lambda:InvokeFunction"], [function("reader", HERE), function("writer", HERE)]) | READ_TARGETS,
     "mcp": each(["lambda:InvokeFunction"], [function("reader", HERE), function("writer", HERE)]),
 }
@@ -229,6 +237,16 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("scanner", "sqs:SendMessage", queue("scan"), False),
         ("scanner", "lambda:InvokeFunction", function("writer", HERE), False),
         ("scanner", "bedrock:ApplyGuardrail", GUARDRAIL, False),
+        ("packer", "s3:GetObject", OWN_SLOT, True),
+        ("packer", "s3:PutObject", f"{bucket(HERE)}/local/pack/memstore_1/0000000001", True),
+        ("packer", "s3:PutObject", f"{bucket(THERE)}/local/pack/memstore_1/0000000001", False),
+        ("packer", "s3:PutObject", OWN_SLOT, False),
+        ("packer", "s3:DeleteObjectVersion", f"{bucket(HERE)}/local/pack/memstore_1/0000000001", False),
+        ("packer", "dynamodb:PutItem", table("memories-g1"), False),
+        ("packer", "lambda:InvokeFunction", function("writer", HERE), False),
+        ("indexer", "sqs:SendMessage", queue("pack"), True),
+        ("reader", "s3:PutObject", f"{bucket(HERE)}/local/pack/memstore_1/0000000001", False),
+        ("reader", "lambda:InvokeFunction", function("packer", THERE), False),
         ("tool", "lambda:InvokeFunction", function("reader", HERE), True),
         ("tool", "lambda:InvokeFunction", function("writer", HERE), True),
         ("tool", "lambda:InvokeFunction", function("writer", THERE), False),
@@ -301,6 +319,7 @@ def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: A
         ("indexer", 60, 512),
         ("eraser", 300, 512),
         ("scanner", 60, 1024),
+        ("packer", 180, 2048),
         ("tool", 120, 512),
         ("mcp", 29, 1024),
     ],

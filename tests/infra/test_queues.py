@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cairn.adapters.aws.names import QUEUES as names_of_queues
+from cairn.core.packs import REFRESH_DELAY_S
 from tests.infra.policies import by_resource, role
 from tests.infra.synthesized import ACCOUNT, HERE, App
 
-QUEUES = ["index", "rebuild", "scan"]
-READERS = {"index": "indexer", "rebuild": "indexer", "scan": "scanner"}
+QUEUES = ["index", "rebuild", "scan", "pack"]
+READERS = {"index": "indexer", "rebuild": "indexer", "scan": "scanner", "pack": "packer"}
 TWO_WEEKS_S = 14 * 24 * 3600
 
 
@@ -51,7 +52,16 @@ def test_its_function_reads_it_and_reports_each_message_by_itself(one_region: Ap
     ]
     assert mapping["FunctionName"] == f"cairn-test-{READERS[name]}"
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert mapping["BatchSize"] == (1 if name == "rebuild" else 10), "a message of a rebuild is fifty objects"
+    assert mapping["BatchSize"] == {"rebuild": 1, "pack": 5}.get(name, 10), "some messages are much work"
+
+
+def test_a_message_that_a_pack_is_behind_waits_for_more_changes(one_region: App) -> None:
+    delays = {
+        queue["QueueName"]: queue.get("DelaySeconds", 0)
+        for queue in one_region.base(HERE).properties("AWS::SQS::Queue")
+    }
+    assert {name for name, delay_s in delays.items() if delay_s} == {"cairn-test-pack"}
+    assert delays["cairn-test-pack"] == REFRESH_DELAY_S
 
 
 @pytest.mark.parametrize("name", [*QUEUES, *(f"{name}-dlq" for name in QUEUES)])
@@ -75,7 +85,7 @@ def test_one_dead_letter_rings(one_region: App, name: str) -> None:
     assert "cairn-test-alarms" in str(alarm["AlarmActions"])
 
 
-@pytest.mark.parametrize("name", ["reader", "writer", "indexer", "eraser", "scanner", "tool", "mcp"])
+@pytest.mark.parametrize("name", ["reader", "writer", "indexer", "eraser", "scanner", "packer", "tool", "mcp"])
 @pytest.mark.parametrize("trouble", ["errors", "throttles"])
 def test_a_function_in_trouble_rings(one_region: App, name: str, trouble: str) -> None:
     alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"cairn-test-{name}-{trouble}")

@@ -154,8 +154,9 @@ class Heads:
         whole = (row.content_size_bytes or 0) <= text_max_bytes
         searched = text if whole else text.encode()[:text_max_bytes].decode(errors="ignore")
         path = row.path or ""
-        named = words.passages(path, self._packs.stem)
+        named = words.analysed(path, self._packs.stem).passages
         stems = tuple(stem for passage in named for stem in passage)
+        found = words.analysed(searched, self._packs.stem)
         return Document(
             memory_id=row.memory_id,
             version_id=row.version_id,
@@ -164,8 +165,8 @@ class Heads:
             content_size_bytes=row.content_size_bytes or 0,
             created_at=row.created_at,
             updated_at=row.updated_at,
-            passages=(stems, *words.passages(searched, self._packs.stem)),
-            names=words.names(searched) | words.path_names(path),
+            passages=(stems, *found.passages),
+            names=found.names | words.path_names(path),
             content=text if whole else None,
         )
 

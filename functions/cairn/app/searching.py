@@ -152,10 +152,8 @@ class Searching:
 
     def _excerpt(self, text: str, passage: int, stems: Sequence[str]) -> str:
         """Where the passage that answers best has its first word of the query, with what stands around it."""
-        start, end = words.span(text, passage - 1) if passage else (0, len(text))
         wanted = set(stems)
-        places = (one.start for one in words.words(text[start:end]) if self._packs.stem(one.lower) in wanted)
-        first = start + next(places, 0)
+        start, first = words.place(text, max(passage - 1, 0), lambda word: self._packs.stem(word) in wanted)
         begin = max(start, first - EXCERPT_MAX_CHARS // 4)
         return text[begin : begin + EXCERPT_MAX_CHARS].strip()
 

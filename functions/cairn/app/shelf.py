@@ -93,7 +93,7 @@ class Shelf:
         with held.lock:
             try:
                 self._renew(access, held)
-                has = held.pack.heads()
+                has = held.pack.heads(list(versions))
                 found = held.pack.contents([id for id, version_id in versions.items() if has.get(id) == version_id])
             except DamagedPack as damaged:
                 self._drop(access.store.store_id)
@@ -157,12 +157,14 @@ class Shelf:
     # ---- what came since ------------------------------------------------------------------------------------------
 
     def _bring_up(self, access: StoreAccess, held: _Held, *, may_ask: bool) -> None:
-        changed = None if held.complete_until is None else self._changed_since(access, held.complete_until)
-        has = held.pack.heads()
-        if changed is None:
+        if held.complete_until is None:
+            has = held.pack.heads()
             heads = self._heads.all(access.view, access.store)
             changed = list({**has, **heads})
         else:
+            newest = self._newest_since(access, held.complete_until)
+            has = held.pack.heads(list(newest))
+            changed = [id for id, row in newest.items() if row.generation is None or has.get(id) != row.version_id]
             heads = self._heads.of(access.view, access.store, changed)
         put, gone = differences(has, heads, changed)
         if len(put) > FETCHED_MAX and may_ask:
@@ -176,22 +178,26 @@ class Shelf:
             held.pack.change(documents, [])
         held.complete_until = access.complete_until
 
-    def _changed_since(self, access: StoreAccess, complete_until: int) -> list[str]:
-        """The memories of every version that may have been acknowledged since.
+    def _newest_since(self, access: StoreAccess, complete_until: int) -> dict[str, VersionRow]:
+        """By memory, the newest of the versions that may have been acknowledged since.
 
         A version's id was made at most `SETTLE_US` before it was acknowledged, in whatever region; the table itself has
         them in that order, so that nothing here waits for a global index.
         """
         since_ms = max(complete_until - SETTLE_US, 0) // 1000
         after: str = f"memver_{ids.ulid(since_ms, bytes(10))}"
-        found: dict[str, None] = {}
+        found: dict[str, VersionRow] = {}
         while True:
             query = Query("versions", access.store.store_id, after=after, limit=ROWS_PER_QUERY)
             rows = asked(partial(access.view.index.query, query))
-            versions = (VersionRow.from_attributes(row.attributes) for row in rows)
-            found |= {version.memory_id: None for version in versions if version.memory_id is not None}
+            for version in (VersionRow.from_attributes(row.attributes) for row in rows):
+                if version.memory_id is None:
+                    continue
+                known = found.get(version.memory_id)
+                if known is None or (known.generation or 0) <= (version.generation or 0):
+                    found[version.memory_id] = version
             if len(rows) < ROWS_PER_QUERY:
-                return list(found)
+                return found
             after = rows[-1].sort_key
 
     def _ask_packer(self, access: StoreAccess, *, anew: bool = False) -> None:

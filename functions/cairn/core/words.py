@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 
 Stem = Callable[[str], str]
 """A word in lower case -> its stem."""
@@ -24,6 +25,7 @@ ENDING_MAX_CHARS = 5
 """``.md``, ``.json``: what comes after a path's last dot and is no longer says of what kind it is, not what of."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_APOSTROPHE = re.compile("['’]")
 _WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 """Scripts that do not part their words: two characters at a time stand for words."""
 
@@ -73,11 +75,13 @@ def words(text: str) -> Iterator[Word]:
     """The words of a text in order. A contraction is one word: ``don't`` -> ``don``, as its tail says nothing."""
     for match in _WORD.finditer(text):
         found = match[0]
-        if _WITHOUT_SPACES.search(found):
+        if found.isascii() and found.isalnum():
+            yield Word(found, found.lower()[:WORD_MAX_CHARS], match.start(), match.end())
+        elif _WITHOUT_SPACES.search(found):
             yield from _pairs(found, match.start())
-            continue
-        head = re.split("['’]", found, maxsplit=1)[0]
-        yield Word(head, folded(head), match.start(), match.end())
+        else:
+            head = _APOSTROPHE.split(found, maxsplit=1)[0]
+            yield Word(head, folded(head), match.start(), match.end())
 
 
 def _pairs(run: str, start: int) -> Iterator[Word]:
@@ -96,43 +100,46 @@ def folded(word: str) -> str:
     return (kept or word.casefold())[:WORD_MAX_CHARS]
 
 
-def passages(text: str, stem: Stem) -> tuple[tuple[str, ...], ...]:
-    """The stems of a text, a passage at a time. All of them together are what a search can find of it."""
-    found: list[tuple[str, ...]] = []
-    for part in _parts(text):
-        found.append(tuple(stem(word.lower) for word in part if word.lower not in STOP_WORDS))
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """A text taken apart.
+
+    Attributes:
+        passages: its stems, a passage at a time; all of them together are what a search can find of it.
+        names: words that look like names, in lower case: a capital where no sentence begins, or before a colon, as
+            where somebody speaks.
+    """
+
+    passages: tuple[tuple[str, ...], ...]
+    names: frozenset[str]
 
 
-def _parts(text: str) -> Iterator[list[Word]]:
-    part: list[Word] = []
-    for word in words(text):
-        part.append(word)
-        if len(part) == PASSAGE_WORDS:
-            yield part
-            part = []
-    if part:
-        yield part
+def analysed(text: str, stem: Stem) -> Analysed:
+    """A text taken apart, in one way through it."""
+    found = list(words(text))
+    parts = (found[start : start + PASSAGE_WORDS] for start in range(0, len(found), PASSAGE_WORDS))
+    stems = tuple(tuple(stem(word.lower) for word in part if word.lower not in STOP_WORDS) for part in parts)
+    names = frozenset(
+        word.lower
+        for number, word in enumerate(found)
+        if _is_capital(word) and word.lower not in STOP_WORDS and _names(text, word, first=number == 0)
+    )
+    return Analysed(stems, names)
 
 
-def span(text: str, number: int) -> tuple[int, int]:
-    """Where the passage of that number begins and ends in the text; all of it where there is none."""
-    for at, part in enumerate(_parts(text)):
-        if at == number:
-            return part[0].start, part[-1].end
-    return 0, len(text)
+def _names(text: str, word: Word, *, first: bool) -> bool:
+    begins = first or _SENTENCE_END.search(text, max(0, word.start - 8), word.start)
+    return not begins or text[word.end : word.end + 1] == ":"
 
 
-def names(text: str) -> frozenset[str]:
-    """What looks like a name: a capital where no sentence begins, or before a colon, as where somebody speaks."""
-    found = set()
-    for word in words(text):
-        if not _is_capital(word) or word.lower in STOP_WORDS:
-            continue
-        begins = _SENTENCE_END.search(text[max(0, word.start - 8) : word.start]) or not text[: word.start].strip()
-        if not begins or text[word.end : word.end + 1] == ":":
-            found.add(word.lower)
-    return frozenset(found)
+def place(text: str, passage: int, wanted: Callable[[str], bool]) -> tuple[int, int]:
+    """Where a passage begins, and its first word that is wanted; where it begins, twice, if none is."""
+    inside = islice(words(text), passage * PASSAGE_WORDS, (passage + 1) * PASSAGE_WORDS)
+    first = next(inside, None)
+    if first is None:
+        return 0, 0
+    found = next((word.start for word in chain((first,), inside) if wanted(word.lower)), first.start)
+    return first.start, found
 
 
 def path_names(path: str) -> frozenset[str]:

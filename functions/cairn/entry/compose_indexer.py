@@ -38,7 +38,8 @@ def compose(settings: Settings) -> Handler:
         return SqsQueue(running.clients, deployment, name, region.clock, region.randomness)
 
     dead_letters = queue(deployment.dead_letter_queue("index"))
-    indexing = Indexing(region, inspections=queue(deployment.queue("scan")))
+    scan, pack = queue(deployment.queue("scan")), queue(deployment.queue("pack"))
+    indexing = Indexing(region, inspections=scan, packings=pack)
     folding = Folding(indexing, BatchFolder(region, indexing), dead_letters, running.metrics)
     return running.handler(dispatch(indexing, folding))
 

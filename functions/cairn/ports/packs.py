@@ -66,8 +66,8 @@ class Pack(Protocol):
     def extent(self) -> tuple[int, float]:
         """How many memories it has, and how many stems they have on the average."""
 
-    def heads(self) -> Mapping[str, str]:
-        """The version that it has of each memory."""
+    def heads(self, memory_ids: Sequence[str] | None = None) -> Mapping[str, str]:
+        """The version that it has of each of these memories, or of all."""
 
     def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
         """Takes these in, in the place of what it had of them, and forgets those. All or nothing; repeatable."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from aws_cdk import aws_iam as iam
 
+from cairn.core.packs import PREFIX as PACKS
 from cairn.core.tables import TABLES
 from infra.deployment import Deployment
 
@@ -91,6 +92,10 @@ class Grants:
         peers = self._deployment.peers(self._region)
         resources = [f"{self._bucket(peer)}/*/{kind}/*" for peer in peers for kind in kinds]
         return [self._allow("PutBeyond", ["s3:PutObject"], resources)] if resources else []
+
+    def put_packs(self) -> iam.PolicyStatement:
+        """Put packs into the region's own bucket, under the prefix that is replicated nowhere."""
+        return self._allow("PutPacks", ["s3:PutObject"], [f"{self._bucket(self._region)}/{PACKS}*"])
 
     def put_copies(self) -> iam.PolicyStatement:
         """Put objects under any prefix of the region's own bucket; the bucket's policy asks for the condition."""

@@ -1,7 +1,8 @@
 """`reader`: answers every GET. It reads, here and, for what has not arrived yet, in the other regions.
 
 What is the home's to answer it asks of that region's reader. At home it may meet in a log what the index lacks yet: it
-has the indexer fold that, which folds what stands in the bucket and nothing else; a reader writes nothing.
+has the indexer fold that, which folds what stands in the bucket and nothing else; and a pack that it lacks, it has the
+packer make. A reader writes nothing.
 """
 
 from __future__ import annotations
@@ -23,5 +24,5 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.read_control(),
         *grants.read_objects(),
         grants.read_signing_keys(),
-        *grants.invoke("AskHomes", ("reader", deployment.peers(region)), ("indexer", [region])),
+        *grants.invoke("AskHomes", ("reader", deployment.peers(region)), ("indexer", [region]), ("packer", [region])),
     ]

@@ -7,7 +7,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.bundling import ROOT
-from infra.constructs.functions import eraser, indexer, mcp, reader, reconciler, scanner, tool, writer
+from infra.constructs.functions import eraser, indexer, mcp, packer, reader, reconciler, scanner, tool, writer
 from infra.constructs.functions.code import Layers
 from infra.constructs.functions.function import Function, Shape
 from infra.constructs.functions.grants import Grants
@@ -42,6 +42,7 @@ class RegionFunctions(Construct):
             layers=layers,
             environment=scanner.environment(deployment, region),
         )
+        self.packer = make(packer.SHAPE, packer.statements(grants, deployment, region))
         self.tool = make(tool.SHAPE, tool.statements(grants, region))
         self.mcp = make(mcp.SHAPE, mcp.statements(grants, region))
         self.all = {
@@ -50,6 +51,7 @@ class RegionFunctions(Construct):
             "indexer": self.indexer,
             "eraser": self.eraser,
             "scanner": self.scanner,
+            "packer": self.packer,
             "tool": self.tool,
             "mcp": self.mcp,
         }
@@ -60,6 +62,7 @@ class RegionFunctions(Construct):
         for queue, batch_size in ((queues.index, indexer.BATCH_SIZE), (queues.rebuild, indexer.REBUILD_BATCH_SIZE)):
             self._wake(self.indexer, queue, batch_size, limits.indexer_concurrency)
         self._wake(self.scanner, queues.scan, scanner.BATCH_SIZE, limits.scanner_concurrency)
+        self._wake(self.packer, queues.pack, packer.BATCH_SIZE, packer.CONCURRENCY)
 
     def _wake(self, function: Function, queue: WorkQueue, batch_size: int, concurrency: int) -> None:
         """Have a function read a queue, each message for itself."""

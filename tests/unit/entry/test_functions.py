@@ -15,6 +15,7 @@ from cairn.entry import (
     compose_eraser,
     compose_indexer,
     compose_mcp,
+    compose_packer,
     compose_reader,
     compose_reconciler,
     compose_scanner,
@@ -48,6 +49,7 @@ class Functions:
         self.clients = clients
         settings = Settings.read(ENVIRONMENT)
         self.queue_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.dead_letter_queue("index"))["QueueUrl"]
+        self.pack_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.queue("pack"))["QueueUrl"]
         self.scan_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.queue("scan"))["QueueUrl"]
         control = ControlRow(serving=1, complete=True)
         item: Any = {
@@ -63,6 +65,7 @@ class Functions:
         self.eraser = compose_eraser.compose(settings)
         self.reconciler = compose_reconciler.compose(settings)
         self.scanner = compose_scanner.compose(settings)
+        self.packer = compose_packer.compose(settings)
         issued = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "n", "scope": "admin"}
         self.api_key = self.writer(issued, CONTEXT)["api_key"]
 
@@ -123,6 +126,33 @@ def test_the_indexer_restores_what_the_index_has_lost(functions: Functions) -> N
     assert functions.ask(functions.reader, "GET", f"{memories}/{memory}")["content"] == "1"
     (letter,) = functions.clients.sqs(HOME).receive_message(QueueUrl=functions.queue_url)["Messages"]
     assert json.loads(letter["Body"])["key"] == f"{HOME}/log/nonsense"
+
+
+def test_the_packer_makes_what_the_indexer_notes_and_the_reader_searches_it(
+    functions: Functions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def call(_: object, region: str, function: str, payload: dict[str, Any]) -> dict[str, Any]:
+        asked.append((function, payload["call"]))
+        return {"removed": 0}
+
+    monkeypatch.setattr("cairn.adapters.aws.peers.LambdaPeers.call", call)
+    stores = "/v1/memory_stores"
+    store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
+    functions.ask(functions.writer, "POST", f"{stores}/{store}/memories", body={"path": "/a", "content": "Zeppelins."})
+    events = json.dumps({"Records": [{"s3": {"object": {"key": key}}} for key in functions.object_keys()]})
+    functions.indexer({"Records": [{"messageId": "m", "body": events, "eventSource": "aws:sqs"}]}, CONTEXT)
+    (noted,) = functions.clients.sqs(HOME).receive_message(QueueUrl=functions.pack_url)["Messages"]
+    record = {"messageId": "m", "body": noted["Body"], "eventSource": "aws:sqs", "attributes": {}}
+    broken = {"messageId": "b", "body": "{}", "eventSource": "aws:sqs", "attributes": {}}
+    answer = functions.packer({"Records": [record, broken]}, CONTEXT)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "b"}]}
+    assert functions.packer({"call": "pack", "store_id": store}, CONTEXT) == {"number": 1}
+    assert asked == [("eraser", "erase_packs")]
+    assert f"local/pack/{store}/0000000001" in functions.object_keys()
+    found = functions.ask(functions.reader, "GET", f"{stores}/{store}/search", "query=zeppelin")["data"]
+    assert [hit["memory"]["path"] for hit in found] == ["/a"]
 
 
 def test_the_scanner_looks_again_at_what_the_indexer_passes_on(functions: Functions) -> None:

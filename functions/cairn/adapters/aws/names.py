@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cairn.core.tables import BY_NAME
 
-QUEUES = ("index", "rebuild", "scan")
+QUEUES = ("index", "rebuild", "scan", "pack")
 """Short names of a region's queues; each has a dead-letter queue."""
 
 

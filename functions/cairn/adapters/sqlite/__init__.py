@@ -28,7 +28,10 @@ class SqlitePacks:
         return SqlitePack.open(body)
 
     def stem(self, word: str) -> str:
-        """Porter's second stemmer for English; a word of another language is cut little, and the same everywhere."""
+        """Porter's second stemmer for English; a word of another language is cut little, and the same everywhere.
+
+        Tens of microseconds for a word that is new, and next to nothing for one of the last hundred thousand.
+        """
         return _stem(word)
 
 

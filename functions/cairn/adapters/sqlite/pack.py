@@ -22,6 +22,7 @@ from cairn.ports.packs import DamagedPack, Document, Matching
 FORMAT = 1
 """Another format, or other rules of taking a text apart, is another number: then packs are made anew."""
 
+MAGIC = b"SQLite format 3\0"
 PARAMETERS_MAX = 500
 PARTED_MAX_DIFFERENCE = 1
 COMPRESSION = 6
@@ -65,6 +66,8 @@ class SqlitePack:
     @classmethod
     def open(cls, body: bytes) -> SqlitePack:
         """A pack from its bytes. Raises DamagedPack."""
+        if not body.startswith(MAGIC):
+            raise DamagedPack("not a database")
         connection = _connect()
         try:
             connection.deserialize(body)
@@ -91,10 +94,16 @@ class SqlitePack:
             count, length = connection.execute("SELECT count(*), coalesce(avg(length), 0) FROM doc").fetchone()
         return int(count), float(length)
 
-    def heads(self) -> Mapping[str, str]:
-        """One pass over the rows."""
+    def heads(self, memory_ids: Sequence[str] | None = None) -> Mapping[str, str]:
+        """One pass over the rows, or one query for some hundreds."""
+        query = "SELECT memory_id, version_id FROM doc"
         with self._asking() as connection:
-            return dict(connection.execute("SELECT memory_id, version_id FROM doc").fetchall())
+            if memory_ids is None:
+                return dict(connection.execute(query).fetchall())
+            found: dict[str, str] = {}
+            for some in _parts(memory_ids):
+                found |= dict(connection.execute(f"{query} WHERE memory_id IN ({_marks(some)})", some).fetchall())
+            return found
 
     def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
         """One transaction."""

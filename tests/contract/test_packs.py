@@ -1,0 +1,99 @@
+"""What an adapter of `ports.packs` promises. There is one: SQLite is everywhere that Python is."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from cairn.adapters.sqlite import SqlitePacks
+from cairn.ports.packs import DamagedPack, Document, Matching, Pack
+
+PACKS = SqlitePacks()
+
+
+def document(id: str, text: str, *, path: str = "/n/a", at: int = 0, names: str = "", version: str = "1") -> Document:
+    passages = tuple(tuple(line.split()) for line in text.split("|"))
+    return Document(id, version, path, "0" * 64, len(text), at, at, passages, frozenset(names.split()), text)
+
+
+@pytest.fixture
+def pack() -> Pack:
+    made = PACKS.new()
+    made.change([document("a", "red door", at=10, names="ada"), document("b", "blue door|red", path="/m/b", at=20)], [])
+    return made
+
+
+def matching(pack: Pack, stems: str, names: str = "", **more: object) -> list[str]:
+    return pack.matching(Matching(stems.split(), names.split(), **more))  # type: ignore[arg-type]
+
+
+def test_memories_match_by_any_stem_and_by_names_prefix_and_time(pack: Pack) -> None:
+    assert set(matching(pack, "red door")) == {"a", "b"}
+    assert matching(pack, "blue") == ["b"]
+    assert matching(pack, "door", "ada") == ["a"]
+    assert matching(pack, "door", prefix="/m/") == ["b"]
+    assert matching(pack, "door", prefix="/") != []
+    assert matching(pack, "door", interval=(15, 25)) == ["b"]
+    assert matching(pack, "", interval=(0, 15)) == ["a"]
+    assert matching(pack, "") == []
+    assert len(matching(pack, "door", limit=1)) == 1
+
+
+@pytest.mark.parametrize("stem", ['"', "*", "a OR b", "NEAR", "t:", "'", "(", "-", "^a"])
+def test_no_stem_is_taken_for_an_operator(pack: Pack, stem: str) -> None:
+    assert pack.matching(Matching([stem, "blue"])) == ["b"]
+
+
+def test_what_is_changed_replaces_and_what_is_gone_is_not_found(pack: Pack) -> None:
+    pack.change([document("a", "green door", version="2")], ["b", "never-there"])
+    assert matching(pack, "red") == []
+    assert matching(pack, "green") == ["a"]
+    assert pack.heads() == {"a": "2"}
+    assert pack.heads(["a", "b"]) == {"a": "2"}
+    assert pack.extent() == (1, 2.0)
+
+
+def test_words_are_counted_and_those_that_are_like_one_are_offered(pack: Pack) -> None:
+    assert pack.frequencies(["door", "red", "none"]) == {"door": 2, "red": 2}
+    assert pack.name_frequencies(["ada", "red"]) == {"ada": 1}
+    assert pack.stems_like("dour") == {"door": 2}
+
+
+def test_a_document_comes_back_as_it_was_but_for_its_text_which_is_asked_for(pack: Pack) -> None:
+    [found] = pack.documents(["b", "none"])
+    assert (found.memory_id, found.passages, found.path) == ("b", (("blue", "door"), ("red",)), "/m/b")
+    assert pack.contents(["a", "b", "none"]) == {"a": "red door", "b": "blue door|red"}
+
+
+def test_a_pack_that_was_kept_is_the_same_and_can_be_changed_on(pack: Pack) -> None:
+    opened = PACKS.open(pack.to_bytes())
+    assert opened.heads() == pack.heads()
+    opened.change([document("c", "zebra")], ["a"])
+    assert matching(opened, "zebra") == ["c"]
+    assert set(matching(pack, "red")) == {"a", "b"}, "the other one is another"
+
+
+def test_nothing_is_left_of_what_was_forgotten(pack: Pack) -> None:
+    pack.change([document("c", "zebraword xylophoneword", path="/zebrapath", names="zebraname")], [])
+    opened = PACKS.open(pack.to_bytes())
+    assert b"xylophoneword" in opened.to_bytes()
+    opened.change([], ["c"])
+    kept = opened.to_bytes()
+    assert not any(word in kept for word in (b"zebraword", b"xylophoneword", b"zebrapath", b"zebraname"))
+
+
+def test_what_is_no_pack_or_one_of_another_format_is_refused(pack: Pack) -> None:
+    for body in (b"", b"nonsense", pack.to_bytes()[:3_000]):
+        with pytest.raises(DamagedPack):
+            PACKS.open(body).heads()
+    with sqlite3.connect(":memory:") as other:
+        other.execute("PRAGMA user_version = 99")
+        other.execute("CREATE TABLE t (a)")
+    with pytest.raises(DamagedPack, match="format"):
+        PACKS.open(other.serialize())
+
+
+def test_stems_are_of_words_in_lower_case() -> None:
+    assert PACKS.stem("deploying") == PACKS.stem("deploys") == PACKS.stem("deployed")
+    assert PACKS.stem("東京") == "東京"
