@@ -11,9 +11,12 @@ import tomllib
 from pathlib import Path
 
 import anthropic
+import pytest
 
-from tests.laptop.processes import environment
+from tests.laptop.processes import environment, serving
+from tests.mount.mounted import fuse_is_missing
 
+WHY_NOT = fuse_is_missing()
 ROOT = Path(__file__).parents[2]
 PASSAGE = re.search(r"^## Five minutes on a laptop$.*?(?=^## )", (ROOT / "README.md").read_text(), re.M | re.S)
 
@@ -26,7 +29,7 @@ def blocks(language: str) -> list[str]:
 
 def test_the_passage_does_what_it_says(root: Path) -> None:
     """Home is a folder of the test, and the port one that is free: nothing else is changed."""
-    (console, shell), (python,) = blocks("console"), blocks("python")
+    (console, shell, _), (python,) = blocks("console"), blocks("python")
     make_environment, install, serve = map(shlex.split, console.splitlines())
     assert make_environment == ["python3", "-m", "venv", ".venv"]
     assert install[:2] == [".venv/bin/pip", "install"]
@@ -57,6 +60,25 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
             assert done.stdout.endswith("\nsecond\n")
         finally:
             server.kill()
+
+
+@pytest.mark.skipif(bool(WHY_NOT), reason=f"THE README'S MOUNT IS NOT MOUNTED: {WHY_NOT}")
+def test_the_store_is_a_folder_by_the_line_that_mounts_it(root: Path) -> None:
+    line = blocks("console")[2].replace(".venv/bin/cairn", shlex.join([sys.executable, "-m", "cairn.clients.cli"]))
+    with serving(root) as server:
+        store = server.client().beta.memory_stores.create(name="Team notes")
+        told = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": server.api_key, "HOME": str(root)}
+        environment_of_it = {**environment(), **told, "store": store.id}
+        with subprocess.Popen(["bash", "-c", f"exec {line}"], stdout=subprocess.PIPE, env=environment_of_it) as mount:
+            try:
+                assert mount.stdout is not None
+                mount.stdout.readline()
+                (root / "memory" / "hello.md").write_text("first")
+                (memory,) = server.client().beta.memory_stores.memories.list(store.id, view="full")
+                assert (memory.path, memory.to_dict()["content"]) == ("/hello.md", "first")
+            finally:
+                mount.terminate()
+        assert mount.returncode == 0
 
 
 def test_the_port_it_names_is_the_one_that_is_taken_by_default() -> None:

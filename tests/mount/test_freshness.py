@@ -68,7 +68,21 @@ def test_who_reads_on_gets_many_texts_with_each_request(desk: Desk) -> None:
     before = len(desk.requests())
     for number in range(MEMORIES):
         assert desk.read(f"/d{number % 3}/f{number:03}.md") == f"text {number}\n"
-    assert len(desk.requests()) - before <= 2 + 3 * 2
+    assert len(desk.requests()) - before <= 3
+
+
+def test_who_reads_on_where_little_of_the_store_is_missing_gets_the_folders_that_are(desk: Desk) -> None:
+    fill(desk, folders=5)
+    desk.copy.refresh()
+    for path, text in desk.stored().items():
+        if not path.startswith("/d3/"):
+            desk.copy.contents.put((text or "").encode())
+    before = len(desk.requests())
+    for number in range(3, MEMORIES, 5):
+        assert desk.read(f"/d3/f{number:03}.md") == f"text {number}\n"
+    asked = desk.requests()[before:]
+    assert len(asked) <= 4
+    assert any("path_prefix=%2Fd3%2F" in one or "path_prefix=/d3/" in one for one in asked)
 
 
 def test_texts_that_the_store_has_no_more_leave_this_machine(desk: Desk) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from tests.api.harness import cairn_backend
 from tests.mount.conftest import Desk, desk_over
@@ -283,7 +283,9 @@ def shown(desk: Desk, folder: str) -> list[tuple[str, str | None]]:
     return found
 
 
-TestAlone = Alone.TestCase
-TestAlone.settings = settings(max_examples=4 * EXAMPLES, stateful_step_count=25)
-TestWithOthers = WithOthers.TestCase
-TestWithOthers.settings = settings(max_examples=EXAMPLES, stateful_step_count=50)
+def test_alone_it_does_what_a_folder_of_this_machine_does() -> None:
+    run_state_machine_as_test(Alone, settings=settings(max_examples=4 * EXAMPLES, stateful_step_count=25))
+
+
+def test_with_others_writing_behind_its_back_no_text_is_lost() -> None:
+    run_state_machine_as_test(WithOthers, settings=settings(max_examples=EXAMPLES, stateful_step_count=50))

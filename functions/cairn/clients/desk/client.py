@@ -137,6 +137,9 @@ class StoreClient(Protocol):
         One request for each twenty. `deep`: those in the folders in it too.
         """
 
+    def everything(self) -> Iterator[tuple[Head, bytes]]:
+        """Every memory with its text, withheld ones left out. One request for each thousand, or each five megabytes."""
+
     def at(self, path: str) -> Head | None:
         """What the store's home has at a path now. One request for each hundred memories of its folder, up to it."""
 

@@ -70,10 +70,10 @@ class HttpStoreClient:
         asked: dict[str, str | int] = {"view": "full", "limit": PAGE_WITH_TEXT, "depth": 0 if deep else 1}
         if folder != "/":
             asked["path_prefix"] = folder + "/"
-        for page, _ in self._pages("/memories", asked):
-            for row in page["data"]:
-                if row["type"] == "memory" and row["content"] is not None:
-                    yield _head(row), row["content"].encode()
+        return self._with_texts("/memories", asked)
+
+    def everything(self) -> Iterator[tuple[Head, bytes]]:
+        return self._with_texts("/pack", {})
 
     def at(self, path: str) -> Head | None:
         folder = path[: path.rindex("/") + 1]
@@ -104,6 +104,12 @@ class HttpStoreClient:
         if row["content"] is None:
             raise Denied("this version has no text: it is a deletion, was erased, or is withheld")
         return str(row["content"]).encode()
+
+    def _with_texts(self, path: str, query: Mapping[str, str | int]) -> Iterator[tuple[Head, bytes]]:
+        for page, _ in self._pages(path, query):
+            for row in page["data"]:
+                if row["type"] == "memory" and row["content"] is not None:
+                    yield _head(row), row["content"].encode()
 
     # ---- requests -----------------------------------------------------------------------------------------------
 

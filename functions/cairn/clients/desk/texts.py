@@ -1,6 +1,7 @@
 """The texts of heads: from this machine's disk, else from the store; many at once where many are read one by one.
 
-Who reads one text gets one. Who goes on (`grep -r`, `cp -r`) gets all that is missing, in pages, folder by folder.
+Who reads one text gets one. Who goes on (`grep -r`, `cp -r`) gets all that is missing: with the whole store, where much
+of it is, else folder by folder.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from cairn.clients.desk.client import DeskError, Head, StoreClient
+from cairn.clients.desk.client import DeskError, Gone, Head, NoAnswer, StoreClient
 from cairn.clients.desk.contents import Contents
 from cairn.clients.desk.table import Table
 from cairn.clients.desk.tree import split
@@ -23,11 +24,11 @@ WITHIN_US = 2_000_000
 """So many texts that were not here, asked for within such a time, are one reader who goes on."""
 
 AT_ONCE = 8
-UNIT = 100
+UNIT = 50
 """Folders of no more memories than this are asked for in one go with what is under them."""
 
-WORTH_A_PAGE = 4
-"""Of memories in a folder, one in so many must be missing, or they are fetched one by one."""
+WORTH = 4
+"""Of memories in a folder, or in the store, one in so many must be missing for all of them to be fetched."""
 
 log = logging.getLogger("cairn.mount")
 
@@ -86,17 +87,26 @@ class Texts:
         """Waits until the text has come with others, or all have."""
         with self._arrived:
             if not self._under_way:
-                units = list(self._missing())
-                if sum(len(unit.heads) for unit in units) < MISSES:
+                fetch = self._fetch_for(self._missing(self._table.under("/")))
+                if fetch is None:
                     return None
                 self._under_way = True
-                threading.Thread(target=self._fetch, args=(units,), name="cairn-texts", daemon=True).start()
+                threading.Thread(target=self._run, args=(fetch,), name="cairn-texts", daemon=True).start()
             self._arrived.wait_for(lambda: not self._under_way or self._contents.has(head.content_sha256))
         return self._contents.get(head.content_sha256)
 
-    def _fetch(self, units: list[_Unit]) -> None:
+    def _fetch_for(self, missing: Sequence[Head]) -> Callable[[], None] | None:
+        """How to get what is missing; None where one by one is best."""
+        if len(missing) < MISSES:
+            return None
+        if len(missing) * WORTH >= len(self._table.under("/")):
+            return self._fetch_everything
+        units = list(self._units_missing())
+        return (lambda: self._fetch_units(units)) if units else None
+
+    def _run(self, fetch: Callable[[], None]) -> None:
         try:
-            list(self._pool.map(self._fetch_unit, units))
+            fetch()
         except (DeskError, RuntimeError) as error:  # RuntimeError: the pool was shut down
             log.info("texts were not fetched in bulk: %s", error)
         finally:
@@ -105,8 +115,18 @@ class Texts:
                 self._misses.clear()
                 self._arrived.notify_all()
 
-    def _fetch_unit(self, unit: _Unit) -> None:
-        for number, (_, text) in enumerate(self._client.texts(unit.folder, deep=unit.deep)):
+    def _fetch_everything(self) -> None:
+        try:
+            self._take(self._client.everything())
+        except (Gone, NoAnswer) as error:
+            log.info("the store is not to be had in a few large pages: %s", error)
+            self._fetch_units(list(self._units_missing()))
+
+    def _fetch_units(self, units: Sequence[_Unit]) -> None:
+        list(self._pool.map(lambda unit: self._take(self._client.texts(unit.folder, deep=unit.deep)), units))
+
+    def _take(self, texts: Iterator[tuple[Head, bytes]]) -> None:
+        for number, (_, text) in enumerate(texts):
             self._contents.put(text)
             if number % 10 == 0:
                 self._tell()
@@ -116,14 +136,15 @@ class Texts:
         with self._arrived:
             self._arrived.notify_all()
 
-    def _missing(self) -> Iterator[_Unit]:
-        """Folders, each with what of it is missing; those of which little is are left out."""
+    def _missing(self, heads: Sequence[Head]) -> list[Head]:
+        return [head for head in heads if not head.withheld and not self._contents.has(head.content_sha256)]
+
+    def _units_missing(self) -> Iterator[_Unit]:
+        """Folders of which enough is missing."""
         for unit in self._units("/"):
-            missing = tuple(
-                head for head in unit.heads if not head.withheld and not self._contents.has(head.content_sha256)
-            )
-            if len(missing) * WORTH_A_PAGE >= len(unit.heads) and missing:
-                yield _Unit(unit.folder, unit.deep, missing)
+            missing = self._missing(unit.heads)
+            if missing and len(missing) * WORTH >= len(unit.heads):
+                yield unit
 
     def _units(self, folder: str) -> Iterator[_Unit]:
         heads = tuple(self._table.under(folder))

@@ -90,13 +90,16 @@ class WorkingCopy:
         if isinstance(found, LocalText):
             return Shown(False, len(found.text), found.changed_at_ns, found.id)
         if found is not None:
-            sha256, changed_at_ns = state.times_ns.get(path, ("", 0))
-            if sha256 != found.content_sha256:
-                changed_at_ns = found.changed_at_us * 1_000
-            return Shown(False, found.size_bytes, changed_at_ns, found.content_sha256)
+            return self._shown(path, found)
         if not state.is_folder(path):
             fail(errno.ENOENT, "there is no such file")
         return Shown(True)
+
+    def _shown(self, path: str, head: Head) -> Shown:
+        sha256, changed_at_ns = self.state.times_ns.get(path, ("", 0))
+        if sha256 != head.content_sha256:
+            changed_at_ns = head.changed_at_us * 1_000
+        return Shown(False, head.size_bytes, changed_at_ns, head.content_sha256)
 
     def names(self, folder: str) -> list[tuple[str, bool]]:
         """The names in a folder, and whether each is a folder too. No request. Raises OSError: ENOTDIR, ENOENT."""
@@ -108,9 +111,10 @@ class WorkingCopy:
     def open_to_read(self, path: str) -> Shown:
         """Notes that somebody is shown this text. No request. Raises OSError."""
         found = self.state.find(path)
-        if isinstance(found, Head):
-            self.state.seen[path] = found.content_sha256
-        return self.stat(path)
+        if not isinstance(found, Head):
+            return self.stat(path)
+        self.state.seen[path] = found.content_sha256
+        return self._shown(path, found)
 
     def read(self, path: str, offset: int, size: int) -> bytes:
         """A part of a text. A request if the text is not here; for many, a few. Raises OSError."""

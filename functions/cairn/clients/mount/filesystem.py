@@ -183,6 +183,8 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         return 0
 
     def flush(self, path: str | None, fi: Any) -> int:
+        if self._copy.read_only:
+            return -errno.ENOSYS  # the kernel asks no more
         writing = self._writings.get(fi.fh)
         if writing is not None and path is not None:
             self._copy.flush(path, writing)
