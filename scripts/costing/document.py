@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from scripts.costing import prices
+from scripts.costing import agents, prices, standing
 from scripts.costing.meter import Units
 from scripts.costing.paths import (
     FORWARDED,
@@ -74,6 +74,38 @@ def _writes() -> str:
 def _reads() -> str:
     rows = [[path.name, _money(_total(used(path, 1)))] for path in READS]
     return _table(["a million of", "$"], rows)
+
+
+def _sessions() -> str:
+    head = ["a million of", "1 region", "2 regions", "3 regions"]
+    paths = (*agents.SESSIONS, *agents.TOOLS)
+    return _table(head, ([path.name, *(_money(_total(used(path, count))) for count in (1, 2, 3))] for path in paths))
+
+
+def _demanded() -> str:
+    return _table(["a million of", "$"], ([path.name, _money(_total(used(path, 2)))] for path in agents.READS))
+
+
+def _standing() -> str:
+    head = ["every month, in each region", "of 1", "of 2", "of 3"]
+    month = standing.MINUTES_A_MONTH / 1_000_000
+    rows = [
+        [path.name, *(_money(_total(used(path, count)) * month) for count in (1, 2, 3))] for path in standing.SCHEDULES
+    ]
+    checkpoints = standing.CHECKPOINTS_A_DAY * standing.DAYS_A_MONTH * prices.PRICES["get"].of_one
+    rows.append(["other homes' checkpoints of a week, read once a day", *(_money(checkpoints * n) for n in (0, 1, 2))])
+    return _table(head, rows)
+
+
+def _walks() -> str:
+    head = ["once a day, for a million memories", "LIST", "HEAD", "RRU", "WRU", "$ a day", "$ a month"]
+    rows = []
+    for walk in standing.WALKS:
+        units = standing.of_one_memory(walk)
+        daily = sum(dollars(units).values())
+        counts = [f"{units.get(name, 0) * 1_000_000:,.0f}" for name in ("put", "get", "rru", "wru")]
+        rows.append([walk.name, *counts, _money(daily), _money(daily * standing.DAYS_A_MONTH)])
+    return _table(head, rows)
 
 
 def _broken_down() -> str:
@@ -170,8 +202,8 @@ def _assumptions() -> str:
     rows += [
         ["the same, to another region", f"{prices.FAR_MS:g} ms more"],
         ["a function's own work, once", f"{prices.OWN_MS:g} ms"],
-        ["memory of reader, writer and scanner", f"{prices.MEMORY_MB['writer']:,} MB"],
-        ["memory of indexer and eraser", f"{prices.MEMORY_MB['indexer']:,} MB"],
+        ["memory of reader, writer, scanner and mcp", f"{prices.MEMORY_MB['writer']:,} MB"],
+        ["memory of indexer, eraser, reconciler and tool", f"{prices.MEMORY_MB['indexer']:,} MB"],
         ["events in one batch of the indexer's", str(prices.BATCH_SIZE)],
         ["a memory's content", f"{prices.CONTENT_BYTES:,} bytes"],
         ["a memory's path", f"{len(prices.PATH)} bytes"],
@@ -185,6 +217,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "broken down": _broken_down,
     "two regions": _durable,
     "reads": _reads,
+    "sessions": _sessions,
+    "demanded": _demanded,
+    "standing": _standing,
+    "walks": _walks,
     "by size": _by_size,
     "second look": _second_look,
     "storage": _storage,

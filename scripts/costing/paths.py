@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from cairn.adapters.layered import Call as PortCall
@@ -56,14 +57,17 @@ class Played:
         self._measuring = False
         self.cloud = Cloud(
             REGIONS[:regions],
-            interceptor=self._intercept,
+            interceptor=self.intercept,
             clock=ManualClock(),
             parallel=self.meter,
             deep_scanner=deep_scanner or NothingFound(),
         )
         for name, site in self.cloud.sites.items():
             site.region.index = MeteredIndex(site.region.index, name, self.meter)
-        self.call = self.cloud.call(self.cloud.key())
+        self.key = self.cloud.key()
+        self.call = self.cloud.call(self.key)
+        self.session = self.newest = ""
+        self.instant = 0
         self.store = self.home.create_store(
             self.call, name="notes", description="", metadata={}, durability=durability
         ).id
@@ -72,7 +76,8 @@ class Played:
         self.update(self.memories[-1], OTHER)
         self.cloud.deliver()
 
-    def _intercept(self, call: PortCall, act: Callable[[], T]) -> T:
+    def intercept(self, call: PortCall, act: Callable[[], T]) -> T:
+        """What stands at every port call: the meter, while it measures."""
         return self.meter(call, act) if self._measuring else act()
 
     @property
@@ -96,13 +101,16 @@ class Played:
             self.call, self.store, memory.id, content=content, path=path, expected_content_sha256=None, full=False
         )
 
-    def measure(self, act: Callable[[Played], object], function: str, at: str) -> dict[str, Units]:
-        """What `act`, landing in region `at`, uses, and what its events use in every region."""
+    def measure(self, path: Path) -> dict[str, Units]:
+        """What a call of this kind uses, and what its events use in every region."""
+        path.before(self)
+        self.cloud.pending.clear()
         self.meter.units.clear()
         self._measuring = True
-        self.meter.add(at, "http")
-        with self.meter.function(at, function):
-            act(self)
+        if path.by_http:
+            self.meter.add(path.at, "http")
+        with self.meter.function(path.at, path.function):
+            path.act(self)
         self.took_ms = self.meter.took_ms
         while self.cloud.pending:
             self._event()
@@ -137,12 +145,19 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One kind of call: where it lands, and which function serves it."""
+    """One kind of call: where it lands, and which function serves it.
+
+    Attributes:
+        before: what is done first and not counted.
+        by_http: whether the call comes through the HTTP API.
+    """
 
     name: str
     act: Callable[[Played], object]
     function: str = "writer"
     at: str = HOME
+    before: Callable[[Played], object] = lambda played: None
+    by_http: bool = True
 
 
 WRITES = (
@@ -188,15 +203,16 @@ def _page(played: Played, depth: int, full: bool) -> object:
     )
 
 
+@cache
 def used(path: Path, regions: int, memory_path: str = PATH) -> dict[str, Units]:
     """What one call of this kind uses, by region."""
-    return Played(regions, memory_path).measure(path.act, path.function, path.at)
+    return Played(regions, memory_path).measure(path)
 
 
 def in_two_regions(path: Path, durability: str) -> tuple[dict[str, Units], float]:
     """What one call uses in a deployment of two regions, and how many milliseconds its function takes."""
     played = Played(2, durability=durability)
-    return played.measure(path.act, path.function, path.at), played.took_ms
+    return played.measure(path), played.took_ms
 
 
 def second_look(deep_scanner: DeepScanner, regions: int) -> float:
@@ -204,8 +220,7 @@ def second_look(deep_scanner: DeepScanner, regions: int) -> float:
     looked_at = Played(regions, deep_scanner=deep_scanner)
     unseen = Played(regions)
     unseen.cloud.unwatched()
-    act = WRITES[0]
-    used_by = [played.measure(act.act, act.function, act.at) for played in (looked_at, unseen)]
+    used_by = [played.measure(WRITES[0]) for played in (looked_at, unseen)]
     with_look, without = (sum(sum(dollars(units).values()) for units in one.values()) for one in used_by)
     return with_look - without
 

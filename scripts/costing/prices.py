@@ -90,5 +90,5 @@ BATCH_SIZE = declared("infra/constructs/functions/indexer.py", r"BATCH_SIZE = (\
 
 MEMORY_MB = {
     name: declared(f"infra/constructs/functions/{name}.py", r"memory_mb=(\d+)")
-    for name in ("reader", "writer", "indexer", "eraser", "scanner")
+    for name in ("reader", "writer", "indexer", "eraser", "scanner", "reconciler", "tool", "mcp")
 }

@@ -1,0 +1,102 @@
+"""What runs without being asked: each region's schedules, and the walks over everything that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cairn.adapters.layered import InterceptedErasableObjects, InterceptedQueue
+from cairn.adapters.limits import LIST_PAGE_MAX_KEYS
+from cairn.adapters.memory import MemoryErasableObjects, MemoryQueue
+from cairn.adapters.sqlite import SqlitePacks
+from cairn.app.comparing import Comparing
+from cairn.app.comparing_checkpoints import PERIODS_BACK
+from cairn.app.comparing_rows import ComparingRows
+from cairn.app.erasures import Erasures
+from scripts.costing.meter import Units
+from scripts.costing.paths import HOME, Path, Played
+
+MINUTES_A_MONTH = 60 * 730
+DAYS_A_MONTH = 730 / 24
+DAY_S = 86_400.0
+FEW, MANY = 60, 160
+"""Of what a walk costs with so many memories more, its price for one is the difference."""
+
+
+def _tick(played: Played) -> None:
+    played.cloud.sites[HOME].reconciling.tick()
+
+
+def _minute(played: Played) -> None:
+    """The period that is open was opened by the last tick."""
+    played.cloud.clock.pause(60.0)
+    _tick(played)
+    played.cloud.deliver()
+    played.cloud.clock.pause(60.0)
+
+
+def _erasures(played: Played) -> Erasures:
+    erasable = MemoryErasableObjects(played.cloud.buckets, HOME)
+    around = InterceptedErasableObjects(erasable, HOME, played.intercept)
+    return Erasures(played.cloud.sites[HOME].region, around, SqlitePacks())
+
+
+def _sweep(played: Played) -> None:
+    _erasures(played).sweep()
+
+
+SCHEDULES = (
+    Path("the reconciler's tick, when nothing was written", _tick, "reconciler", before=_minute, by_http=False),
+    Path("the eraser's sweep, when nothing is to be erased", _sweep, "eraser", before=_sweep, by_http=False),
+)
+"""Once a minute each, in every region."""
+
+CHECKPOINTS_A_DAY = PERIODS_BACK
+"""Of each other home, one GET each: what the tables are compared with besides the listing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A walk over all that a region holds, once a day.
+
+    Attributes:
+        lists: how many keys of the bucket it lists for one memory.
+    """
+
+    name: str
+    function: str
+    act: Callable[[Played], object]
+    lists: int = 0
+
+
+def _listing(played: Played) -> None:
+    queue = InterceptedQueue(MemoryQueue(), HOME, played.intercept)
+    Comparing(played.cloud.sites[HOME].region, queue).run(played.cloud.clock.now_us() + 1)
+
+
+def _rows(played: Played) -> None:
+    queue = InterceptedQueue(MemoryQueue(), HOME, played.intercept)
+    ComparingRows(played.cloud.sites[HOME].region, queue).run(played.cloud.clock.now_us() + 1)
+
+
+WALKS = (
+    Walk("the listing beside the tables", "reconciler", _listing, lists=1),
+    Walk("the tables beside each other", "reconciler", _rows),
+    Walk("retention, all versions older than its days, none of them due", "eraser", _sweep),
+)
+
+
+def of_one_memory(walk: Walk) -> Units:
+    """What a walk uses for one memory of one version more; of a LIST, which takes a thousand keys, its share."""
+    few, many = (_walked(walk, memories) for memories in (FEW, MANY))
+    units = {name: (amount - few.get(name, 0)) / (MANY - FEW) for name, amount in many.items()}
+    return {**units, "put": units.get("put", 0) + walk.lists / LIST_PAGE_MAX_KEYS}
+
+
+def _walked(walk: Walk, memories: int) -> Units:
+    played = Played(1)
+    for number in range(memories):
+        played.create(f"/walked/{number}.md")
+    played.cloud.deliver()
+    played.cloud.clock.pause(40 * DAY_S)
+    return played.measure(Path(walk.name, walk.act, walk.function, by_http=False))[HOME]
