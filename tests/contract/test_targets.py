@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+from botocore.exceptions import ClientError
 
 from cairn.adapters.aws.targets import SecretsManagerTargets
 from cairn.adapters.memory import ManualClock, MemoryTargets
@@ -75,6 +76,18 @@ def test_what_cannot_be_read_is_unavailable_and_not_quoted(world: World) -> None
     with pytest.raises(Unavailable) as refused:
         world.targets.find("notes")
     assert "sk-cairn" not in str(refused.value)
+
+
+def test_a_refusal_says_that_the_secret_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AWS refuses a role that may read ``name-??????`` where it would say to others that there is no secret."""
+    with locked_moto() as clients:
+
+        def refuse(**_: object) -> None:
+            raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "GetSecretValue")
+
+        monkeypatch.setattr(clients.secrets(HOME), "get_secret_value", refuse)
+        with pytest.raises(Unavailable, match=f"{DEPLOYMENT.gateway_secret} is not there, or may not be read"):
+            SecretsManagerTargets(clients, DEPLOYMENT, ManualClock()).find("notes")
 
 
 def test_a_token_is_not_shown_where_a_target_is_printed() -> None:

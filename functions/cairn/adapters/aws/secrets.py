@@ -39,13 +39,17 @@ def secret_text(clients: Clients, region: str, name: str) -> str:
     """The text of a secret, as it is now. One call.
 
     Raises:
-        ObjectNotFound: there is no such secret. Unavailable: it cannot be read.
+        ObjectNotFound: there is no such secret. Unavailable: it cannot be read; on AWS also where there is none,
+            since a permission names the random end of an ARN that a missing secret does not have.
     """
     try:
         return clients.secrets(region).get_secret_value(SecretId=name)["SecretString"]
     except ClientError as error:
-        if error.response["Error"]["Code"] == "ResourceNotFoundException":
+        code = error.response["Error"]["Code"]
+        if code == "ResourceNotFoundException":
             raise ObjectNotFound(f"there is no secret {name}") from error
+        if code == "AccessDeniedException":
+            raise Unavailable(f"the secret {name} is not there, or may not be read") from error
         raise Unavailable(f"the secret {name} cannot be read") from error
     except (BotoCoreError, KeyError) as error:
         raise Unavailable(f"the secret {name} cannot be read") from error
