@@ -27,11 +27,13 @@ class Network(httpx2.BaseTransport):
     Attributes:
         down: nothing gets through.
         lost: how many answers to writes are lost from now on, though what they asked for was done.
+        headers: what every answer says instead of what it says.
     """
 
     def __init__(self, transport: httpx2.BaseTransport) -> None:
         self._transport = transport
         self.down, self.lost = False, 0
+        self.headers: dict[str, str] = {}
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if self.down:
@@ -40,6 +42,7 @@ class Network(httpx2.BaseTransport):
         if request.method != "GET" and self.lost:
             self.lost -= 1
             raise httpx2.ReadTimeout("the answer is lost", request=request)
+        answer.headers.update(self.headers)
         return answer
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qs, urlsplit
+
 from tests.mount.conftest import Desk
 
 MEMORIES = 90
@@ -42,6 +44,31 @@ def test_while_nothing_changes_a_refresh_is_one_request(desk: Desk) -> None:
     before = len(desk.requests())
     assert desk.copy.refresh() == set()
     assert len(desk.requests()) == before + 1
+
+
+def asked_since(desk: Desk) -> str:
+    """The instant that the last refresh asked from."""
+    return parse_qs(urlsplit(desk.requests()[-1].split()[1]).query)["created_at[gte]"][0]
+
+
+def test_what_came_since_the_region_was_complete_is_asked_for_with_a_margin_for_writes_under_way(desk: Desk) -> None:
+    desk.network.headers = {
+        "x-cairn-complete-until": "2026-11-22T05:00:00.000000Z",
+        "date": "Sun, 22 Nov 2026 05:01:00 GMT",
+    }
+    desk.copy.refresh()
+    desk.copy.refresh()
+    assert asked_since(desk) == "2026-11-22T04:58:00.000000Z"
+
+
+def test_a_watermark_that_sticks_makes_no_refresh_dear_and_this_machines_clock_does_not_matter(desk: Desk) -> None:
+    desk.network.headers = {
+        "x-cairn-complete-until": "2026-11-21T05:00:00.000000Z",
+        "date": "Sun, 22 Nov 2026 05:01:00 GMT",
+    }
+    desk.copy.refresh()
+    desk.copy.refresh()
+    assert asked_since(desk) == "2026-11-22T04:46:00.000000Z"
 
 
 def test_a_listing_shows_names_and_sizes_and_fetches_no_text(desk: Desk) -> None:

@@ -101,10 +101,11 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Every head of a store. `complete_until_us`: as `Changes` has it."""
+    """Every head of a store; the rest is as `Changes` has it."""
 
     heads: Sequence[Head]
     complete_until_us: int | None
+    answered_at_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +114,12 @@ class Changes:
 
     Attributes:
         complete_until_us: everything acknowledged until then was seen; None where the region cannot say.
+        answered_at_us: when it was answered, by the clock of who answered; None where he does not say.
     """
 
     versions: Sequence[Version]
     complete_until_us: int | None
+    answered_at_us: int | None = None
 
 
 class StoreClient(Protocol):

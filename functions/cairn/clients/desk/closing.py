@@ -16,7 +16,7 @@ from cairn.clients.desk.shelf import Kind, LocalText
 from cairn.clients.desk.state import State, errno_of, fail
 from cairn.core.limits import CONTENT_MAX_BYTES
 
-DELETE_ATTEMPTS = 3
+DELETE_ATTEMPTS = 2
 
 log = logging.getLogger("cairn.mount")
 

@@ -19,7 +19,7 @@ from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
 
 APPEND_ATTEMPTS = 40
-ANSWER_ATTEMPTS = 3
+ANSWER_ATTEMPTS = 2
 """How often in a row a write that got no answer is sent."""
 
 FIRST_PAUSE_S = 0.02

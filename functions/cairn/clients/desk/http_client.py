@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx2
@@ -54,11 +55,11 @@ class HttpStoreClient:
     def heads(self) -> Heads:
         pages = list(self._pages("/memories", {"view": "basic", "limit": PAGE}))
         rows = [row for page, _ in pages for row in page["data"]]
-        return Heads([_head(row) for row in rows if row["type"] == "memory"], pages[0][1])
+        return Heads([_head(row) for row in rows if row["type"] == "memory"], *_when(pages[0][1]))
 
     def changes(self, since_us: int) -> Changes:
         pages = list(self._pages("/memory_versions", {"limit": PAGE, "created_at[gte]": rfc3339(since_us)}))
-        return Changes([_version(row) for page, _ in pages for row in page["data"]], pages[0][1])
+        return Changes([_version(row) for page, _ in pages for row in page["data"]], *_when(pages[0][1]))
 
     def text(self, memory_id: str) -> tuple[Head, bytes]:
         row, _ = self._get(f"/memories/{memory_id}", {"view": "full"})
@@ -115,21 +116,20 @@ class HttpStoreClient:
 
     def _pages(
         self, path: str, query: Mapping[str, str | int], headers: Mapping[str, str] | None = None
-    ) -> Iterator[tuple[dict[str, Any], int | None]]:
-        """Each page, and up to when the region was complete when it answered."""
+    ) -> Iterator[tuple[dict[str, Any], httpx2.Headers]]:
+        """Each page, and the headers of its answer."""
         while True:
-            page, complete_until = self._get(path, query, headers)
-            yield page, complete_until
+            page, told = self._get(path, query, headers)
+            yield page, told
             if page["next_page"] is None:
                 return
             query = {**query, "page": page["next_page"]}
 
     def _get(
         self, path: str, query: Mapping[str, str | int], headers: Mapping[str, str] | None = None
-    ) -> tuple[dict[str, Any], int | None]:
+    ) -> tuple[dict[str, Any], httpx2.Headers]:
         answer = self._ask("GET", path, query, headers=headers)
-        until = answer.headers.get(COMPLETE_UNTIL, "")
-        return json.loads(answer.content), parse_rfc3339(until) if until[:1].isdigit() else None
+        return json.loads(answer.content), answer.headers
 
     def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(self._ask("POST", path, {}, body).content)
@@ -198,6 +198,14 @@ def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
     except (ValueError, KeyError, TypeError):
         return {}
     return told if isinstance(told, Mapping) else {}
+
+
+def _when(told: httpx2.Headers) -> tuple[int | None, int | None]:
+    """Up to when the region was complete when it answered, and when that was by its clock."""
+    until = told.get(COMPLETE_UNTIL, "")
+    date = told.get("date")
+    complete_until_us = parse_rfc3339(until) if until[:1].isdigit() else None
+    return complete_until_us, None if date is None else int(parsedate_to_datetime(date).timestamp() * 1_000_000)
 
 
 def _head(row: Mapping[str, Any]) -> Head:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from cairn.clients.desk.client import Head, StoreClient, Version
+from cairn.clients.desk.client import Changes, Head, Heads, StoreClient, Version
 from cairn.clients.desk.tree import Tree
 from cairn.ports.clock import Clock
 
@@ -19,7 +19,7 @@ MARGIN_US = 120 * 1_000_000
 """Longer than a write lives: one that was made before an instant is acknowledged no later than this after it."""
 
 UNSURE_US = 15 * 60 * 1_000_000
-"""How far back is asked where the region does not say up to when it is complete."""
+"""How far back is asked at most, and where the region does not say up to when it is complete."""
 
 LISTED_ANEW_US = 10 * 60 * 1_000_000
 
@@ -104,7 +104,7 @@ class Table:
         with self._lock:
             since = self._since_us
         changes = self._client.changes(since)
-        self._since_us = self._next_since(changes.complete_until_us)
+        self._since_us = self._next_since(changes)
         with self._lock:
             new = [version for version in changes.versions if self._is_news(version)]
             self._known = {_identity(version) for version in changes.versions}
@@ -115,7 +115,7 @@ class Table:
             began = self._changes
         now = self._clock.now_us()
         listed = self._client.heads()
-        self._since_us = self._next_since(listed.complete_until_us)
+        self._since_us = self._next_since(listed)
         with self._lock:
             there = {head.memory_id for head in listed.heads}
             gone = [id for id in self._heads if id not in there and self._put.get(id, 0) <= began]
@@ -125,10 +125,10 @@ class Table:
             self._listed_us = now
             return self._apply(heads, gone)
 
-    def _next_since(self, complete_until_us: int | None) -> int:
-        if complete_until_us is None:
-            return self._clock.now_us() - UNSURE_US
-        return complete_until_us - MARGIN_US
+    def _next_since(self, answer: Heads | Changes) -> int:
+        """By the clock of who answered: this machine's may be wrong."""
+        now = self._clock.now_us() if answer.answered_at_us is None else answer.answered_at_us
+        return max(now - UNSURE_US, (answer.complete_until_us or 0) - MARGIN_US)
 
     def _is_news(self, version: Version) -> bool:
         return _identity(version) not in self._known and version.memory_id not in self._removed

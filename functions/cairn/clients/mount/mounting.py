@@ -29,7 +29,10 @@ THREADS = 32
 ENDED_BY_SIGNAL = "8"
 """What libfuse's main answers after a signal has ended its loop. Source: libfuse lib/helper.c."""
 
-INSTALL = "FUSE is not here: install it (Debian, Ubuntu: apt install fuse3), and pip install 'cairn-memory[mount]'"
+INSTALL = (
+    "FUSE is not here: install it (Debian, Ubuntu: apt install fuse3) and pip install 'cairn-memory[mount]'; "
+    "`cairn sync` does without"
+)
 
 log = logging.getLogger("cairn.mount")
 

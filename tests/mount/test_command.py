@@ -1,0 +1,99 @@
+"""``cairn mount`` before it mounts: what is wrong is said, with what would be right, and nothing is mounted."""
+
+from __future__ import annotations
+
+import ctypes.util
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cairn.clients.cli import main
+from cairn.clients.cli.failures import ApiFailed, Exit, exit_of
+from cairn.clients.mount import mounting
+from cairn.core.errors import CairnError, InvalidRequest
+from tests.api.harness import cairn_backend
+from tests.api.loopback import serving
+
+STORE = "memstore_useast1_01kb0000000000000000000000"
+
+
+@pytest.fixture(autouse=True)
+def with_fuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of these gets as far as to mount."""
+    monkeypatch.setattr(mounting, "check_fuse", lambda: None)
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main.app, ["mount", *words])
+
+
+def failure(result: Result) -> tuple[Exit, str]:
+    assert isinstance(result.exception, CairnError), result.output
+    advice = result.exception.advice if isinstance(result.exception, ApiFailed) else ""
+    return exit_of(result.exception), result.exception.message + advice
+
+
+def test_what_is_no_store_is_refused_by_name(tmp_path: Path) -> None:
+    code, said = failure(run("notes", str(tmp_path / "m")))
+    assert code == Exit.USAGE
+    assert "memstore_" in said
+
+
+def test_a_folder_that_is_not_empty_is_not_hidden(tmp_path: Path) -> None:
+    (tmp_path / "kept.md").write_text("mine")
+    code, said = failure(run(STORE, str(tmp_path)))
+    assert code == Exit.USAGE
+    assert "is not empty" in said
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, said = failure(run(STORE, str(tmp_path / "file")))
+    assert code == Exit.USAGE
+    assert "cannot be used" in said
+
+
+def test_a_store_that_is_not_there_and_a_key_that_is_not_valid_end_it(tmp_path: Path) -> None:
+    backend = cairn_backend()
+    desk = ["--desk", str(tmp_path / "desk")]
+    with serving(backend.answer) as port:
+        url = ["--api-url", f"http://127.0.0.1:{port}", "--api-key"]
+        code, said = failure(run(STORE, str(tmp_path / "m"), *url, backend.api_key, *desk))
+        assert (code, "was not found" in said, "Nothing was mounted" in said) == (Exit.NOT_FOUND, True, True)
+        code, _ = failure(run(STORE, str(tmp_path / "m"), *url, "sk-cairn-nobody", *desk))
+        assert code == Exit.KEY
+
+
+def test_where_nobody_answers_nothing_is_mounted(tmp_path: Path) -> None:
+    url = ["--api-url", "http://127.0.0.1:9", "--api-key", "sk"]
+    code, said = failure(run(STORE, str(tmp_path / "m"), *url, "--desk", str(tmp_path / "desk")))
+    assert code == Exit.NO_ANSWER
+    assert "does not answer" in said
+
+
+def test_a_machine_without_fuse_is_told_what_to_install_and_what_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(ctypes.util, "find_library", lambda name: None)
+    monkeypatch.setitem(__import__("sys").modules, "mfusepy", None)
+    with pytest.raises(InvalidRequest, match=r"apt install fuse3.*cairn sync"):
+        mounting.check_fuse()
+
+
+def test_what_a_dead_mount_left_mounted_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "m"
+    let_go: list[Path] = []
+    stat = Path.stat
+
+    def dead(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path == folder and not let_go:
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", dead)
+    monkeypatch.setattr(mounting, "_let_go", let_go.append)
+    mounting.check_folder(folder)
+    assert let_go == [folder]
+    assert folder.is_dir()
