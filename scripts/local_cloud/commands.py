@@ -44,7 +44,10 @@ def up(
     duplicate: Duplicate = None,
     reorder: Reorder = None,
 ) -> None:
-    """Start the local cloud and deploy Cairn into it. If it runs already, deploy what has changed."""
+    """Start the local cloud and deploy Cairn into it. If it runs already, deploy what has changed.
+
+    Example: cairn dev up --regions us-east-1,eu-west-1 --enforce-iam
+    """
     console = Console()
     choices = Choices(
         regions=tuple(region.strip() for region in regions.split(",") if region.strip()),
@@ -62,7 +65,10 @@ def up(
 
 @app.command()
 def down() -> None:
-    """End the local cloud and everything it started; remove its state. Logs and caches stay in .cairn."""
+    """End the local cloud and everything it started; remove its state. Logs and caches stay in .cairn.
+
+    Example: cairn dev down
+    """
     console = Console()
     ended = LocalCloud().down()
     console.print(f"Ended: {', '.join(ended)}." if ended else "Nothing was running.")
@@ -72,7 +78,10 @@ def down() -> None:
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
-    """What runs, where it answers, and how replication stands. Exit code 1 if nothing runs."""
+    """What runs, where it answers, and how replication stands. Exit code 1 if nothing runs.
+
+    Example: cairn dev status --json
+    """
     console = Console()
     found = LocalCloud().status()
     if as_json:
@@ -100,7 +109,12 @@ def replication(
     resume: Annotated[bool, typer.Option("--resume", help="Nothing is paused or held any more.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The replicator's answer, as JSON.")] = False,
 ) -> None:
-    """Change how the regions replicate, while they do; without options, show it."""
+    """Change how the regions replicate, while they do; without options, show it.
+
+    Example: cairn dev replication --lag-ms 2000 --jitter-ms 500 --pause us-east-1:eu-west-1
+
+    Example: cairn dev replication --resume
+    """
     console = Console()
     settings = _given(lag_ms=lag_ms, jitter_ms=jitter_ms, duplicate=duplicate, reorder=reorder)
     if pause or resume:
@@ -126,7 +140,12 @@ def faults(
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Nothing fails any more.")] = False,
 ) -> None:
-    """Have the emulator fail, while it runs; without options, show what does. Printed as JSON."""
+    """Have the emulator fail, while it runs; without options, show what does. Printed as JSON.
+
+    Example: cairn dev faults --cut eu-west-1 --throttle us-east-1=0.2
+
+    Example: cairn dev faults --clear
+    """
     wanted: dict[str, Any] = {"cut": [], "throttle": {}, "lose_replies": {}} if clear else {}
     if cut:
         wanted["cut"] = cut

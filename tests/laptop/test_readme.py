@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import anthropic
 import pytest
+import typer
 
+from cairn.clients.cli.mcp import app as mcp_app
 from tests.laptop.processes import environment, serving
 from tests.mount.mounted import fuse_is_missing
 
@@ -34,7 +37,7 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
     assert make_environment == ["python3", "-m", "venv", ".venv"]
     assert install[:2] == [".venv/bin/pip", "install"]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert re.fullmatch(r"\.\[(\w+)\]", install[2])[1] in extras  # type: ignore[index]
+    assert set(re.fullmatch(r"\.\[([\w,]+)\]", install[2])[1].split(",")) <= set(extras)  # type: ignore[index]
     (root / ".cairn").mkdir()
     (root / "scanner.hsdb").rename(root / ".cairn" / "scanner.hsdb")
     home = {**environment(), "HOME": str(root)}
@@ -79,6 +82,17 @@ def test_the_store_is_a_folder_by_the_line_that_mounts_it(root: Path) -> None:
             finally:
                 mount.terminate()
         assert mount.returncode == 0
+
+
+def test_the_entry_for_a_desktop_is_a_command_with_options_that_it_has() -> None:
+    """That such an entry serves a store is tested where the command is: tests/mcp/test_stdio.py."""
+    (configured,) = blocks("json")
+    entry = json.loads(configured)["mcpServers"]["memory"]
+    assert entry["command"] == ".venv/bin/cairn"
+    assert entry["args"][0] == "mcp"
+    command = typer.main.get_command(mcp_app)
+    given = [word for word in entry["args"] if word.startswith("-")]
+    assert set(given) <= {option for parameter in command.params for option in parameter.opts}
 
 
 def test_the_port_it_names_is_the_one_that_is_taken_by_default() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -157,6 +160,45 @@ def test_what_shares_a_line_of_the_help_is_there() -> None:
 )
 def test_a_command_that_is_not_there_says_what_would_be_right(word: str, said: str) -> None:
     done = CliRunner().invoke(main.app, [word, "x"])
+    assert (done.exit_code, said in done.output) == (Exit.USAGE, True)
+
+
+def commands() -> list[tuple[str, Any]]:
+    """Every command that can be typed, by its words; those of ``dev`` are the checkout's."""
+    from scripts.local_cloud.commands import app as local_cloud
+
+    found: list[tuple[str, Any]] = []
+    for name, (module, _) in main.SUBCOMMANDS.items():
+        group = typer.main.get_command(local_cloud if name == "dev" else import_module(module).app)
+        below = getattr(group, "commands", None)
+        found += [(name, group)] if below is None else [(f"{name} {word}", one) for word, one in below.items()]
+    return found
+
+
+@pytest.mark.parametrize(("words", "command"), commands(), ids=[words for words, _ in commands()])
+def test_every_command_has_an_example_that_begins_as_one_types_it(words: str, command: Any) -> None:
+    """What it says is parsed by the command itself: no example has an option that is not there."""
+    examples = re.findall(r"^ *Example: (.*(?:\n +\S.*)*)", str(command.help), re.M)
+    assert examples
+    for example in examples:
+        _, found, rest = " ".join(example.split()).partition(f"cairn {words}")
+        assert found, example
+        given = {word.partition("=")[0] for word in shlex.split(rest.partition("|")[0]) if word.startswith("-")}
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        assert given - {"-"} <= known, example
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("stores", "lst"), "Did you mean 'list'"),
+        (("quarantine", "relase"), "'release'"),
+        (("stores", "list", "--jsn"), "--json"),
+        (("serve", "--prt", "1"), "--port"),
+    ],
+)
+def test_a_word_or_an_option_that_is_not_there_says_what_would_be_right(words: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(main.app, list(words))
     assert (done.exit_code, said in done.output) == (Exit.USAGE, True)
 
 
