@@ -105,6 +105,16 @@ def test_an_append_that_creates_goes_on_where_somebody_else_created(desk: Desk) 
     assert desk.stored() == {"/log.md": "theirs\nmine\n"}
 
 
+def test_a_file_that_has_come_to_be_there_meanwhile_is_made_only_by_who_does_not_mind(desk: Desk) -> None:
+    desk.others_write("/a.md", "theirs, and longer\n")
+    desk.copy.refresh()
+    assert refused(lambda: desk.copy.create("/a.md", exclusive=True)) == errno.EEXIST
+    writing = desk.copy.create("/a.md", emptied=True)
+    desk.copy.write("/a.md", writing, 0, b"mine\n")
+    desk.copy.flush("/a.md", writing)
+    assert desk.stored() == {"/a.md": "mine\n"}
+
+
 def test_two_who_append_the_same_line_to_a_new_file_have_two_lines(desk: Desk) -> None:
     desk.others_write("/log.md", "x\n")
     desk.append("/log.md", "x\n")

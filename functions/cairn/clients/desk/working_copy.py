@@ -142,8 +142,12 @@ class WorkingCopy:
 
     # ---- writing ------------------------------------------------------------------------------------------------
 
-    def create(self, path: str, *, append: bool = False) -> Writing:
-        """A new file, open to be written. Nothing is in the store yet. Raises OSError."""
+    def create(self, path: str, *, append: bool = False, exclusive: bool = False, emptied: bool = False) -> Writing:
+        """A new file, open to be written. Nothing is in the store yet. Raises OSError.
+
+        Args:
+            exclusive: one that has come to be there meanwhile is an error; else it is opened, and `emptied`.
+        """
         state = self.state
         state.check_writable()
         check_name(path)
@@ -151,7 +155,9 @@ class WorkingCopy:
             fail(errno.EISDIR, "a folder has that name")
         with state.hold(path):
             if state.find(path) is not None:
-                return self.open_to_write(path, append=append)
+                if exclusive:
+                    fail(errno.EEXIST, "there is something already")
+                return self.open_to_write(path, append=append, emptied=emptied)
             base = state.base_of(path)
             kind = Kind.TEMPORARY if is_local(path) and base is None else Kind.EDIT
             local = state.add_local(path, kind, base)

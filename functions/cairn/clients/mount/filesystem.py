@@ -170,7 +170,8 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
 
     def create(self, path: str, mode: int, fi: Any) -> int:
         self._check(path)
-        fi.fh = self._add(self._copy.create(path, append=bool(fi.flags & os.O_APPEND)))
+        append, exclusive, emptied = (bool(fi.flags & flag) for flag in (os.O_APPEND, os.O_EXCL, os.O_TRUNC))
+        fi.fh = self._add(self._copy.create(path, append=append, exclusive=exclusive, emptied=emptied))
         self._in_kernel[path] = self._copy.stat(path).tag
         return 0
 
