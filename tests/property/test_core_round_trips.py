@@ -57,7 +57,13 @@ key_ids = values.ulids.map(lambda id: f"apikey_useast1_{id}")
 object_keys: st.SearchStrategy[ObjectKey] = st.one_of(
     values.log_keys,
     st.builds(StoreKey, values.store_ids, values.slots),
-    st.builds(CutKey, values.store_ids, values.epochs, st.integers(0, 999)),
+    st.builds(
+        CutKey,
+        values.store_ids,
+        values.epochs,
+        st.sampled_from(["cut_1", "cut_01kb"]),
+        st.integers(0, 999),
+    ),
     st.builds(RedactionKey, regions, values.store_ids, values.version_ids),
     st.builds(VerdictKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
     st.builds(ApiKeyKey, regions, workspaces, key_ids, st.integers(1, 9_999_999_999)),

@@ -183,8 +183,10 @@ class Amnesiac(writing.Writer):
 class UnhelpfulLogs(logs.Logs):
     """Leaves a rename half done for whoever comes next, who leaves it too; and takes its first half for the whole."""
 
-    def settle(self, entry: Entry, help_with: Any = None, region: str | None = None) -> tuple[folding.Settled, ...]:
-        settled = super().settle(entry, None, region)
+    def settle(
+        self, entry: Entry, help_with: Any = None, region: str | None = None, store: StoreRow | None = None
+    ) -> tuple[folding.Settled, ...]:
+        settled = super().settle(entry, None, region, store)
         if not settled and entry.operation is Operation.MOVED_IN and help_with is not None:
             return (folding.Settled(entry, void=True),)
         return settled

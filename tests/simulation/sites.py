@@ -23,7 +23,7 @@ from cairn.adapters.memory import (
     RecordingMetrics,
     SeededRandomness,
 )
-from cairn.app import cairn, erasures, indexing, rebuilding, reconciling
+from cairn.app import cairn, erasures, homes, indexing, rebuilding, reconciling
 from cairn.app.packs import NO_PACKS
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough
@@ -47,6 +47,7 @@ class Sandbox:
         self.batches = rebuilding.BatchFolder(region, self.indexing)
         self.erasures = erasures.Erasures(region, erasable, NO_PACKS, day_us)
         self.reconciling = reconciling.Reconciling(region, SETTLED_US)
+        self.homes = homes.Homes(region)
 
     def message(self, text: str) -> None:
         """What the indexer does with one message of its queue: an object's key, or a batch of a rebuild."""
@@ -64,6 +65,8 @@ class Sandbox:
             return self.cairn.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
+        if function == "reconciler":
+            return self.homes.direct(payload)
         return self.erasures.direct(payload)
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from cairn.adapters.memory import MemoryIndex
-from cairn.app.records import to_record
+from cairn.app.records import Placed, Records, to_record
 from cairn.core.errors import PathConflict, Unavailable
-from cairn.core.records import Cut, Entry, Operation, StoreRecord
+from cairn.core.records import Entry, Operation, StoreRecord
 from cairn.core.rows import LogRow, MemoryRow, PathRow, StoreRow
-from cairn.core.slots import CutKey, Epoch, LogKey, Slot, StoreKey, parse_key
+from cairn.core.slots import Epoch, LogKey, Slot, parse_key
 from cairn.ports.index import Change
 from tests.simulation.stage import AWAY, HOME, Stage
 
@@ -157,25 +157,33 @@ def test_an_old_path_whose_rows_are_gone_is_still_known_to_have_been_left(stage:
     assert stage.listed() == {"/a": other.id, "/b": memory.id}
 
 
-# ---- a home that has moved, by hand ---------------------------------------------------------------------------------
+# ---- a home that has moved -----------------------------------------------------------------------------------------
 
 
-def move_home(stage: Stage, *paths: str, cut: bool = True) -> None:
-    """What a mover leaves behind: everything copied, a cut, and the store's record in its new home."""
+def move_home(stage: Stage) -> None:
+    stage.cloud.deliver()
+    answer = stage.cloud.peers.call(AWAY, "reconciler", {"call": "homes.move", "store_id": stage.store})
+    assert answer["state"] == "moved"
+    stage.cloud.deliver()
+
+
+def lose_cut(stage: Stage) -> None:
+    """The new home's record has come, and its cut has not."""
     stage.cloud.deliver()
     index = MemoryIndex(stage.cloud.sites[HOME].database)
     row = StoreRow.from_attributes(index.read([StoreRow.key(stage.store)])[StoreRow.key(stage.store)])
-    epoch = Epoch(2, AWAY)
-    tails = {stage.hash_of(path): str(logged(stage, path, AWAY)[-1].slot) for path in paths}
-    objects = stage.cloud.sites[AWAY].region.objects
-    for shard in range(Cut.SHARDS if cut else 0):
-        mine = {path_hash: tail for path_hash, tail in tails.items() if Cut.shard_of(path_hash) == shard}
-        objects.put_if_absent(str(CutKey(stage.store, epoch, shard)), Cut(mine).to_json(), {})
+    epoch = Epoch(2, AWAY, 2)
     record: StoreRecord = replace(
-        to_record(row, "user:mover"), home=AWAY, epochs=(*row.epochs, str(epoch)), version_id=stage.new_version_id()
+        to_record(row, "user:mover"),
+        home=AWAY,
+        epochs=(*row.epochs, str(epoch)),
+        cuts=("cut_1",),
+        version_id=stage.new_version_id(),
     )
-    objects.put_if_absent(str(StoreKey(stage.store, Slot(epoch, 1))), record.to_json(), {})
-    stage.cloud.deliver()
+    placed = Placed(Slot(epoch, 1), record)
+    region = stage.cloud.sites[AWAY].region
+    Records(region).put(placed)
+    Records(region).fold(region.view(), placed)
 
 
 @pytest.mark.parametrize("kinds", [(), ("logs",), ("logs", "paths"), ("logs", "paths", "memories")])
@@ -184,14 +192,14 @@ def test_a_writer_of_the_next_epoch_respects_the_cut_with_or_without_its_rows(
 ) -> None:
     memory = stage.create("/a", "one")
     stage.update(memory.id, "two")
-    move_home(stage, "/a")
+    move_home(stage)
     forget(stage, "/a", memory.id, *kinds, region=AWAY)
     for region in (AWAY, HOME):
         refusal = stage.actor(lambda region=region: stage.create("/a", region=region)).fails(PathConflict)  # type: ignore[misc]
         assert isinstance(refusal, PathConflict) and refusal.conflicting_memory_id == memory.id
     updated = stage.update(memory.id, "three", region=HOME)
     last = logged(stage, "/a", AWAY)[-1]
-    assert (last.version_id, str(last.slot)) == (updated.version_id, f"{Epoch(2, AWAY)}.0000000001")
+    assert (last.version_id, str(last.slot)) == (updated.version_id, f"{Epoch(2, AWAY, 2)}.0000000001")
     stage.cloud.deliver()
     assert stage.read(memory.id, HOME).content == stage.read(memory.id, AWAY).content == "three"
     assert stage.cloud.rows(HOME, "memories") == stage.cloud.rows(AWAY, "memories")
@@ -200,7 +208,7 @@ def test_a_writer_of_the_next_epoch_respects_the_cut_with_or_without_its_rows(
 def test_a_path_that_was_left_before_the_cut_is_free_after_it(stage: Stage) -> None:
     memory = stage.create("/a")
     stage.update(memory.id, path="/b")
-    move_home(stage, "/a", "/b")
+    move_home(stage)
     forget(stage, "/a", memory.id, "logs", region=AWAY)
     other = stage.create("/a", region=AWAY)
     moved = stage.update(memory.id, path="/c", region=AWAY)
@@ -211,7 +219,7 @@ def test_a_path_that_was_left_before_the_cut_is_free_after_it(stage: Stage) -> N
 
 def test_without_its_cut_an_epoch_writes_nothing_that_it_cannot_be_sure_of(stage: Stage) -> None:
     memory = stage.create("/a")
-    move_home(stage, "/a", cut=False)
+    lose_cut(stage)
     forget(stage, "/a", memory.id, "logs", region=AWAY)
     for path in ("/a", "/new"):
         with pytest.raises(Unavailable):

@@ -41,6 +41,7 @@ from cairn.adapters.sqlite import SqlitePacks
 from cairn.app.answers import Call, Credentials
 from cairn.app.cairn import Cairn
 from cairn.app.erasures import Erasures
+from cairn.app.homes import Homes
 from cairn.app.indexing import Indexing
 from cairn.app.inspecting import DeepScanner, Inspected, Inspecting
 from cairn.app.packing import Packing
@@ -71,6 +72,7 @@ class Site:
     cairn: Cairn
     indexing: Indexing
     reconciling: Reconciling
+    homes: Homes
     database: MemoryDatabase
     inspections: MemoryQueue
     inspecting: Inspecting | None
@@ -86,6 +88,8 @@ class Site:
             return self.indexing.direct(payload)
         if function == "packer":
             return self.packing.direct(payload)
+        if function == "reconciler":
+            return self.homes.direct(payload)
         return erasures.direct(payload)
 
 
@@ -166,6 +170,7 @@ class Cloud:
             cairn,
             indexing,
             reconciling,
+            Homes(region),
             database,
             inspections,
             inspecting,
@@ -173,7 +178,7 @@ class Cloud:
             Packing(region, packs),
         )
         self.sites[name] = site
-        for function in ("reader", "writer", "indexer", "eraser", "packer"):
+        for function in ("reader", "writer", "indexer", "eraser", "packer", "reconciler"):
             self.peers.register(name, function, _function(site, function, erasures))
         site.reconciling.tick()
 

@@ -15,10 +15,10 @@ from cairn.app.loading import Loading
 from cairn.app.logs import Logs
 from cairn.app.memories import Memories
 from cairn.app.packs import NO_PACKS
-from cairn.app.passing import Passing, encode_error, encode_outcome, encode_settled
+from cairn.app.passing import Elsewhere, Passing, encode_error, encode_outcome, encode_placed, encode_settled
 from cairn.app.past import Past
 from cairn.app.quarantine import Quarantine
-from cairn.app.records import Records, to_record
+from cairn.app.records import MOVER, Placed, Records, to_record
 from cairn.app.redacting import Redacting, answer
 from cairn.app.region import Region
 from cairn.app.scanning import TextScanner
@@ -33,7 +33,7 @@ from cairn.core.commands import BroughtVersion, from_payload
 from cairn.core.errors import CairnError, NotFound
 from cairn.core.records import StoreState
 from cairn.core.rows import StoreRow, mark_key
-from cairn.core.slots import LogKey, parse_key
+from cairn.core.slots import LogKey, Slot, parse_key
 from cairn.core.tables import TABLES
 from cairn.ports.packs import Packs
 from cairn.ports.signing import SigningKeys
@@ -307,6 +307,8 @@ class Cairn:
         fields = dict(payload)
         try:
             return calls[fields.pop("call")](fields)
+        except Elsewhere as elsewhere:
+            return {"elsewhere": encode_placed(elsewhere.placed)}
         except CairnError as error:
             return {"error": encode_error(error)}
 
@@ -361,12 +363,15 @@ class Cairn:
         return {"settled": encode_settled(self._writer.help(view, self._own_store(entry.key.store_id), entry))}
 
     def _own_store(self, store_id: str) -> StoreRow:
-        """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable."""
+        """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable; Elsewhere."""
         view = self._region.view([StoreRow.key(store_id)])
         attributes = view.rows.get(StoreRow.key(store_id))
         row = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
-        if row is None or row.home != self._region.name or row.state == StoreState.DELETED:
+        if row is None or row.state == StoreState.DELETED:
             raise NotFound("memory_store", store_id)
+        row = self._records.at_home(view, row)
+        if row.home != self._region.name:
+            raise Elsewhere(Placed(Slot.parse(row.slot), to_record(row, MOVER)))
         return row
 
     def _create_key(self, fields: dict[str, Any]) -> dict[str, Any]:

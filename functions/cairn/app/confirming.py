@@ -7,6 +7,9 @@ which may write the index. A read itself may not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from cairn.app.cuts import Cuts
 from cairn.app.lease import Leases
 from cairn.app.logs import Logs, current_epoch
 from cairn.app.records import Records
@@ -29,6 +32,7 @@ class Confirming:
         self._logs = Logs(region)
         self._records = Records(region)
         self._leases = Leases(region)
+        self._cuts = Cuts(region)
 
     def require_home(self, view: View, store: StoreRow) -> None:
         """Raises Unavailable unless what was read on this record is the home's answer. No call within a lease."""
@@ -60,6 +64,12 @@ class Confirming:
             if row.gone:
                 return row
             tail = Slot.parse(row.slot)
+            if self._cuts.is_late(store, row.path_hash, tail):
+                self._ask_indexer({"call": "judge", "store_id": store.store_id, "memory_id": memory_id})
+                row = self._again(store, memory_id)
+                if row is None:
+                    return None
+                continue
             slot = self._logs.next_slot(store, row.path_hash, max(tail, met.get(row.path_hash, tail)))
             key = LogKey(store.store_id, row.path_hash, slot)
             if self._logs.entry(key) is None:
@@ -106,7 +116,10 @@ class Confirming:
         return MemoryRow.from_attributes(view.rows[key])
 
     def _fold(self, key: str) -> None:
+        self._ask_indexer({"call": "arrived", "key": key})
+
+    def _ask_indexer(self, payload: Mapping[str, str]) -> None:
         try:
-            self._region.peers.call(self._region.name, "indexer", {"call": "arrived", "key": key})
+            self._region.peers.call(self._region.name, "indexer", payload)
         except port_errors.PortError as error:
             raise Unavailable("the index is behind the log, and cannot be mended now; try again") from error

@@ -7,7 +7,7 @@ writer folds what it put, the indexer folds it again when the event comes, a reb
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -46,6 +46,26 @@ class Settled:
     @property
     def is_version(self) -> bool:
         return not self.void and self.entry.operation not in (Operation.VOID, Operation.MOVED_OUT)
+
+
+@dataclass(slots=True)
+class Restored:
+    """Rows of one store as a cut has them.
+
+    Attributes:
+        store_id, present: whose, and the text of the epoch that began with the cut: its own facts stay as they are.
+        memories: by memory_id, the slot of the row that gives way (None: of no row), and what is to stand there.
+        logs: by path hash, what is to stand there of older epochs.
+        paths: the paths whose listing follows from these, and their hashes.
+        late: versions that are to stand apart.
+    """
+
+    store_id: str
+    present: str
+    memories: dict[str, tuple[str | None, MemoryRow | None]] = field(default_factory=dict)
+    logs: dict[str, LogRow] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    late: list[VersionRow] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -133,6 +153,84 @@ class Folder:
                 work_out = partial(self._work_out, settled=some, journal=period, paths_too=paths_too, own=own)
                 self._commit_until_done(index, work_out, known if serving else None, period)
 
+    def restore(self, view: View, restored: Restored) -> bool:
+        """Puts rows of older epochs back to what a cut says, where they still are what was judged; whether any changed.
+
+        A read and a transaction. Raises as `fold`.
+        """
+        changed: list[Change] = []
+        for index in view.indexes:
+            self._commit_until_done(index, partial(self._restore, restored=restored, changed=changed), None, None)
+        return bool(changed)
+
+    def _restore(self, rows: _Rows, restored: Restored, changed: list[Change]) -> list[Change]:
+        store_id = restored.store_id
+        memory_keys = {id: MemoryRow.key(store_id, id) for id in restored.memories}
+        log_keys = {hash: LogRow.key(store_id, hash) for hash in restored.logs}
+        path_keys = {path: PathRow.key(store_id, path) for path in restored.paths}
+        rows.load([*memory_keys.values(), *log_keys.values(), *path_keys.values()])
+        for id, (slot, row) in restored.memories.items():
+            standing = rows.memory(memory_keys[id])
+            if (None if standing is None else standing.slot) == slot:
+                rows.after[memory_keys[id]] = row
+        for hash, log in restored.logs.items():
+            rows.after[log_keys[hash]] = fold.rebased(log, rows.log(log_keys[hash]), restored.present)
+        self._list_anew(rows, store_id, restored.paths)
+        for version in restored.late:
+            self._set_apart(rows, version)
+        changes = rows.changes(set())
+        changed += changes
+        return changes
+
+    def _list_anew(self, rows: _Rows, store_id: str, paths: Mapping[str, str]) -> None:
+        """Recomputes the listing's rows of these paths from the rows of their logs and occupants."""
+        log_keys = {path: LogRow.key(store_id, hash) for path, hash in paths.items()}
+        rows.load([*log_keys.values(), *(PathRow.key(store_id, path) for path in paths)])
+        occupants = {path: fold.occupant_of(rows.log(key)) for path, key in log_keys.items()}
+        rows.load([MemoryRow.key(store_id, id) for id in occupants.values() if id is not None])
+        for path, id in occupants.items():
+            key = PathRow.key(store_id, path)
+            occupant = None if id is None else rows.memory(MemoryRow.key(store_id, id))
+            rows.after[key] = fold.path_row(rows.path(key), store_id, path, rows.log(log_keys[path]), occupant)
+
+    def fold_late(self, view: View, entry: Entry) -> None:
+        """Has a version that came late stand apart from the history, unless it was adopted. A read and a transaction.
+
+        Raises as `fold`.
+        """
+        row = fold.join_version(None, entry)
+        for index in view.indexes:
+            self._commit_until_done(index, partial(self._fold_late, row=row), None, None)
+
+    def _fold_late(self, rows: _Rows, row: VersionRow) -> list[Change]:
+        self._set_apart(rows, row)
+        return rows.changes(set())
+
+    def _set_apart(self, rows: _Rows, row: VersionRow) -> None:
+        """Moves a version out of the history; one that stands there at another position was adopted, and stays."""
+        key = VersionRow.key(row.store_id, row.version_id)
+        late_key = VersionRow.late_key(row.store_id, row.version_id)
+        rows.load([key, late_key])
+        standing, apart = rows.version(key), rows.version(late_key)
+        if standing is not None and standing.position not in (None, row.position):
+            rows.after[late_key] = None
+            return
+        blank = any(one is not None and one.blank for one in (standing, apart, row))
+        row = fold.late_version(fold.blanked_version(row) if blank else row)
+        for one in (standing, apart):
+            if one is not None and one.redacted_at is not None:
+                row = fold.blanked_version(replace(row, redacted_at=one.redacted_at, redacted_by=one.redacted_by))
+        rows.after[late_key] = row
+        if standing is not None:
+            order = VersionRow(
+                store_id=row.store_id,
+                version_id=row.version_id,
+                redacted_at=row.redacted_at,
+                redacted_by=row.redacted_by,
+                blank=row.blank,
+            )
+            rows.after[key] = None if row.redacted_at is None else order
+
     def fold_redaction(self, view: View, order: Redaction, name: Named | None = None, own: bool = False) -> None:
         """Makes the version's row say that it is redacted, whether or not the version is known yet.
 
@@ -150,8 +248,12 @@ class Folder:
     def _redact(
         self, rows: _Rows, key: RowKey, order: Redaction, journal: Journal | None, names: list[Named], own: bool
     ) -> list[Change]:
-        rows.load([key])
+        late_key = VersionRow.late_key(order.store_id, order.version_id)
+        rows.load([key, late_key])
         rows.after[key] = fold.join_redaction(rows.version(key), order)
+        apart = rows.version(late_key)
+        if apart is not None:
+            rows.after[late_key] = fold.join_redaction(apart, order)
         changes = rows.changes(set())
         return changes + journal.changes(names) if journal is not None and (own or changes) else changes
 
@@ -222,6 +324,10 @@ class Folder:
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         before = rows.version(key)
         rows.after[key] = fold.join_version(before, entry)
+        if entry.adopts is not None:
+            late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
+            rows.load([late_key])
+            rows.after[late_key] = None
         return before is None or before.memory_id is None
 
     def _join_memory(self, rows: _Rows, one: Settled, paths: dict[str, str]) -> bool:

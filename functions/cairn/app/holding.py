@@ -12,7 +12,7 @@ from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.records import StoreState
 from cairn.core.rows import ApiKeyRow, Attributes, RowKey, SessionRow, StoreRow, VersionRow
-from cairn.core.slots import ApiKeyKey, LogKey, ObjectKey, RedactionKey, SessionKey, StoreKey, parse_key
+from cairn.core.slots import ApiKeyKey, LogKey, ObjectKey, RedactionKey, SessionKey, Slot, StoreKey, parse_key
 from cairn.ports import errors as port_errors
 
 ROWS_PER_READ = 100
@@ -52,7 +52,21 @@ class Holding:
             keys = {row[0] for row in shown.values() if row is not None}
             rows = self._region.read(view.index, list(keys)) if keys else {}
             found += [name for name, row in shown.items() if row is None or not _shows(rows, *row)]
-        return found
+        return self._without_late(view, found)
+
+    def _without_late(self, view: View, names: Sequence[Named]) -> list[Named]:
+        """Without the versions that came late and stand apart. A read only where a version is missing."""
+        parsed = {name: _parsed(name) for name in names if name.version_id is not None}
+        keys = {
+            name: VersionRow.late_key(key.store_id, name.version_id or "")
+            for name, key in parsed.items()
+            if isinstance(key, LogKey)
+        }
+        rows: set[RowKey] = set()
+        late = list(keys.values())
+        for start in range(0, len(late), ROWS_PER_READ):
+            rows |= self._region.read(view.index, late[start : start + ROWS_PER_READ]).keys()
+        return [name for name in names if keys.get(name) not in rows]
 
     def is_shown(self, name: Named) -> bool:
         """Whether a row tells that the object is folded; otherwise it must be looked at itself."""
@@ -162,7 +176,7 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
     if attributes is None:
         return False
     if isinstance(key, StoreKey):
-        return StoreRow.from_attributes(attributes).slot >= str(key.slot)
+        return Slot.parse(StoreRow.from_attributes(attributes).slot).rank >= key.slot.rank
     if isinstance(key, ApiKeyKey):
         return key.sequence == 1 or ApiKeyRow.from_attributes(attributes).revoked_at is not None
     if isinstance(key, SessionKey):

@@ -32,7 +32,7 @@ from cairn.core.decide import sha256_hex
 from cairn.core.errors import CairnError, InvalidRequest, NotFound, PathConflict, Unavailable
 from cairn.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
 from cairn.core.paths import check_path, path_hash
-from cairn.core.records import Entry, Operation, Redaction, VerdictOutcome, VerdictRecord, kept_flags
+from cairn.core.records import Entry, Operation, Redaction, StoreState, VerdictOutcome, VerdictRecord, kept_flags
 from cairn.core.rows import LogRow, MemoryRow, RowKey, StoreRow, VersionRow
 from cairn.core.slots import LogKey, LogRef, Slot
 from cairn.scanner import Finding, Severity, Verdict
@@ -193,10 +193,10 @@ class Importing:
         """
         access = self._door.enter_store(call, Scope.admin, store_id)
         self._check(versions)
-        if access.store.home == self._region.name:
-            return self._at_home(access.store, versions).results
         payload = {"call": "import", "store_id": store_id, "versions": [asdict(version) for version in versions]}
-        answer = self._passing.call(access.store.home, payload)
+        store, answer = self._passing.reach(access.view, access.store, payload)
+        if answer is None:
+            return self._at_home(store, versions).results
         self._folder.fold(access.view, decode_settled(answer["settled"]))
         for text in answer["orders"]:
             self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()))
@@ -285,8 +285,8 @@ class Importing:
         """The store's record as this batch has it. Raises Unavailable for a home that has moved."""
         attributes = view.rows.get(StoreRow.key(store.store_id))
         now = store if attributes is None else StoreRow.from_attributes(attributes)
-        if now.home != self._region.name:
-            raise Unavailable("the store's home has moved; try again")
+        if now.home != self._region.name or now.state != StoreState.ACTIVE:
+            raise Unavailable("the store's home has moved, or is moving; try again")
         return now
 
     def _judge(self, store: StoreRow, version: BroughtVersion) -> _Judged:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from cairn.app.cuts import Cuts, current_epoch
 from cairn.app.folding import Folder, Settled
+from cairn.app.judging import Judging
 from cairn.app.keys import Keys
 from cairn.app.logs import Logs
 from cairn.app.records import Placed, Records
@@ -29,7 +31,7 @@ from cairn.core.records import (
     StoreState,
     VerdictRecord,
 )
-from cairn.core.rows import MemoryRow, StoreRow, VersionRow
+from cairn.core.rows import MemoryRow, RowKey, StoreRow, VersionRow
 from cairn.core.slots import (
     ApiKeyKey,
     CheckpointKey,
@@ -52,6 +54,10 @@ NOTED_BEFORE_S = 10
 """How long before a pack is made what changes still counts as known to whoever makes it."""
 
 NOTED_STORES_MAX = 10_000
+
+
+BEGINNINGS = 2
+"""The first records of an epoch: the one that names it, and of a fail-over the one that names its cut."""
 
 
 class Malformed(Exception):
@@ -84,6 +90,8 @@ class Indexing:
         self._keys = Keys(region)
         self._sessions = SessionRecords(region)
         self._verdicts = Verdicts(region)
+        self._judging = Judging(region)
+        self._cuts = Cuts(region)
 
     def object_arrived(self, key: str, paths_too: bool = False) -> None:
         """Folds one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
@@ -96,7 +104,7 @@ class Indexing:
         if key.startswith(LOCAL_PREFIX):
             self._local_arrived(key)
             return
-        view = self._region.view()
+        view = self._region.view(store_of(key))
         reactions = self.fold_object(view, key, paths_too=paths_too)
         for react in reactions:
             react()
@@ -141,14 +149,43 @@ class Indexing:
     def _fold_record(self, view: View, placed: Placed, journal: bool) -> list[Callable[[], object]]:
         """A store's deletion has it erased here; so has an older record that comes, with its name, after that.
 
-        Tables that are being rebuilt may not know of the deletion: then the eraser looks for it.
+        Tables that are being rebuilt may not know of the deletion: then the eraser looks for it. A record that
+        begins an epoch has every row of the store judged.
         """
         standing = self._records.fold(view, placed, journal)
+        if view.complete and placed.slot.epoch.number > 1 and placed.slot.sequence <= BEGINNINGS:
+            return [lambda: self.judge(placed.record.store_id)]
         deletion = standing.state == StoreState.DELETED and str(placed.slot) == standing.slot
         late = placed.record.has_text and (standing.state == StoreState.DELETED or not view.complete)
         if not deletion and not late:
             return []
         return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": standing.store_id})]
+
+    def judge(self, store_id: str, memory_id: str | None = None, view: View | None = None) -> None:
+        """Judges the rows of a store, or of one memory, by the cut that its present epoch began with. Repeatable.
+
+        Raises:
+            Unavailable, OutcomeUnknown: try again later.
+        """
+        view = view or self._region.view()
+        keys = [StoreRow.key(store_id), *([] if memory_id is None else [MemoryRow.key(store_id, memory_id)])]
+        rows = self._region.read(view.index, keys)
+        if keys[0] not in rows:
+            return
+        store = StoreRow.from_attributes(rows[keys[0]])
+        if memory_id is None:
+            self._judging.sweep(view, store, lambda key: self._fold_again(view, store, key))
+        elif keys[1] in rows:
+            self._judging.memory(view, store, MemoryRow.from_attributes(rows[keys[1]]))
+
+    def _fold_again(self, view: View, store: StoreRow, key: str) -> None:
+        known = replace(
+            view,
+            rows={**view.rows, StoreRow.key(store.store_id): store.to_attributes()},
+            asked=view.asked | {StoreRow.key(store.store_id)},
+        )
+        for react in self.fold_object(known, key, journal=False):
+            react()
 
     def _is_deleted(self, view: View, store_id: str) -> bool:
         key = StoreRow.key(store_id)
@@ -166,6 +203,9 @@ class Indexing:
         if payload.get("call") == "arrived":
             self.object_arrived(payload["key"])
             return {"folded": payload["key"]}
+        if payload.get("call") == "judge":
+            self.judge(payload["store_id"], payload["memory_id"])
+            return {"judged": payload["memory_id"]}
         if payload.get("call") == "fold_key":
             self._keys.fold(self._region.view(), ApiKeyRecord(**payload["record"]))
             return {"region": self._region.name, "confirmed": True}
@@ -175,7 +215,12 @@ class Indexing:
         entry = self._logs.entry(key)
         if entry is None:
             return []
-        settled = self._logs.settle(entry)
+        store = self._store(view, key.store_id)
+        settled = self._logs.settle(entry, store=store)
+        if not settled and store is not None and key.slot.epoch != current_epoch(store):
+            came_late = self._came_late(view, store, entry)
+            if came_late is not None:
+                return came_late
         if entry.blank and settled and entry.memory_id:
             self._overtaken(view, entry.key, entry.memory_id, entry.generation)
         self._folder.fold(view, settled, journal=journal, paths_too=paths_too)
@@ -215,6 +260,32 @@ class Indexing:
         if len(self._noted) >= NOTED_STORES_MAX:
             self._noted.clear()
         self._noted[store_id] = covered_us
+
+    def _store(self, view: View, store_id: str) -> StoreRow | None:
+        """The store's record as these tables have it. A read, where the view has not asked for it."""
+        key = StoreRow.key(store_id)
+        rows = view.rows if key in view.asked else self._region.read(view.index, [key])
+        return StoreRow.from_attributes(rows[key]) if key in rows else None
+
+    def _came_late(self, view: View, store: StoreRow, entry: Entry) -> list[Callable[[], object]] | None:
+        """What follows from an entry that does not count in the store's present epoch; None where that is still open.
+
+        A version stands apart from then on. The first half of a rename whose second is not here is no version, nor to
+        be finished any more.
+        """
+        raw = self._logs.settle(entry)
+        version = next((one.entry for one in raw if one.is_version), None)
+        if version is None:
+            half = entry.operation is Operation.MOVED_IN and entry.source is not None and not raw
+            if half and not self._logs.is_late(store, entry) and not self._is_source_late(store, entry):
+                return None
+            return [] if entry.path is None else [lambda: self._erase(entry.key)]
+        self._judging.came_late(view, store, version)
+        return [lambda: self._erase_all(view, raw)]
+
+    def _is_source_late(self, store: StoreRow, moved_in: Entry) -> bool:
+        source = moved_in.source
+        return source is not None and self._cuts.is_late(store, source.path_hash, source.slot)
 
     def _pass_on(self, inspections: Queue, key: LogKey) -> None:
         """Has a new version of this home looked at again. A rebuild, which only folds, passes nothing on."""
@@ -310,14 +381,14 @@ class Indexing:
             self._folder.fold(view, settled)
 
     def _help(self, moved_in: Entry) -> bool:
-        """Has the writer finish a rename; False when its store is gone."""
+        """Has the writer finish a rename; False when its store is gone, or has another home now."""
         payload = {"call": "help", "key": str(moved_in.key)}
         try:
             answer = self._region.peers.call(self._region.name, "writer", payload)
         except port_errors.PortError as error:
             raise Unavailable("the writer cannot finish a rename now; try again") from error
         failure = answer.get("error")
-        return failure is None or failure["type"] != NotFound.__name__
+        return "elsewhere" not in answer and (failure is None or failure["type"] != NotFound.__name__)
 
     def _body(self, key: str) -> bytes | None:
         try:
@@ -326,3 +397,12 @@ class Indexing:
             return None
         except port_errors.Unavailable as error:
             raise Unavailable("the bucket does not answer; try again") from error
+
+
+def store_of(key: str) -> list[RowKey]:
+    """The record of the store that an entry of a log belongs to: what tells whether the entry came late."""
+    try:
+        name = parse_key(key)
+    except ValueError:
+        return []
+    return [StoreRow.key(name.store_id)] if isinstance(name, LogKey) else []

@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from cairn.app.cuts import Cuts, current_epoch
 from cairn.app.folding import Settled
 from cairn.app.region import Region
 from cairn.core.errors import Unavailable
-from cairn.core.records import Cut, Entry, Operation, parse_epoch
+from cairn.core.records import Entry, Operation
 from cairn.core.rows import StoreRow
-from cairn.core.slots import CutKey, Epoch, LogKey, LogRef, Slot
+from cairn.core.slots import LogKey, LogRef, Slot
 from cairn.ports import errors as port_errors
 
+__all__ = ["Logs", "current_epoch", "gallop"]
+
 T = TypeVar("T")
-
-
-def current_epoch(store: StoreRow) -> Epoch:
-    """The term in which a store's logs are written now."""
-    return parse_epoch(store.epochs[-1])
 
 
 class Logs:
@@ -30,6 +28,7 @@ class Logs:
 
     def __init__(self, region: Region) -> None:
         self._region = region
+        self._cuts = Cuts(region)
 
     def entry(self, key: LogKey, region: str | None = None) -> Entry | None:
         """What stands in a slot, or None while it is free. One HEAD. Raises Unavailable."""
@@ -45,31 +44,20 @@ class Logs:
 
         A position of an epoch other than the present one is taken for certain, and never to be put. No call in the
         store's first epoch, nor for a slot of its present one; otherwise one GET of the cut's shard: an epoch's own
-        slots follow the tail that it began with, never what the index believes of an older epoch.
+        slots follow the tail that it began with, never what the index believes of an older epoch. What is known beyond
+        that tail came late, and does not count: who holds such a row has it judged first (`cairn.app.judging`).
         """
         epoch = current_epoch(store)
         if known is not None and known.epoch == epoch:
             return known.following
-        tail = self.cut_tail(store, path_hash)
+        tail = self._cuts.tail(store, path_hash)
         if tail is None or (known is not None and known >= tail):
             return Slot(epoch, 1)
         return tail if known is None or known.epoch != tail.epoch else known.following
 
     def cut_tail(self, store: StoreRow, path_hash: str) -> Slot | None:
-        """The tail that the present epoch began with; None in the first, or where the path was new."""
-        epoch = current_epoch(store)
-        return None if len(store.epochs) == 1 else self._cut_tail(store.store_id, epoch, path_hash)
-
-    def _cut_tail(self, store_id: str, epoch: Epoch, path_hash: str) -> Slot | None:
-        key = CutKey(store_id, epoch, Cut.shard_of(path_hash))
-        try:
-            cut = Cut.from_json(self._region.objects.get(str(key)).body)
-        except port_errors.ObjectNotFound as error:
-            raise Unavailable("the cut of the store's present epoch has not arrived here; try again") from error
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket does not answer; try again") from error
-        text = cut.tails.get(path_hash)
-        return None if text is None else Slot.parse(text)
+        """See `Cuts.tail`."""
+        return self._cuts.tail(store, path_hash)
 
     def tail(self, store: StoreRow, path_hash: str) -> Entry | None:
         """The last entry of a log of which the index knows nothing. About two HEADs per doubling of its length."""
@@ -81,17 +69,29 @@ class Logs:
         found = gallop(probe)
         if found is not None:
             return found
-        tail = self.cut_tail(store, path_hash)
+        tail = self._cuts.tail(store, path_hash)
         return None if tail is None else self.entry(LogKey(store.store_id, path_hash, tail))
 
     def settle(
-        self, entry: Entry, help_with: Callable[[Entry], None] | None = None, region: str | None = None
+        self,
+        entry: Entry,
+        help_with: Callable[[Entry], None] | None = None,
+        region: str | None = None,
+        store: StoreRow | None = None,
     ) -> tuple[Settled, ...]:
         """What an entry means, with the other half of its rename. Empty while that cannot be told.
 
         `help_with` is the writer's way of finishing a rename whose source slot is still free; without it such a
-        `moved_in` is left pending. `region` says whose bucket has the other half (default: this one's).
+        `moved_in` is left pending. `region` says whose bucket has the other half (default: this one's). With `store`,
+        an entry that came late settles to nothing, and a rename that is half late to what the cut made of it.
         """
+        over = store is not None and entry.slot.epoch != current_epoch(store)
+        settled = self._settled(entry, None if over else help_with, region)
+        return self._accepted(store, entry, settled) if over and store is not None else settled
+
+    def _settled(
+        self, entry: Entry, help_with: Callable[[Entry], None] | None, region: str | None
+    ) -> tuple[Settled, ...]:
         if entry.operation is Operation.MOVED_OUT:
             arrival = self._at(entry, entry.destination, region)
             if arrival is None or arrival.version_id != entry.moved_version_id:
@@ -108,6 +108,35 @@ class Logs:
         if departure.moved_version_id == entry.version_id:
             return (Settled(entry), Settled(departure))
         return (Settled(entry, void=True),)
+
+    def _accepted(self, store: StoreRow, entry: Entry, settled: tuple[Settled, ...]) -> tuple[Settled, ...]:
+        """What of it counts in the store's present epoch, for an entry of one that is over.
+
+        A rename counts if both its halves are below the cut, or the first is and something followed it there.
+        """
+        if entry.operation is Operation.MOVED_OUT and not settled and entry.destination is not None:
+            return ()
+        arrival = next((one.entry for one in settled if one.entry.operation is Operation.MOVED_IN), entry)
+        if self.is_late(store, arrival):
+            return ()
+        if arrival.operation is not Operation.MOVED_IN or arrival.source is None:
+            return settled
+        if not self._cuts.is_late(store, arrival.source.path_hash, arrival.source.slot):
+            return settled
+        return (Settled(arrival),) if self._was_followed(store, arrival) else ()
+
+    def _was_followed(self, store: StoreRow, arrival: Entry) -> bool:
+        """Whether a version that was built on this one is below the cut."""
+        child = self.entry(LogKey(arrival.key.store_id, arrival.key.path_hash, arrival.slot.following))
+        return (
+            child is not None
+            and child.parent_version_id == arrival.version_id
+            and not self._cuts.is_late(store, child.key.path_hash, child.slot)
+        )
+
+    def is_late(self, store: StoreRow, entry: Entry) -> bool:
+        """See `Cuts.is_late`."""
+        return self._cuts.is_late(store, entry.key.path_hash, entry.slot)
 
     def _at(self, entry: Entry, ref: LogRef | None, region: str | None) -> Entry | None:
         return None if ref is None else self.entry(LogKey(entry.key.store_id, ref.path_hash, ref.slot), region)

@@ -11,7 +11,8 @@ from cairn.app.answers import Call, Memory, MemoryPrefix, Page
 from cairn.app.confirming import Confirming
 from cairn.app.contents import Contents, Shown, Wanted, within_budget
 from cairn.app.folding import Folder
-from cairn.app.passing import Passing, decode_outcome
+from cairn.app.passing import Elsewhere, Passing, decode_outcome
+from cairn.app.records import MOVER, Placed, Records, to_record
 from cairn.app.redacting import erase
 from cairn.app.region import Region, View
 from cairn.app.verdicts import verdict_keys
@@ -55,6 +56,7 @@ class Memories:
         self._folder = Folder(region)
         self._contents = Contents(region)
         self._confirming = Confirming(region)
+        self._records = Records(region)
 
     # ---- writing ------------------------------------------------------------------------------------------------
 
@@ -123,10 +125,11 @@ class Memories:
 
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:
         """Here, if this is the store's home; otherwise there, and what came of it is folded here."""
-        if access.store.home == self._region.name:
-            return self._writer.write(access.view, access.store, command)
         payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
-        outcome = decode_outcome(self._passing.call(access.store.home, payload))
+        store, answer = self._passing.reach(access.view, access.store, payload)
+        if answer is None:
+            return self._writer.write(access.view, store, command)
+        outcome = decode_outcome(answer)
         self._fold_here(access.view, outcome)
         if isinstance(outcome.error, NotFound) and outcome.memory is None:
             self._require_unknown_here(access.view, command)
@@ -145,7 +148,7 @@ class Memories:
         refusal or a no-op a HEAD more.
 
         Raises:
-            NotFound, Busy, Unavailable, OutcomeUnknown.
+            NotFound, Busy, Unavailable, OutcomeUnknown. Elsewhere: this is not the store's home; nothing was done.
         """
         store_id = command.store_id
         path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
@@ -153,8 +156,9 @@ class Memories:
         keys = [StoreRow.key(store_id), MemoryRow.key(store_id, command.memory_id), *done_keys]
         view = self._region.view(keys + self.creation_keys(store_id, path, content))
         store = self._door.store(view, store_id, workspace_id)
+        store = self._records.at_home(view, store)
         if store.home != self._region.name:
-            raise NotFound("memory_store", store_id)
+            raise Elsewhere(Placed(Slot.parse(store.slot), to_record(store, MOVER)))
         self.remember_salt(store)
         for key in done_keys:
             row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None

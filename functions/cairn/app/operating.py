@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cairn.app.passing import decode_error
 from cairn.app.region import Region
-from cairn.core.errors import Unavailable
+from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.ports import errors as port_errors
 from cairn.ports.dead_letters import DeadLetters, Depths
 
@@ -54,6 +55,84 @@ class Letter:
 
     subject: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where one store has its home.
+
+    Attributes:
+        store_id, name: which store.
+        home, state: the region that takes its writes, and whether it does now.
+        epochs: every term so far, the present one last.
+        moving_to: where a planned move goes, if one is under way.
+    """
+
+    store_id: str
+    name: str
+    home: str
+    state: str
+    epochs: tuple[str, ...]
+    moving_to: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a move or a fail-over: how far it is, what it copied, how long the store took no writes."""
+
+    store_id: str
+    state: str
+    copied: int
+    paused_ms: int | None
+
+
+STEPS_MAX = 10_000
+"""Calls after which a move that is still copying ahead is given up."""
+
+
+def homes(region: Region) -> Iterator[Home]:
+    """Every store that a region knows, as its reconciler tells. One invocation for a hundred stores.
+
+    Raises:
+        Unavailable: it does not answer.
+    """
+    after: str | None = None
+    while True:
+        answer = _reconciler(region, {"call": "homes.list", "after": after})
+        yield from (Home(**{**one, "epochs": tuple(one["epochs"])}) for one in answer["stores"])
+        after = answer["next"]
+        if after is None:
+            return
+
+
+def move(region: Region, store_id: str) -> Iterator[Step]:
+    """Moves a store's home to `region`; a step for each call of its reconciler, the last one ``moved`` or ``at home``.
+
+    Raises:
+        whatever the reconciler answers; Unavailable, OutcomeUnknown: begin again, and it goes on.
+    """
+    for _ in range(STEPS_MAX):
+        step = Step(**_reconciler(region, {"call": "homes.move", "store_id": store_id}))
+        yield step
+        if step.state != "copying":
+            return
+
+
+def fail_over(region: Region, store_id: str, old: str) -> Iterator[Step]:
+    """Makes `region` the home of a store whose home was `old`, which is not asked. One step. Raises as `move`."""
+    yield Step(**_reconciler(region, {"call": "homes.fail_over", "store_id": store_id, "old": old}))
+
+
+def _reconciler(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        answer = region.peers.call(region.name, "reconciler", payload)
+    except port_errors.OutcomeUnknown as error:
+        raise OutcomeUnknown(f"the reconciler of {region.name} did not answer; run it again") from error
+    except port_errors.PortError as error:
+        raise Unavailable(f"the reconciler of {region.name} does not answer ({error})") from error
+    if "error" in answer:
+        raise decode_error(answer["error"])
+    return answer
 
 
 def index_status(region: Region, queues: Mapping[str, DeadLetters]) -> IndexStatus:

@@ -12,13 +12,26 @@ from dataclasses import asdict
 from typing import Any
 
 from cairn.app.folding import Settled
-from cairn.app.region import Region
+from cairn.app.records import Placed, Records
+from cairn.app.region import Region, View
 from cairn.app.writing import Outcome
 from cairn.core import errors
-from cairn.core.records import Entry
-from cairn.core.rows import MemoryRow
-from cairn.core.slots import LogKey, parse_key
+from cairn.core.errors import Unavailable
+from cairn.core.records import Entry, StoreRecord
+from cairn.core.rows import MemoryRow, StoreRow
+from cairn.core.slots import LogKey, Slot, parse_key
 from cairn.ports import errors as port_errors
+
+HOPS = 3
+"""How often a call follows a home that has moved before it gives up."""
+
+
+class Elsewhere(Exception):
+    """A call that was passed on to a region which is not the store's home: nothing was done; here is its record."""
+
+    def __init__(self, placed: Placed) -> None:
+        super().__init__(placed.record.home)
+        self.placed = placed
 
 
 class Passing:
@@ -26,6 +39,30 @@ class Passing:
 
     def __init__(self, region: Region) -> None:
         self._region = region
+        self._records = Records(region)
+
+    def reach(
+        self, view: View, store: StoreRow, payload: Mapping[str, Any]
+    ) -> tuple[StoreRow, Mapping[str, Any] | None]:
+        """The home's answer; None where the home turns out to be this region: then it is the caller's to do.
+
+        A region that is not the home any more does nothing and answers with the record that says so, which is folded
+        here and followed. The store's record, as known in the end, comes first.
+
+        Raises:
+            as `call`; Unavailable: the home could not be found.
+        """
+        for _ in range(HOPS):
+            if store.home == self._region.name:
+                return self._records.at_home(view, store), None
+            try:
+                return store, self.call(store.home, payload)
+            except Elsewhere as elsewhere:
+                newer = self._records.fold(view, elsewhere.placed)
+                if Slot.parse(newer.slot).rank <= Slot.parse(store.slot).rank:
+                    raise Unavailable("the store's home is changing; try again") from elsewhere
+                store = newer
+        raise Unavailable("the store's home is changing; try again")
 
     def call(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """The home's answer.
@@ -43,6 +80,8 @@ class Passing:
             ) from error
         if "error" in answer:
             raise decode_error(answer["error"])
+        if "elsewhere" in answer:
+            raise Elsewhere(decode_placed(answer["elsewhere"]))
         return answer
 
     def ask(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -54,6 +93,16 @@ class Passing:
         if "error" in answer:
             raise decode_error(answer["error"])
         return answer
+
+
+def encode_placed(placed: Placed) -> dict[str, str]:
+    """A record as JSON, with its slot."""
+    return {"slot": str(placed.slot), "record": placed.record.to_json().decode()}
+
+
+def decode_placed(payload: Mapping[str, str]) -> Placed:
+    """The inverse of `encode_placed`. Raises ValueError."""
+    return Placed(Slot.parse(payload["slot"]), StoreRecord.from_json(payload["record"].encode()))
 
 
 def encode_settled(settled: Iterable[Settled]) -> list[dict[str, Any]]:

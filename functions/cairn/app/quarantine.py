@@ -196,13 +196,13 @@ class Quarantine:
         """
         access = self._enter(call, store_id, version_id)
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor, "reason": reason}
-        if access.store.home == self._region.name:
-            records = self.release_at_home(access.store, request)
+        store, answer = self._passing.reach(access.view, access.store, {"call": "release", **request})
+        if answer is None:
+            records = self.release_at_home(store, request)
         else:
-            answer = self._passing.call(access.store.home, {"call": "release", **request})
             records = tuple(VerdictRecord.from_json(text.encode()) for text in answer["verdicts"])
         with _decided():
-            for record in records if access.store.home != self._region.name else ():
+            for record in records if answer is not None else ():
                 self._verdicts.fold(access.view, record)
             row = self._verdicts.row(access.view.index, store_id, records[0].content_hmac)
             if row is None:

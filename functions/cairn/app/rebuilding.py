@@ -13,16 +13,25 @@ it at once goes on, the earlier is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from cairn.app.indexing import Indexing, Malformed
+from cairn.app.indexing import Indexing, Malformed, store_of
 from cairn.app.periods import from_listing
 from cairn.app.rebuild_pages import Pages, Progress, batch_partition, control_table
-from cairn.app.region import Region, View
+from cairn.app.region import Region, View, asked
 from cairn.core.errors import Busy, Unavailable
-from cairn.core.rows import Attributes, CompletenessRow, ControlRow, JournalStateRow, RebuildRow, RowKey, mark_key
+from cairn.core.rows import (
+    Attributes,
+    CompletenessRow,
+    ControlRow,
+    JournalStateRow,
+    RebuildRow,
+    RowKey,
+    mark_key,
+)
 from cairn.core.tables import TABLES
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Query, Tables
@@ -61,6 +70,7 @@ class Rebuild:
             rows = self._rows()
         building, progress = self._take_up(control, rows, report)
         Pages(self._region, self._queue, building, report).fold_all(progress)
+        self._judge(building, report)
         return self._retire(self._switch(building), report).serving
 
     # ---- before the switch --------------------------------------------------------------------------------------
@@ -114,6 +124,28 @@ class Rebuild:
             return None
         found = self._region.read(self._region.index.at(control.building), _MARKS)
         return progress if all(found.get(key) == {"mark": progress.mark} for key in _MARKS) else None
+
+    def _judge(self, building: ControlRow, report: Callable[[Progress], None]) -> None:
+        """Stores whose home has changed: what came late was folded like anything else, in whatever order it was listed.
+
+        A LIST for each such store and region, and what `Judging.sweep` costs.
+        """
+        report(Progress("judging what came late"))
+        view = View(self._region.index.at(building.building or 0), {}, complete=False, building=None)
+        indexing = Indexing(self._region)
+        for store_id in self._moved_stores():
+            indexing.judge(store_id, view=view)
+
+    def _moved_stores(self) -> Iterator[str]:
+        seen: set[str] = set()
+        for home in self._region.regions:
+            prefix, after = f"{home}/cut/", None
+            while keys := asked(partial(self._region.objects.list, prefix, after, 1)).keys:
+                store_id = keys[0].removeprefix(prefix).partition("/")[0]
+                after = f"{prefix}{store_id}/~"
+                if store_id not in seen:
+                    seen.add(store_id)
+                    yield store_id
 
     def _switch(self, building: ControlRow) -> ControlRow:
         """The new tables serve; and the home's next checkpoint is made from a listing.
@@ -211,7 +243,7 @@ class BatchFolder:
         attributes = self._region.read(self._region.index, [ControlRow.KEY]).get(ControlRow.KEY)
         if attributes is None or ControlRow.from_attributes(attributes).run != run:
             return []
-        view = View(self._region.index.at(generation), {}, complete=False, building=None)
+        view = self._view(generation, payload["keys"])
         malformed: list[Malformed] = []
         for key in payload["keys"]:
             try:
@@ -224,3 +256,10 @@ class BatchFolder:
         except port_errors.PortError as error:
             raise Unavailable("the control table does not answer; try the batch again") from error
         return malformed
+
+    def _view(self, generation: int, keys: Sequence[str]) -> View:
+        """The generation that is built, with the records of the batch's stores, as far as they are in it. One read."""
+        index = self._region.index.at(generation)
+        stores = {key for one in keys for key in store_of(one)}
+        rows = self._region.read(index, list(stores)) if stores else {}
+        return View(index, rows, complete=False, building=None, asked=frozenset(stores))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from cairn.app.journal import Journal, commit_joined
 from cairn.app.region import Region, View
@@ -11,11 +11,14 @@ from cairn.core import ids
 from cairn.core.checkpoint import Named
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
 from cairn.core.limits import WRITE_ATTEMPTS
-from cairn.core.records import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
+from cairn.core.records import SCAN_POLICY_DEFAULT, StoreRecord, StoreState, parse_epoch
 from cairn.core.rows import Attributes, RowKey, StoreRow
-from cairn.core.slots import Epoch, Slot, StoreKey
+from cairn.core.slots import Slot, StoreKey, parse_key
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Index
+
+MOVER = "service_account:mover"
+"""Who puts the records by which a home changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +46,37 @@ class Records:
         birth = ids.birth_region(store_id, self._region.regions)
         if birth is None:
             return None
-        first = Epoch(1, birth)
-        placed = self.latest(store_id, first) or self.latest(store_id, first, birth)
+        placed = self.newest(store_id) or self.newest(store_id, birth)
         return None if placed is None else to_row(placed)
 
-    def latest(self, store_id: str, epoch: Epoch, region: str | None = None) -> Placed | None:
-        """The last record of an epoch, as a bucket has it. A LIST, and a GET if there is one. Raises Unavailable."""
-        prefix = f"{epoch.home}/store/{store_id}/{epoch.key_part}."
+    def newest(self, store_id: str, region: str | None = None) -> Placed | None:
+        """The record that stands, of all that a bucket has. A LIST for each region, and a GET if there is one.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        best: StoreKey | None = None
         try:
-            last, after = None, None
-            while True:
-                page = self._region.objects.list(prefix, after=after, region=region)
-                last = page.keys[-1] if page.keys else last
-                if page.next_after is None:
-                    break
-                after = page.next_after
-            if last is None:
+            for home in self._region.regions:
+                for key in self._keys(f"{home}/store/{store_id}/", region):
+                    if best is None or key.slot.rank > best.slot.rank:
+                        best = key
+            if best is None:
                 return None
-            body = self._region.objects.get(last, region).body
+            body = self._region.objects.get(str(best), region).body
         except port_errors.PortError as error:
             raise Unavailable("the store's birth region does not answer; try again") from error
-        return Placed(Slot(epoch, int(last.rpartition(".")[2])), StoreRecord.from_json(body))
+        return Placed(best.slot, StoreRecord.from_json(body))
+
+    def _keys(self, prefix: str, region: str | None) -> list[StoreKey]:
+        found: list[StoreKey] = []
+        after: str | None = None
+        while True:
+            page = self._region.objects.list(prefix, after=after, region=region)
+            found += [key for key in map(parse_key, page.keys) if isinstance(key, StoreKey)]
+            after = page.next_after
+            if after is None:
+                return found
 
     def deletion(self, store_id: str) -> StoreRecord | None:
         """The record that ends a store, if this bucket has one, in whichever region and epoch it was written.
@@ -143,17 +156,55 @@ class Records:
             self._region.back_off(attempt)
         raise Busy("others kept writing here; try again")
 
-    def newer(self, row: StoreRow) -> Placed | None:
-        """What the record's log holds after `row`. One HEAD where that is nothing."""
+    def newer(self, row: StoreRow, region: str | None = None) -> Placed | None:
+        """What the record's log holds after `row`, in `region`'s bucket (default: this one). One GET if nothing.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
         slot, found = Slot.parse(row.slot).following, None
         while True:
             try:
-                body = self._region.objects.get(str(StoreKey(row.store_id, slot))).body
+                body = self._region.objects.get(str(StoreKey(row.store_id, slot)), region).body
             except port_errors.ObjectNotFound:
                 return found
             except port_errors.PortError as error:
                 raise Unavailable("the bucket does not answer; try again") from error
             found, slot = Placed(slot, StoreRecord.from_json(body)), slot.following
+
+    def at_home(self, view: View, row: StoreRow) -> StoreRow:
+        """The record under which this region is the store's home, if it is; `row` where nothing says so.
+
+        The old home's last record is enough: the first of the new home follows from it, and anybody there may put it.
+        No call where `row` is the home's own; a GET from the home that it names where it is another's.
+
+        Raises:
+            Unavailable, OutcomeUnknown: the first record could not be put, or not be folded.
+        """
+        if row.home != self._region.name:
+            try:
+                moved = self.newer(row, row.home)
+            except Unavailable:
+                return row
+            if moved is None or moved.record.home != self._region.name:
+                return row
+            row = self.fold(view, moved)
+        if row.home == self._region.name and row.state == StoreState.MOVED:
+            return self.take_up(view, row)
+        return row
+
+    def take_up(self, view: View, row: StoreRow) -> StoreRow:
+        """Puts and folds the first record of this region's term, which `row`, the old home's last, names. Repeatable.
+
+        Raises as `at_home`.
+        """
+        epoch = parse_epoch(row.epochs[-1])
+        record = replace(to_record(row, MOVER).begun(), follows=row.slot)
+        placed = Placed(Slot(epoch, 1), record)
+        if not self.put(placed):
+            raise Unavailable("the store's new home has another record; try again")
+        self.fold_own(view, placed)
+        return to_row(placed)
 
     def fold_own(self, view: View, placed: Placed) -> None:
         """Folds what this call put: an index that fails now leaves it unacknowledged."""
@@ -203,8 +254,8 @@ def _holds(rows: Mapping[RowKey, Attributes], key: RowKey, listing: RowKey, afte
     """Whether the index has this record, or a later one, already."""
     if key not in rows:
         return False
-    slot = StoreRow.from_attributes(rows[key]).slot
-    return slot > after.slot or (slot == after.slot and listing in rows)
+    standing, comes = Slot.parse(StoreRow.from_attributes(rows[key]).slot).rank, Slot.parse(after.slot).rank
+    return standing > comes or (standing == comes and listing in rows)
 
 
 def to_row(placed: Placed) -> StoreRow:
@@ -218,6 +269,7 @@ def to_row(placed: Placed) -> StoreRow:
             **fields,
             "slot": str(placed.slot),
             "epochs": list(placed.record.epochs),
+            "cuts": list(placed.record.cuts) or None,
             "state": placed.record.state.value,
             "metadata": dict(fields["metadata"]),
             "scan_policy": None if fields["scan_policy"] in ("", SCAN_POLICY_DEFAULT) else fields["scan_policy"],
@@ -233,6 +285,7 @@ def to_record(row: StoreRow, created_by: str) -> StoreRecord:
         **{
             **fields,
             "epochs": tuple(row.epochs),
+            "cuts": tuple(row.cuts or ()),
             "state": StoreState(row.state),
             "created_by": created_by,
             "scan_policy": row.scan_policy or SCAN_POLICY_DEFAULT,

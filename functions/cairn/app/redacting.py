@@ -50,9 +50,9 @@ class Redacting:
             raise NotFound("memory_version", version_id)
         access = self._door.enter_store(call, Scope.admin, store_id)
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor}
-        if access.store.home == self._region.name:
-            return to_version(self.redact_at_home(access.store, request))
-        answer = self._passing.call(access.store.home, {"call": "redact", **request})
+        store, answer = self._passing.reach(access.view, access.store, {"call": "redact", **request})
+        if answer is None:
+            return to_version(self.redact_at_home(store, request))
         row = VersionRow.from_attributes(answer["version"])
         self._folder.fold_redaction(access.view, self._order(row))
         return to_version(row)

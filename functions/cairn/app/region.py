@@ -9,6 +9,7 @@ from typing import TypeVar
 from cairn.core import ids, watermark
 from cairn.core.errors import Unavailable
 from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
+from cairn.core.records import Cut
 from cairn.core.rows import Attributes, CompletenessRow, ControlRow, RowKey
 from cairn.ports import errors as port_errors
 from cairn.ports.clock import Clock
@@ -81,6 +82,7 @@ class Region:
     salts: dict[str, str] = field(default_factory=dict)
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     completeness: dict[int, CompletenessRow] = field(default_factory=dict)
+    cuts: dict[str, Cut] = field(default_factory=dict)
 
     def view(self, keys: Sequence[RowKey] = ()) -> View:
         """One consistent batch: which tables serve, how complete they are, and `keys`. One read.

@@ -134,8 +134,9 @@ class SecondRegion:
             return
         self._bring_unless_there(str(StoreKey(store.store_id, Slot.parse(store.slot))), second)
         if len(store.epochs) > 1:
-            epoch = current_epoch(store)
-            self._bring_unless_there(str(CutKey(store.store_id, epoch, Cut.shard_of(key.path_hash))), second)
+            cut = (store.cuts or [""])[-1]
+            shard = CutKey(store.store_id, current_epoch(store), cut, Cut.shard_of(key.path_hash))
+            self._bring_unless_there(str(shard), second)
             tail = self._logs.cut_tail(store, key.path_hash)
             if tail is not None:
                 self._secure(store, second, replace(key, slot=tail))

@@ -158,9 +158,9 @@ class Stores:
         access = self._door.enter_store(call, Scope.admin, store_id)
         version_id = self._region.new_id("memver")
         request = {"store_id": store_id, "actor": access.actor, "version_id": version_id, **changes}
-        if access.store.home == self._region.name:
-            return to_store(self.change_at_home(access.store, request))
-        answer = self._passing.call(access.store.home, {"call": "store", **request})
+        store, answer = self._passing.reach(access.view, access.store, {"call": "store", **request})
+        if answer is None:
+            return to_store(self.change_at_home(store, request))
         placed = Placed(Slot.parse(answer["slot"]), StoreRecord.from_json(answer["record"].encode()))
         self._records.fold_own(access.view, placed)
         return to_store(to_row(placed))
@@ -178,6 +178,8 @@ class Stores:
             return None
         if row.state == StoreState.DELETED:
             raise NotFound("memory_store", row.store_id)
+        if row.state != StoreState.ACTIVE or row.home != self._region.name:
+            raise Unavailable("the store's home is being moved; try again")
         now_us = max(self._region.clock.now_us(), row.updated_at + 1)
         record = replace(to_record(row, request["actor"]), version_id=request["version_id"])
         if request["change"] == "delete":

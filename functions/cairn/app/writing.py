@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from cairn.app.capacity import Capacity
 from cairn.app.claims import Claim, Claims, Yielded
 from cairn.app.folding import Folder, Settled
+from cairn.app.judging import Judging
 from cairn.app.lease import Leases
 from cairn.app.logs import Logs, current_epoch
 from cairn.app.putting import Put, Slots
@@ -79,6 +80,7 @@ class Writer:
         self._capacity = Capacity(region)
         self._verdicts = Verdicts(region)
         self._leases = Leases(region)
+        self._judging = Judging(region)
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
@@ -155,6 +157,8 @@ class Writer:
         if isinstance(command, CreateMemory):
             return self._create(attempt, command)
         head = self._head(attempt, command.memory_id)
+        if head is not None and self._judging.memory(attempt.view, attempt.store, head):
+            return False
         if isinstance(command, DeleteMemory):
             decision = decide.decide_delete(head, command)
         else:
@@ -210,6 +214,8 @@ class Writer:
         attempt.view.require_complete()
         hash = path_hash(bytes.fromhex(store.salt), command.path)
         log, path_row = self._occupancy(attempt, hash, command.path)
+        if self._judging.log(attempt.view, store, hash, log):
+            return False
         occupant = fold.occupant_of(log)
         if occupant is not None:
             return self._blocked(attempt, occupant, command.path, hash)
@@ -250,6 +256,7 @@ class Writer:
             tail = self._logs.tail(attempt.store, hash)
             if tail is not None:
                 self._observe(attempt, tail, paths_too=True)
+                attempt.tails[hash] = tail.slot
             return False
         if self._caught_up(attempt, head):
             return False
@@ -266,8 +273,10 @@ class Writer:
         return slot
 
     def _after_tail(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot:
+        """After what the index knows of the log, and what this call has met of it: of a void no row may tell."""
         tail = fold.tail_of(log)
-        return self._logs.next_slot(attempt.store, hash, None if tail is None else Slot.parse(tail))
+        known = [slot for slot in (None if tail is None else Slot.parse(tail), attempt.tails.get(hash)) if slot]
+        return self._logs.next_slot(attempt.store, hash, max(known, default=None))
 
     def _claim(self, attempt: Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> bool:
         """Claims, then looks. False: a neighbour stands in the way (the outcome says which), or the log moved on."""
@@ -321,6 +330,8 @@ class Writer:
         if source_slot is None:
             return False
         log, path_row = self._occupancy(attempt, hash, commit.path)
+        if self._judging.log(attempt.view, store, hash, log):
+            return False
         occupant = fold.occupant_of(log)
         if occupant == head.memory_id:
             self._catch_up(attempt, hash, self._after_tail(attempt, hash, log), paths_too=True)
@@ -395,9 +406,13 @@ class Writer:
             outcome.settled.extend(self._logs.settle(entry))
 
     def help(self, view: View, store: StoreRow, moved_in: Entry) -> list[Settled]:
-        """Finishes somebody's rename whose second put is missing, and folds what came of it. Repeatable."""
+        """Finishes somebody's rename whose second put is missing, and folds what came of it. Repeatable.
+
+        One of an epoch that is over is not to be finished any more: the cut has decided.
+        """
         attempt = Attempt(view, store, Outcome())
-        self._observe(attempt, moved_in)
+        if moved_in.slot.epoch == current_epoch(store):
+            self._observe(attempt, moved_in)
         return attempt.outcome.settled
 
     def _take(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Put:
@@ -438,7 +453,7 @@ class Writer:
 
     def _observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
         """Folds one entry that was met, finishing its rename where that is half done."""
-        settled = self._logs.settle(entry, self._finish)
+        settled = self._logs.settle(entry, self._finish, store=attempt.store)
         self._folder.fold(attempt.view, settled, paths_too=paths_too)
         attempt.outcome.settled.extend(settled)
 

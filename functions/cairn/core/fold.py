@@ -61,6 +61,19 @@ def occupant_of(row: LogRow | None) -> str | None:
     return row.occupant
 
 
+def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow:
+    """A path's row as a cut has it, with what `row` says of the `present` epoch, which began with that cut."""
+    if row is None:
+        return cut
+    if row.arrived is not None and row.arrived.startswith(present):
+        cut = replace(cut, arrived=row.arrived, occupant=row.occupant)
+    if row.vacated is not None and row.vacated.startswith(present):
+        cut = replace(cut, vacated=row.vacated)
+    if row.voided is not None and row.voided.startswith(present):
+        cut = replace(cut, voided=row.voided)
+    return cut
+
+
 def tail_of(row: LogRow | None) -> str | None:
     """The highest slot this row knows to be taken; the occupant's own row may know a higher one."""
     if row is None:
@@ -69,13 +82,15 @@ def tail_of(row: LogRow | None) -> str | None:
 
 
 def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
-    """The version of the higher generation. `entry` is committed: a `moved_in` comes here only with its `moved_out`.
+    """The version of the later epoch, and within it of the higher generation.
 
-    A blank of the same generation absorbs the text; a blank head is not live.
+    `entry` is committed: a `moved_in` comes here only with its `moved_out`. A blank of the same generation absorbs the
+    text; a blank head is not live. What a home that has lost its store still writes has higher generations, it may be,
+    than the new home's; it has no say.
     """
-    if before is not None and entry.generation < before.generation:
+    if before is not None and _rank(str(entry.slot), entry.generation) < _rank(before.slot, before.generation):
         return before
-    if before is not None and entry.generation == before.generation:
+    if before is not None and _rank(str(entry.slot), entry.generation) == _rank(before.slot, before.generation):
         return without_text(before) if entry.blank else before
     gone = entry.operation is Operation.DELETED
     return MemoryRow(
@@ -94,6 +109,10 @@ def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
         flags=list(entry.flags) or None,
         gone=gone,
     )
+
+
+def _rank(slot: str, generation: int) -> tuple[str, int]:
+    return slot.partition("-")[0], generation
 
 
 def without_text(row: MemoryRow) -> MemoryRow:
@@ -130,8 +149,20 @@ def join_version(before: VersionRow | None, entry: Entry) -> VersionRow:
     )
     if before is None:
         return row
+    if before.position is not None and slot_of(before.position) > str(entry.slot):
+        return blanked_version(before) if entry.blank else before
     row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
     return blanked_version(row) if before.blank or before.redacted_at is not None else row
+
+
+def slot_of(position: str) -> str:
+    """The slot in the text of a `LogRef`."""
+    return position.partition("/")[2]
+
+
+def late_version(row: VersionRow) -> VersionRow:
+    """The row of a version that came late: in no order of the history."""
+    return replace(row, memory_key=None, generation_key=None, time_key=None)
 
 
 def join_redaction(before: VersionRow | None, order: Redaction) -> VersionRow:

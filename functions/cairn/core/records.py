@@ -8,6 +8,7 @@ that each object can be understood alone and any table can be rebuilt from a lis
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -68,6 +69,7 @@ class Entry:
         flags: names of what the scanner found, without blanks or commas; see `kept_flags` for how much fits.
         imported: it was brought in from elsewhere, as its time and its actor were told (`cairn.app.importing`).
         blank: body, path and hash were erased; the slot stays taken.
+        adopts: the slot of an earlier epoch, of the same log, at which this very version stood when it came late.
     """
 
     key: LogKey
@@ -90,6 +92,7 @@ class Entry:
     flags: tuple[str, ...] = ()
     blank: bool = False
     imported: bool = False
+    adopts: Slot | None = None
 
     @property
     def slot(self) -> Slot:
@@ -146,6 +149,7 @@ class Entry:
             "flags": flags or None,
             "blank": "1" if self.blank else None,
             "imp": "1" if self.imported else None,
+            "adopts": self.adopts,
         }
         return {name: str(value) for name, value in fields.items() if value is not None}
 
@@ -176,6 +180,7 @@ class Entry:
                 flags=tuple(filter(None, metadata.get("flags", "").split(","))),
                 blank=metadata.get("blank") == "1",
                 imported=metadata.get("imp") == "1",
+                adopts=_optional(Slot.parse, metadata.get("adopts")),
             )
         except (KeyError, ValueError) as error:
             raise ValueError(f"{key}: metadata cannot be read ({error})") from error
@@ -206,6 +211,12 @@ SCAN_POLICY_DEFAULT = "standard"
 
 
 class StoreState(StrEnum):
+    """Who may write: the home (`active`); nobody, while its term ends or begins; nobody any more (`deleted`).
+
+    `moving` is put by the old home of a planned move, and by the new one of a fail-over until its cut stands; `moved`
+    is a planned move's commit: the last record of an old home, from which the new one's first follows.
+    """
+
     ACTIVE = "active"
     MOVING = "moving"
     MOVED = "moved"
@@ -222,6 +233,9 @@ class StoreRecord:
     `retention_days` and `retention_versions` are None, and not in the body, where they are (`cairn.core.retention`).
     `second_region` is where a write must stand too before it is acknowledged (`cairn.core.durability`); None, and not
     in the body, where its home is enough.
+    `cuts` names the cut that each epoch after the first began with; while a fail-over makes its own, one is missing.
+    `moving_to` is where a planned move goes; `follows` the slot of the record that an epoch's first was made from. The
+    body leaves these three out where there is nothing to say.
     """
 
     store_id: str
@@ -243,6 +257,9 @@ class StoreRecord:
     retention_days: int | None = None
     retention_versions: int | None = None
     second_region: str | None = None
+    cuts: tuple[str, ...] = ()
+    moving_to: str | None = None
+    follows: str | None = None
 
     @property
     def has_text(self) -> bool:
@@ -260,6 +277,9 @@ class StoreRecord:
         for name in ("retention_days", "retention_versions", "second_region"):
             if fields[name] is None:
                 del fields[name]
+        for name in ("cuts", "moving_to", "follows"):
+            if not fields[name]:
+                del fields[name]
         return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()
 
     @classmethod
@@ -267,7 +287,8 @@ class StoreRecord:
         """Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
         try:
-            lists = {"epochs": tuple(fields["epochs"]), "scan_allow": tuple(fields.get("scan_allow", ()))}
+            names = ("epochs", "scan_allow", "cuts")
+            lists = {"epochs": fields["epochs"]} | {name: tuple(fields.get(name, ())) for name in names}
             return cls(**{**fields, **lists, "state": StoreState(fields["state"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a store's record cannot be read ({error})") from error
@@ -277,9 +298,13 @@ class StoreRecord:
         """The term in which its logs are written now."""
         return parse_epoch(self.epochs[-1])
 
+    def begun(self) -> StoreRecord:
+        """The first record of the home that a `moved` record names; the same whoever puts it."""
+        return replace(self, state=StoreState.ACTIVE, moving_to=None)
+
 
 def parse_epoch(text: str) -> Epoch:
-    return Slot.parse(f"{text}.0000000001").epoch
+    return Epoch.parse(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,25 +517,39 @@ class VerdictRecord:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One shard of the tails that an epoch began with: path hash -> tail slot, and memory_id -> where it stands."""
+    """One shard of the tails that an epoch began with.
+
+    Attributes:
+        tails: by path hash, the tail slot of the path's log; older entries above it are late.
+        residents: by path hash, the live memory that was there.
+        occupants: by memory_id, the position of the head of each live memory: one place for each.
+    """
 
     tails: Mapping[str, str] = field(default_factory=dict)
+    residents: Mapping[str, str] = field(default_factory=dict)
     occupants: Mapping[str, str] = field(default_factory=dict)
 
     SHARDS: ClassVar[int] = 16
 
     @staticmethod
     def shard_of(path_hash: str) -> int:
+        """The shard that has a path's tail."""
         return int(path_hash[0], 16)
 
+    @staticmethod
+    def shard_of_memory(memory_id: str) -> int:
+        """The shard that has a memory's place."""
+        return int(hashlib.sha256(memory_id.encode()).hexdigest()[0], 16)
+
     def to_json(self) -> bytes:
-        return json.dumps({"schema": SCHEMA, "tails": dict(self.tails), "occupants": dict(self.occupants)}).encode()
+        fields = {"tails": self.tails, "residents": self.residents, "occupants": self.occupants}
+        return json.dumps({"schema": SCHEMA} | {name: dict(value) for name, value in fields.items()}).encode()
 
     @classmethod
     def from_json(cls, body: bytes) -> Cut:
         """Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
-        return cls(fields.get("tails", {}), fields.get("occupants", {}))
+        return cls(fields.get("tails", {}), fields.get("residents", {}), fields.get("occupants", {}))
 
 
 def _load(body: bytes) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
+LATE_PREFIX = "late#"
+"""What the sort keys of late versions begin with; no id does, and all ids come after it."""
+
 
 class RowKey(NamedTuple):
     """Where a row stands: the table's short name (`cairn.core.tables`), partition key, sort key."""
@@ -140,6 +143,11 @@ class VersionRow(Row):
     def key(store_id: str, version_id: str) -> RowKey:
         return RowKey("versions", store_id, version_id)
 
+    @staticmethod
+    def late_key(store_id: str, version_id: str) -> RowKey:
+        """Where a version stands that came late, and was not adopted: before all of the store's history."""
+        return RowKey("versions", store_id, f"{LATE_PREFIX}{version_id}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictRow(Row):
@@ -212,6 +220,9 @@ class StoreRow(Row):
     retention_days: int | None = None
     retention_versions: int | None = None
     second_region: str | None = None
+    cuts: list[str] | None = None
+    moving_to: str | None = None
+    follows: str | None = None
 
     @staticmethod
     def key(store_id: str) -> RowKey:

@@ -27,6 +27,16 @@ class Epoch:
     def __str__(self) -> str:
         return f"{self.number:04d}-{self.attempt}.{self.home}"
 
+    @property
+    def rank(self) -> tuple[int, bool, str, int]:
+        """Which of two epochs is accepted: the greater. Of one number, a fail-over (attempt 0) before a move."""
+        return (self.number, self.attempt == 0, self.home, self.attempt)
+
+    @classmethod
+    def parse(cls, text: str) -> Epoch:
+        """The inverse of `str`. Raises ValueError."""
+        return Slot.parse(f"{text}.0000000001").epoch
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Slot:
@@ -37,6 +47,11 @@ class Slot:
 
     def __str__(self) -> str:
         return f"{self.epoch}.{self.sequence:010d}"
+
+    @property
+    def rank(self) -> tuple[tuple[int, bool, str, int], int]:
+        """Which of two records of one store stands: the greater, in whichever regions they were written."""
+        return (self.epoch.rank, self.sequence)
 
     @property
     def following(self) -> Slot:
@@ -101,14 +116,18 @@ class StoreKey:
 
 @dataclass(frozen=True, slots=True)
 class CutKey:
-    """The key of one shard of the tails that an epoch began with."""
+    """The key of one shard of the tails that an epoch began with.
+
+    `run` tells apart the cuts of two who began the epoch at once; the store's record names the one that counts.
+    """
 
     store_id: str
     epoch: Epoch
+    run: str
     shard: int
 
     def __str__(self) -> str:
-        return f"{self.epoch.home}/cut/{self.store_id}/{self.epoch.key_part}/{self.shard:03d}"
+        return f"{self.epoch.home}/cut/{self.store_id}/{self.epoch.key_part}/{self.run}/{self.shard:03d}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +220,7 @@ ObjectKey = (
 _SLOT = re.compile(r"(\d{4})-(\d+)\.([a-z0-9-]+)\.(\d{10})")
 _LOG = re.compile(r"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{64})/(\d{4})-(\d+)\.(\d{10})")
 _STORE = re.compile(r"([a-z0-9-]+)/store/([^/]+)/(\d{4})-(\d+)\.(\d{10})")
-_CUT = re.compile(r"([a-z0-9-]+)/cut/([^/]+)/(\d{4})-(\d+)/(\d{3})")
+_CUT = re.compile(r"([a-z0-9-]+)/cut/([^/]+)/(\d{4})-(\d+)/([^/]+)/(\d{3})")
 _REDACTION = re.compile(r"([a-z0-9-]+)/redaction/([^/]+)/([^/]+)")
 _VERDICT = re.compile(r"([a-z0-9-]+)/verdict/([^/]+)/([^/]+)/(\d{10})")
 _KEY = re.compile(r"([a-z0-9-]+)/key/([^/]+)/([^/]+)/(\d{10})")
@@ -218,7 +237,7 @@ def parse_key(key: str) -> ObjectKey:
     if match := _STORE.fullmatch(key):
         return StoreKey(match[2], Slot(Epoch(int(match[3]), match[1], int(match[4])), int(match[5])))
     if match := _CUT.fullmatch(key):
-        return CutKey(match[2], Epoch(int(match[3]), match[1], int(match[4])), int(match[5]))
+        return CutKey(match[2], Epoch(int(match[3]), match[1], int(match[4])), match[5], int(match[6]))
     if match := _REDACTION.fullmatch(key):
         return RedactionKey(match[1], match[2], match[3])
     if match := _VERDICT.fullmatch(key):

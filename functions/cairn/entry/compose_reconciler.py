@@ -11,6 +11,7 @@ from cairn.adapters.aws.queue import SqsQueue
 from cairn.app.comparing import Compared, Comparing
 from cairn.app.comparing_checkpoints import ComparingCheckpoints
 from cairn.app.comparing_rows import ComparingRows
+from cairn.app.homes import Homes
 from cairn.app.reconciling import Reconciling
 from cairn.app.walking import Walked
 from cairn.core.errors import CairnError
@@ -37,19 +38,24 @@ def compose(settings: Settings) -> Handler:
         "checkpoints": ComparingCheckpoints(region).run,
         "rows": ComparingRows(region, queue).run,
     }
-    return running.handler(dispatch(Reconciling(region), comparisons, region.clock))
+    return running.handler(dispatch(Reconciling(region), comparisons, region.clock, Homes(region)))
 
 
-def dispatch(reconciling: Reconciling, comparisons: Mapping[str, Comparison], clock: Clock) -> Answer:
+def dispatch(
+    reconciling: Reconciling, comparisons: Mapping[str, Comparison], clock: Clock, homes: Homes | None = None
+) -> Answer:
     """Answers ``{"call": "tick"}`` with the journal's open period, and which errors stopped parts of the work.
 
     ``{"call": "compare"}`` compares the tables with the listing, with the other homes' checkpoints and with each other,
     if it is a day since, and answers with what each found. One that fails does not stop the others, and fails the call.
+    ``{"call": "homes.…"}`` is for `cairn.app.homes`.
     """
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:
         if event.get("call") == "compare":
             return _compare(comparisons, clock)
+        if homes is not None and str(event.get("call")).startswith("homes."):
+            return homes.direct(event)
         if event.get("call") != "tick":
             raise ValueError("no such call")
         ticked = reconciling.tick()

@@ -343,7 +343,7 @@ FRESH_READS = [
             "head log",
             "read control+memories",
             f"invoke indexer@{HOME}",
-            "read control",
+            "read control+stores",
             "head log",
             "read memories+versions",
             UPDATED,
@@ -451,7 +451,7 @@ REDACTIONS = [
     ),
 ]
 
-KNOWN = ["read control", "head log", "read memories+versions", "read stores+versions"]
+KNOWN = ["read control+stores", "head log", "read memories+versions", "read stores+versions"]
 """What an event costs that tells nothing new, as every event at home but after a crash."""
 
 EVENTS = [

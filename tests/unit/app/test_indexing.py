@@ -60,7 +60,7 @@ def test_an_event_of_something_that_is_not_there_says_nothing(scene: Scene) -> N
 
 
 def test_cuts_and_what_is_local_have_no_rows(scene: Scene) -> None:
-    arrived(scene, put(scene, str(CutKey(scene.store, Epoch(2, HOME), 0)), b"anything"))
+    arrived(scene, put(scene, str(CutKey(scene.store, Epoch(2, HOME), "cut_1", 0)), b"anything"))
     arrived(scene, put(scene, "local/anything"))
 
 

@@ -44,9 +44,9 @@ def moved(scene: Scene) -> StoreRow:
     tails = {HASH: str(Slot(FIRST, 3))}
     for shard in range(Cut.SHARDS):
         cut = Cut(tails if shard == 0 else {})
-        region.objects.put_if_absent(str(CutKey(scene.store, SECOND, shard)), cut.to_json(), {})
+        region.objects.put_if_absent(str(CutKey(scene.store, SECOND, "cut_1", shard)), cut.to_json(), {})
     row = region.index.read([StoreRow.key(scene.store)])[StoreRow.key(scene.store)]
-    return StoreRow.from_attributes({**row, "epochs": [str(FIRST), str(SECOND)]})
+    return StoreRow.from_attributes({**row, "epochs": [str(FIRST), str(SECOND)], "cuts": ["cut_1"]})
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
     "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
     "erasure": ("cairn.clients.cli.erasure", "Erasure: how far it is in each region, and a search for remains."),
+    "homes": ("cairn.clients.cli.homes", "The home region of each store: list, move, fail over, bring back."),
     "regions": ("cairn.clients.cli.regions", "The deployment's regions: add one."),
 }
 """Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""
@@ -59,7 +60,8 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("lint", "scan", "quarantine"): "What is amiss; the scanner; what it withholds.",
     ("sessions", "context"): "Agents' sessions; what an agent is told.",
     ("mount", "sync", "mcp"): "A store as a folder; a store for MCP clients.",
-    ("index", "erasure", "regions"): "A region's index; what is erased; one region more.",
+    ("index", "erasure"): "A region's index; what is erased, and how far.",
+    ("homes", "regions"): "Where stores have their homes; one region more.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""
 

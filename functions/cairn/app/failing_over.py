@@ -1,0 +1,125 @@
+"""Failing over: a region takes a store whose home answers nothing, from what it holds itself.
+
+    the epoch's first record, here -> the cut of what is here -> the second record names it, and writing begins
+
+No call goes to the old home. The first record comes before the listing, so that whoever sees it acknowledges nothing of
+the old epoch any more; what the old home had acknowledged and not replicated comes late: adopted, or divergent. Two who
+fail over to this region at once both go on: the second record's slot is taken once. Two who fail over to two regions
+make two epochs of one number, of which every region accepts the same (`core.slots.Epoch.rank`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cairn.app.indexing import Indexing
+from cairn.app.moving import Moved, Moving
+from cairn.app.records import MOVER, Placed, Records, to_record, to_row
+from cairn.app.region import Region, View
+from cairn.app.surveying import Surveying
+from cairn.core.errors import InvalidRequest, NotFound, Unavailable
+from cairn.core.records import StoreState, parse_epoch
+from cairn.core.rows import StoreRow
+from cairn.core.slots import Epoch, Slot
+
+
+class FailingOver:
+    """One region, as the new home of stores whose old home is gone."""
+
+    def __init__(self, region: Region, indexing: Indexing) -> None:
+        self._region = region
+        self._indexing = indexing
+        self._records = Records(region)
+        self._surveying = Surveying(region)
+        self._moving = Moving(region, indexing)
+
+    def take_over(self, store_id: str, old: str) -> Moved:
+        """Makes this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
+
+        Costs two records, what `Surveying.run` costs, and 16 PUTs.
+
+        Raises:
+            NotFound: this region has never heard of the store. Unavailable, OutcomeUnknown: repeat it.
+            InvalidRequest: the store's home is neither `old` nor this region.
+        """
+        view = self._region.view([StoreRow.key(store_id)])
+        store = self._store(view, store_id)
+        began_us = self._region.clock.ticks_us()
+        if store.home == self._region.name and store.state == StoreState.MOVED:
+            self._records.take_up(view, store)
+            return Moved(store_id, "moved", paused_ms=0)
+        if store.home == self._region.name and (store.state == StoreState.ACTIVE or store.moving_to is not None):
+            return Moved(store_id, "at home")
+        if store.home == self._region.name:
+            begun = self._standing(view, store)
+        elif store.home == old:
+            begun = self._begin(view, store)
+        else:
+            raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
+        row = begun if begun.state == StoreState.ACTIVE else self._complete(view, begun)
+        self._indexing.judge(store_id)
+        return Moved(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000 if row else None)
+
+    def _begin(self, view: View, store: StoreRow) -> StoreRow:
+        """Names the epoch: from here on no region that has seen it takes the old home's word."""
+        epoch = Epoch(parse_epoch(store.epochs[-1]).number + 1, self._region.name)
+        record = replace(
+            to_record(store, MOVER),
+            state=StoreState.MOVING,
+            home=self._region.name,
+            epochs=(*store.epochs, str(epoch)),
+            cuts=tuple(store.cuts or ()),
+            moving_to=None,
+            follows=store.slot,
+            version_id=self._region.new_id("memver"),
+        )
+        placed = Placed(Slot(epoch, 1), record)
+        if not self._records.put(placed):
+            found = self._records.newer(replace(store, slot=str(Slot(epoch, 0))))
+            if found is None:
+                raise Unavailable("somebody else is failing over at this moment; repeat it")
+            placed = found
+        self._records.fold_own(view, placed)
+        return to_row(placed)
+
+    def _standing(self, view: View, store: StoreRow) -> StoreRow:
+        """The record that whoever began before has left behind: the second one, it may be, which is in no table yet."""
+        newer = self._records.newer(store)
+        if newer is None:
+            return store
+        self._records.fold_own(view, newer)
+        return to_row(newer)
+
+    def _complete(self, view: View, begun: StoreRow) -> StoreRow:
+        """The cut of what is here, and the record that names it; or the one that somebody else put first."""
+        before = replace(begun, epochs=begun.epochs[:-1])
+        epoch = parse_epoch(begun.epochs[-1])
+        run = self._moving.put_cut(view, begun.store_id, epoch, self._surveying.run(before))
+        record = replace(
+            to_record(begun, MOVER),
+            state=StoreState.ACTIVE,
+            cuts=(*(begun.cuts or ()), run),
+            version_id=self._region.new_id("memver"),
+        )
+        placed = Placed(Slot.parse(begun.slot).following, record)
+        if not self._records.put(placed):
+            found = self._records.newer(begun)
+            if found is None:
+                raise Unavailable("somebody else is failing over at this moment; repeat it")
+            placed = found
+        self._records.fold_own(view, placed)
+        return to_row(placed)
+
+    def _store(self, view: View, store_id: str) -> StoreRow:
+        """The record as this region has it: nobody else is asked."""
+        attributes = view.rows.get(StoreRow.key(store_id))
+        if attributes is not None:
+            row = StoreRow.from_attributes(attributes)
+        else:
+            newest = self._records.newest(store_id)
+            if newest is None:
+                raise NotFound("memory_store", store_id)
+            row = to_row(newest)
+        if row.state == StoreState.DELETED:
+            raise NotFound("memory_store", store_id)
+        return row

@@ -1,0 +1,105 @@
+"""Where stores have their homes, and how that changes: the one facade over it, as a region's reconciler answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from cairn.app.failing_over import FailingOver
+from cairn.app.handing_over import HandingOver
+from cairn.app.indexing import Indexing
+from cairn.app.moving import Moving
+from cairn.app.passing import encode_error
+from cairn.app.region import Region, asked
+from cairn.core.errors import CairnError
+from cairn.core.records import StoreState
+from cairn.core.rows import StoreRow
+from cairn.core.slots import StoreKey, parse_key
+
+MOVE_BUDGET_S = 12.0
+"""How long one call copies ahead before it answers: what follows has to fit into the rest of its caller's patience."""
+
+STORES_PER_PAGE = 100
+
+
+class Homes:
+    """Lists, moves and takes over stores, for one region."""
+
+    def __init__(self, region: Region) -> None:
+        indexing = Indexing(region)
+        self._region = region
+        self._moving = Moving(region, indexing)
+        self._failing_over = FailingOver(region, indexing)
+        self._handing_over = HandingOver(region)
+
+    def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """A peer's or an operator's call, let in by IAM alone: ``{"call": "homes.…"}``; errors under ``error``.
+
+        Raises:
+            KeyError, TypeError, ValueError: a payload that no version of Cairn made.
+        """
+        fields = dict(payload)
+        call = fields.pop("call")
+        try:
+            if call == "homes.list":
+                return self.page(**fields)
+            if call == "homes.move":
+                return asdict(self._moving.move(budget_s=MOVE_BUDGET_S, **fields))
+            if call == "homes.fail_over":
+                return asdict(self._failing_over.take_over(**fields))
+            steps: dict[str, Callable[..., dict[str, Any]]] = {
+                "homes.begin": self._handing_over.begin,
+                "homes.commit": self._handing_over.commit,
+                "homes.give_up": self._handing_over.give_up,
+            }
+            if call in steps:
+                return steps[call](**fields)
+        except CairnError as error:
+            return {"error": encode_error(error)}
+        raise ValueError("no such call")
+
+    def page(self, after: str | None) -> dict[str, Any]:
+        """Up to a hundred stores that this region knows, in no order that means anything; ``next`` goes on after them.
+
+        A LIST, and a read for a hundred.
+
+        Raises:
+            Unavailable: the region does not answer.
+        """
+        regions = sorted(self._region.regions)
+        birth, _, last = (after or f"{regions[0]} ").partition(" ")
+        ids, further = self._ids(birth, last)
+        keys = [StoreRow.key(id) for id in ids]
+        rows = self._region.view(keys).rows if keys else {}
+        found = [StoreRow.from_attributes(rows[key]) for key in keys if key in rows]
+        if further is None and birth != regions[-1]:
+            further = f"{regions[regions.index(birth) + 1]} "
+        return {"stores": [_shown(row) for row in found if row.state != StoreState.DELETED], "next": further}
+
+    def _ids(self, birth: str, last: str) -> tuple[list[str], str | None]:
+        """Stores that were born in a region: their first record is under its prefix."""
+        prefix, ids = f"{birth}/store/", list[str]()
+        after = f"{prefix}{last}/~" if last else None
+        while len(ids) < STORES_PER_PAGE:
+            page = asked(partial(self._region.objects.list, prefix, after, 1))
+            if not page.keys:
+                return ids, None
+            key = parse_key(page.keys[0])
+            if isinstance(key, StoreKey):
+                after = f"{prefix}{key.store_id}/~"
+                if key.slot.epoch.number == 1:
+                    ids.append(key.store_id)
+        return ids, f"{birth} {ids[-1]}"
+
+
+def _shown(row: StoreRow) -> dict[str, Any]:
+    return {
+        "store_id": row.store_id,
+        "name": row.name,
+        "home": row.home,
+        "state": row.state,
+        "epochs": row.epochs,
+        "moving_to": row.moving_to,
+    }

@@ -1,0 +1,221 @@
+"""Rows and the cut: after a store's home has changed, what the tables say of older epochs is what the cut says.
+
+Entries are folded as they arrive, and a region may have folded what the new home never had. Once the record of the new
+epoch is known, such rows are judged: a head, or an occupant, that came late gives way to the one that the cut names,
+and the late version stands apart (`core.rows.VersionRow.late_key`). Each judgement is one transaction on what it read,
+and may be repeated. Whoever decides by a row of an older epoch judges it first; the rest are judged in a sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+
+from cairn.app.cuts import Cuts, current_epoch
+from cairn.app.folding import Folder, Restored
+from cairn.app.logs import Logs
+from cairn.app.region import Region, View, asked
+from cairn.core import fold
+from cairn.core.errors import Unavailable
+from cairn.core.records import Entry
+from cairn.core.rows import LogRow, MemoryRow, StoreRow, VersionRow
+from cairn.core.slots import LogKey, LogRef, Slot, parse_key
+from cairn.core.tables import BY_MEMORY
+from cairn.ports.index import Query
+
+ROWS_PER_QUERY = 500
+
+_RowT = TypeVar("_RowT", MemoryRow, LogRow)
+
+
+class Judging:
+    """Judges the rows of one region."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._cuts = Cuts(region)
+        self._logs = Logs(region)
+        self._folder = Folder(region)
+
+    # ---- one row ------------------------------------------------------------------------------------------------
+
+    def memory(self, view: View, store: StoreRow, row: MemoryRow) -> bool:
+        """Whether a head came late, or is no head by the cut; then it has given way to the one that is, or to none.
+
+        No call for a row of the present epoch. Otherwise a GET of a shard, unless it is known; to mend the row a HEAD,
+        a query and a transaction.
+
+        Raises:
+            Unavailable, OutcomeUnknown: it could not be judged, or not be mended.
+        """
+        slot = Slot.parse(row.slot)
+        if len(store.epochs) == 1 or slot.epoch == current_epoch(store) or not _has_cut(store):
+            return False
+        if slot.epoch.rank > current_epoch(store).rank:
+            return False
+        place = self._cuts.place(store, row.memory_id)
+        late = self._cuts.is_late(store, row.path_hash, slot)
+        if not late and (row.gone or place == LogRef(row.path_hash, slot) or self._is_behind(row, place)):
+            return False
+        self._restore(view, store, row.memory_id, row, place)
+        return True
+
+    def _is_behind(self, row: MemoryRow, place: LogRef | None) -> bool:
+        """Whether the row is an earlier state of the same memory at the same path: the log itself leads on from it."""
+        return place is not None and place.path_hash == row.path_hash and str(place.slot) > row.slot
+
+    def log(self, view: View, store: StoreRow, path_hash: str, row: LogRow | None) -> bool:
+        """Whether a path's row disagreed with the cut, and has been mended. Costs and raises as `memory`."""
+        if len(store.epochs) == 1 or not _has_cut(store):
+            return False
+        present = str(current_epoch(store))
+        facts = [] if row is None else [row.arrived, row.vacated, row.voided]
+        older = [Slot.parse(fact) for fact in facts if fact is not None and not fact.startswith(present)]
+        late = any(self._cuts.is_late(store, path_hash, slot) for slot in older)
+        if row is not None and not late and any(fact and fact.startswith(present) for fact in facts[:2]):
+            return False
+        tail, resident = self._cuts.tail(store, path_hash), self._cuts.resident(store, path_hash)
+        if not late and fold.occupant_of(row) == resident and (row is not None or tail is None):
+            return False
+        restored = Restored(store.store_id, present)
+        occupant = None if row is None else fold.occupant_of(row)
+        for memory_id in {occupant, resident} - {None}:
+            self._note_path(view, restored, path_hash, memory_id or "")
+        self._add_log(store, restored, path_hash)
+        return self._folder.restore(view, restored)
+
+    def _note_path(self, view: View, restored: Restored, path_hash: str, memory_id: str) -> None:
+        key = MemoryRow.key(restored.store_id, memory_id)
+        attributes = self._region.read(view.index, [key]).get(key)
+        if attributes is not None and attributes.get("path") is not None and attributes["path_hash"] == path_hash:
+            restored.paths[attributes["path"]] = path_hash
+
+    def _restore(
+        self, view: View, store: StoreRow, memory_id: str, before: MemoryRow | None, place: LogRef | None
+    ) -> None:
+        """The memory's row as the cut has it, the rows of both paths concerned, and its late versions apart."""
+        restored = Restored(store.store_id, str(current_epoch(store)))
+        entry = None if place is None else self._entry(store, place)
+        after = None if entry is None else fold.join_memory(None, entry)
+        restored.memories[memory_id] = (None if before is None else before.slot, after)
+        for row in (before, after):
+            if row is not None:
+                self._add_log(store, restored, row.path_hash)
+                if row.path is not None:
+                    restored.paths[row.path] = row.path_hash
+        restored.late += self._late_versions(view, store, memory_id)
+        self._folder.restore(view, restored)
+
+    def _add_log(self, store: StoreRow, restored: Restored, path_hash: str) -> None:
+        """The path's row as the cut has it, and the row of whoever lives there, if it is missing."""
+        if path_hash in restored.logs:
+            return
+        tail, resident = self._cuts.tail(store, path_hash), self._cuts.resident(store, path_hash)
+        row = LogRow(store_id=store.store_id, path_hash=path_hash, vacated=None if tail is None else str(tail))
+        place = None if resident is None else self._cuts.place(store, resident)
+        entry = None if place is None else self._entry(store, place)
+        if entry is not None and resident is not None and place is not None:
+            above = None if tail is None or tail <= place.slot else str(tail)
+            row = LogRow(
+                store_id=store.store_id,
+                path_hash=path_hash,
+                arrived=str(entry.arrived),
+                occupant=resident,
+                voided=above,
+            )
+            restored.memories.setdefault(resident, (None, fold.join_memory(None, entry)))
+            if entry.path is not None:
+                restored.paths[entry.path] = path_hash
+        restored.logs[path_hash] = row
+
+    def _entry(self, store: StoreRow, place: LogRef) -> Entry:
+        """What stands at a place that the cut names: here, or else in the bucket of the home that wrote the cut."""
+        key = LogKey(store.store_id, place.path_hash, place.slot)
+        home = current_epoch(store).home
+        entry = self._logs.entry(key) or (None if home == self._region.name else self._logs.entry(key, home))
+        if entry is None:
+            raise Unavailable("what the store's epoch began with has not arrived here yet; try again")
+        return entry
+
+    def _late_versions(self, view: View, store: StoreRow, memory_id: str) -> list[VersionRow]:
+        partition = f"{store.store_id}#{memory_id}"
+        found = asked(partial(view.index.query, Query("versions", partition, index=BY_MEMORY.name, limit=1_000)))
+        rows = [VersionRow.from_attributes(one.attributes) for one in found]
+        positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
+        return [row for row, at in positions if self._cuts.is_late(store, at.path_hash, at.slot)]
+
+    # ---- a late entry -------------------------------------------------------------------------------------------
+
+    def came_late(self, view: View, store: StoreRow, version: Entry) -> None:
+        """Has a version that came late stand apart, and gives way where a row had it for a head. Repeatable.
+
+        Raises:
+            Unavailable, OutcomeUnknown: not all of it is done.
+        """
+        self._folder.fold_late(view, version)
+        memory_key = MemoryRow.key(store.store_id, version.memory_id)
+        log_key = LogRow.key(store.store_id, version.key.path_hash)
+        rows = self._region.read(view.index, [memory_key, log_key])
+        if memory_key in rows:
+            self.memory(view, store, MemoryRow.from_attributes(rows[memory_key]))
+        if log_key in rows:
+            self.log(view, store, version.key.path_hash, LogRow.from_attributes(rows[log_key]))
+
+    # ---- all of a store -----------------------------------------------------------------------------------------
+
+    def sweep(self, view: View, store: StoreRow, fold_again: Callable[[str], object]) -> None:
+        """Judges every row of a store, and has `fold_again` look at every late entry that this bucket has.
+
+        A LIST for a thousand objects of the store's logs, a query for five hundred rows, a HEAD and a transaction for
+        each that is mended. Repeatable; it changes nothing where nothing is late.
+
+        Raises:
+            Unavailable, OutcomeUnknown: repeat it.
+        """
+        if len(store.epochs) == 1 or not _has_cut(store):
+            return
+        for key in self._late_keys(store):
+            fold_again(key)
+        seen: set[str] = set()
+        for memory in self._rows(view, "memories", store.store_id, MemoryRow):
+            seen.add(memory.memory_id)
+            self.memory(view, store, memory)
+            place = self._cuts.place(store, memory.memory_id)
+            if self._is_behind(memory, place):
+                self._restore(view, store, memory.memory_id, memory, place)
+        for memory_id, place in self._cuts.places(store).items():
+            if memory_id not in seen:
+                self._restore(view, store, memory_id, None, place)
+        hashes: set[str] = set()
+        for log in self._rows(view, "logs", store.store_id, LogRow):
+            hashes.add(log.path_hash)
+            self.log(view, store, log.path_hash, log)
+        for path_hash in self._cuts.tails(store).keys() - hashes:
+            self.log(view, store, path_hash, None)
+
+    def _rows(self, view: View, table: str, store_id: str, kind: type[_RowT]) -> Iterator[_RowT]:
+        after: str | None = None
+        while True:
+            found = asked(partial(view.index.query, Query(table, store_id, after=after, limit=ROWS_PER_QUERY)))
+            yield from (kind.from_attributes(one.attributes) for one in found)
+            if len(found) < ROWS_PER_QUERY:
+                return
+            after = found[-1].sort_key
+
+    def _late_keys(self, store: StoreRow) -> Iterator[str]:
+        for region in self._region.regions:
+            prefix, after = f"{region}/log/{store.store_id}/", None
+            while True:
+                page = asked(partial(self._region.objects.list, prefix, after))
+                for text in page.keys:
+                    key = parse_key(text)
+                    if isinstance(key, LogKey) and self._cuts.is_late(store, key.path_hash, key.slot):
+                        yield text
+                after = page.next_after
+                if after is None:
+                    break
+
+
+def _has_cut(store: StoreRow) -> bool:
+    return len(store.cuts or ()) == len(store.epochs) - 1

@@ -1,0 +1,156 @@
+"""What a region holds of a store's logs, as the cut that an epoch begins with says it.
+
+    the bucket's keys -> of each path the tail that counts -> what stands there -> one place for each live memory
+
+A rename counts if both its halves are held, or something that followed it at its destination is; otherwise the memory
+stays at its source. Nothing here trusts a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from cairn.app.batches import batches
+from cairn.app.cuts import Cuts
+from cairn.app.logs import Logs
+from cairn.app.region import Region, asked
+from cairn.core.records import Cut, Entry, Operation, parse_epoch
+from cairn.core.rows import StoreRow
+from cairn.core.slots import LogKey, LogRef, Slot, parse_key
+
+HEADS_AT_ONCE = 32
+_HEX = "0123456789abcdef"
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found.
+
+    Attributes:
+        tails: by path hash, the highest slot that counts.
+        residents: by path hash, the head of the live memory there.
+        pending: first halves of renames whose second is not held, and which nothing followed.
+    """
+
+    tails: dict[str, Slot] = field(default_factory=dict)
+    residents: dict[str, Entry] = field(default_factory=dict)
+    pending: list[LogKey] = field(default_factory=list)
+
+    def cut(self) -> list[Cut]:
+        """Its shards."""
+        shards = [(dict[str, str](), dict[str, str](), dict[str, str]()) for _ in range(Cut.SHARDS)]
+        for hash, slot in self.tails.items():
+            shards[Cut.shard_of(hash)][0][hash] = str(slot)
+        for hash, entry in self.residents.items():
+            shards[Cut.shard_of(hash)][1][hash] = entry.memory_id
+            shards[Cut.shard_of_memory(entry.memory_id)][2][entry.memory_id] = str(entry.ref)
+        return [Cut(*shard) for shard in shards]
+
+
+class Surveying:
+    """Surveys stores in one region's bucket."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._cuts = Cuts(region)
+        self._logs = Logs(region)
+
+    def run(self, store: StoreRow) -> Survey:
+        """Everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.
+
+        Raises:
+            Unavailable: the bucket does not answer, or a cut that is needed is not here.
+        """
+        survey = Survey(tails=self._tails(store))
+        for some in batches(list(survey.tails), HEADS_AT_ONCE):
+            found = self._region.parallel.run([partial(self._resident, store, survey, hash) for hash in some])
+            survey.residents |= {hash: entry for hash, entry in zip(some, found, strict=True) if entry is not None}
+        self._one_place_each(survey)
+        return survey
+
+    def _tails(self, store: StoreRow) -> dict[str, Slot]:
+        tails: dict[str, Slot] = {}
+        places = [f"{home}/log/{store.store_id}/{digit}" for home in self._homes(store) for digit in _HEX]
+        for some in batches(places, len(_HEX)):
+            for keys in self._region.parallel.run([partial(self._keys, prefix) for prefix in some]):
+                for key in keys:
+                    standing = tails.get(key.path_hash)
+                    if standing is not None and standing > key.slot:
+                        continue
+                    if not self._cuts.is_late(store, key.path_hash, key.slot):
+                        tails[key.path_hash] = key.slot
+        return tails
+
+    def _homes(self, store: StoreRow) -> list[str]:
+        return sorted({parse_epoch(text).home for text in store.epochs})
+
+    def _keys(self, prefix: str) -> list[LogKey]:
+        found: list[LogKey] = []
+        after: str | None = None
+        while True:
+            page = asked(partial(self._region.objects.list, prefix, after))
+            found += [key for key in map(parse_key, page.keys) if isinstance(key, LogKey)]
+            after = page.next_after
+            if after is None:
+                return found
+
+    # ---- who is at a path ---------------------------------------------------------------------------------------
+
+    def _resident(self, store: StoreRow, survey: Survey, hash: str) -> Entry | None:
+        """The head at a path: of what stands at its tail, or below, the first that says so.
+
+        What is missing below a tail that says nothing might have said it: then the tail is what stands below that.
+        """
+        for slot in self._downwards(store, survey, hash):
+            entry = self._logs.entry(LogKey(store.store_id, hash, slot))
+            if entry is None:
+                before = self._before(store, survey, hash, slot)
+                if before is None:
+                    del survey.tails[hash]
+                    return None
+                survey.tails[hash] = before
+                continue
+            if self._says_nothing(store, survey, entry):
+                continue
+            gone = entry.operation in (Operation.DELETED, Operation.MOVED_OUT)
+            return None if gone else entry
+        return None
+
+    def _downwards(self, store: StoreRow, survey: Survey, hash: str) -> Iterator[Slot]:
+        slot: Slot | None = survey.tails[hash]
+        while slot is not None:
+            yield slot
+            slot = self._before(store, survey, hash, slot)
+
+    def _before(self, store: StoreRow, survey: Survey, hash: str, slot: Slot) -> Slot | None:
+        if slot.preceding is not None:
+            return slot.preceding
+        number = store.epochs.index(str(slot.epoch))
+        return None if number == 0 else self._cuts.tail_of(store, number, hash)
+
+    def _says_nothing(self, store: StoreRow, survey: Survey, entry: Entry) -> bool:
+        """A void, or a half of a rename that does not count: who is at the path stands below."""
+        if entry.operation is Operation.MOVED_OUT:
+            return not self._is_held(survey, entry.destination)
+        if entry.operation is not Operation.MOVED_IN:
+            return entry.operation is Operation.VOID
+        if entry.source is None or not self._is_held(survey, entry.source):
+            survey.pending.append(entry.key)
+            return True
+        departure = self._logs.entry(LogKey(store.store_id, entry.source.path_hash, entry.source.slot))
+        return departure is None or departure.moved_version_id != entry.version_id
+
+    def _is_held(self, survey: Survey, ref: LogRef | None) -> bool:
+        """Whether a position counts. Tails only ever fall to what stands below a gap."""
+        return ref is not None and ref.path_hash in survey.tails and ref.slot <= survey.tails[ref.path_hash]
+
+    def _one_place_each(self, survey: Survey) -> None:
+        """A memory that something followed at its destination has left its source, whether or not that is held."""
+        best: dict[str, str] = {}
+        for hash, entry in survey.residents.items():
+            other = best.get(entry.memory_id)
+            if other is None or survey.residents[other].generation < entry.generation:
+                best[entry.memory_id] = hash
+        survey.residents = {hash: entry for hash, entry in survey.residents.items() if best[entry.memory_id] == hash}

@@ -1,0 +1,190 @@
+"""``cairn homes``: in which region each store is written, and how that changes, planned or because a region is gone."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from cairn.adapters.aws.compose import region_on_aws
+from cairn.adapters.memory import RecordingMetrics
+from cairn.app import operating
+from cairn.app.operating import Home, Step
+from cairn.app.region import Region
+from cairn.clients.cli.output import Json, console, show_rows
+from cairn.clients.cli.target import Aws, Target, find_target
+from cairn.core.errors import CairnError, InvalidRequest
+from cairn.core.slots import Epoch
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="The home region of each store: list, move, fail over, bring back.",
+)
+
+AT_ONCE = 4
+"""How many stores are under way at a time."""
+
+To = Annotated[str, typer.Option("--to", help="The region that is to be the home.")]
+
+
+@app.callback()
+def homes() -> None:
+    """The home region of each store: list, move, fail over, bring back."""
+
+
+@app.command("list")
+def list_(
+    region: Annotated[str | None, typer.Option("--region", help="Whose view of it; by default the first.")] = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Which region is the home of each store, which it has had, and what is under way.
+
+    Example: cairn homes list
+    """
+    target = find_target(aws)
+    rows = [_shown(home) for home in operating.homes(_region(target, region))]
+    show_rows(rows, ("store", "name", "home", "state", "homes so far"), as_json=as_json)
+
+
+@app.command()
+def move(
+    to: To,
+    store: Annotated[str | None, typer.Argument(help="A store's id; or all of a region's with --from.")] = None,
+    source: Annotated[str | None, typer.Option("--from", help="All stores whose home is this region.")] = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Move stores to another home region: nothing is lost, and writes to each pause for seconds.
+
+    Both regions must answer. Stop it as you like: run it again, and it goes on. A move that was begun, and is wanted no
+    more, is given up by moving the store to where it is.
+
+    Example: cairn homes move memstore_useast1_01k... --to eu-west-1
+    """
+    target = find_target(aws)
+    new = _region(target, to)
+    if (store is None) == (source is None):
+        raise InvalidRequest("", "say one store, or --from a region")
+    stores = [store] if store is not None else _of(_region(target, to), _known(target, source or ""))
+    _each(stores, lambda store_id: operating.move(new, store_id), f"moving to {to}", as_json)
+
+
+@app.command("fail-over")
+def fail_over(
+    source: Annotated[str, typer.Option("--from", help="The region that answers nothing.")],
+    to: To,
+    stores: Annotated[str | None, typer.Option("--stores", help="Only these ids, with commas between.")] = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Make a region the home of stores whose home is gone, from what it has itself; the old home is not asked.
+
+    What the old home acknowledged and had not replicated comes when it returns: it is adopted where nobody has written
+    since, and listed by `cairn divergent list` where somebody has.
+
+    Example: cairn homes fail-over --from us-east-1 --to eu-west-1
+    """
+    target = find_target(aws)
+    new, old = _region(target, to), _known(target, source)
+    if old == to:
+        raise InvalidRequest("--to", "is the region that is gone")
+    chosen = _of(new, old) if stores is None else [one.strip() for one in stores.split(",") if one.strip()]
+    _each(chosen, lambda store_id: operating.fail_over(new, store_id, old), f"failing over to {to}", as_json)
+
+
+@app.command("return")
+def return_(
+    region: Annotated[str, typer.Argument(help="The region that answers again.")],
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Move home to a region every store that had its home there before: what a fail-over took away, and a move.
+
+    Example: cairn homes return us-east-1
+    """
+    target = find_target(aws)
+    new = _region(target, region)
+    stores = [
+        home.store_id
+        for home in operating.homes(new)
+        if home.home != region and region in {Epoch.parse(epoch).home for epoch in home.epochs}
+    ]
+    _each(stores, lambda store_id: operating.move(new, store_id), f"moving home to {region}", as_json)
+
+
+def _region(target: Target, name: str | None) -> Region:
+    return region_on_aws(target.clients, target.deployment(name), RecordingMetrics())
+
+
+def _known(target: Target, region: str) -> str:
+    return target.deployment(region).region
+
+
+def _of(region: Region, home: str) -> list[str]:
+    return [one.store_id for one in operating.homes(region) if one.home == home]
+
+
+def _shown(home: Home) -> dict[str, Any]:
+    state = home.state if home.moving_to is None else f"moving to {home.moving_to}"
+    return {
+        "store": home.store_id,
+        "name": home.name,
+        "home": home.home,
+        "state": state,
+        "homes so far": ", ".join(Epoch.parse(epoch).home for epoch in home.epochs),
+    }
+
+
+def _each(stores: Sequence[str], act: Callable[[str], Iterator[Step]], what: str, as_json: bool) -> None:
+    """Does it to a few stores at a time; exit code 2 when one was not done."""
+    rows: list[dict[str, Any]] = []
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with (
+        Progress(*columns, console=console, disable=as_json) as progress,
+        ThreadPoolExecutor(max_workers=AT_ONCE) as pool,
+    ):
+        task = progress.add_task(what, total=len(stores))
+        for row in pool.map(lambda store_id: _one(store_id, act), stores):
+            rows.append(row)
+            progress.update(task, advance=1)
+    _report(rows, as_json)
+    if any(row["problem"] for row in rows):
+        raise typer.Exit(2)
+
+
+def _one(store_id: str, act: Callable[[str], Iterator[Step]]) -> dict[str, Any]:
+    copied, step = 0, None
+    try:
+        for step in act(store_id):
+            copied += step.copied
+    except CairnError as error:
+        return {"store": store_id, "state": "not done", "copied": copied, "paused_ms": None, "problem": error.message}
+    state = "not done" if step is None else step.state
+    paused_ms = None if step is None else step.paused_ms
+    return {"store": store_id, "state": state, "copied": copied, "paused_ms": paused_ms, "problem": ""}
+
+
+def _report(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    pauses = [row["paused_ms"] for row in rows if row["paused_ms"] is not None]
+    if as_json:
+        print(json.dumps({"stores": list(rows), "longest_pause_ms": max(pauses, default=None)}))
+        return
+    show_rows([dict(row) for row in rows], ("store", "state", "copied", "paused_ms", "problem"), as_json=False)
+    counts = Counter(row["state"] for row in rows)
+    told = ", ".join(f"{number} {state}" for state, number in counts.items()) or "no stores"
+    pause = f"; writes to a store paused for {max(pauses) / 1000:.1f} s at most" if pauses else ""
+    console.print(f"{told}{pause}.", highlight=False)

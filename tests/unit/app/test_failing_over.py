@@ -1,0 +1,150 @@
+"""A region takes over stores whose home answers nothing; what the old home had not replicated is kept apart; ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.layered import Crash, Fault, Strike
+from cairn.core.rows import VersionRow
+from cairn.ports import errors
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+THIRD = "ap-south-1"
+T = TypeVar("T")
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene(regions=(HOME, AWAY, THIRD))
+
+
+def fail_over(scene: Scene, to: str = AWAY, old: str = HOME) -> dict[str, object]:
+    """As an operator asks the new home's reconciler."""
+    payload = {"call": "homes.fail_over", "store_id": scene.store, "old": old}
+    answer = scene.cloud.peers.call(to, "reconciler", payload)
+    assert "error" not in answer, answer
+    return dict(answer)
+
+
+def move(scene: Scene, to: str) -> None:
+    answer = scene.cloud.peers.call(to, "reconciler", {"call": "homes.move", "store_id": scene.store})
+    assert answer.get("state") == "moved", answer
+
+
+def late(scene: Scene, region: str) -> list[str]:
+    """The ids of the versions that stand apart in a region."""
+    rows = scene.cloud.rows(region, "versions").items()
+    return [VersionRow.from_attributes(row).version_id for (_, sk), row in rows if sk.startswith("late#")]
+
+
+class Dead:
+    """While a region answers nothing: what is asked of it is refused, and noted."""
+
+    def __init__(self, region: str) -> None:
+        self._region = region
+        self.asked: list[str] = []
+
+    def __call__(self, call: PortCall, act: Callable[[], T]) -> T:
+        if call.target == self._region:
+            self.asked.append(call.name)
+            raise errors.Unavailable("dead on purpose")
+        return act()
+
+
+def test_no_call_goes_to_the_region_that_is_gone(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    dead = Dead(HOME)
+    with scene.intercepted_by(dead):
+        assert fail_over(scene)["state"] == "moved"
+        scene.update(memory, "two", at=AWAY)
+    assert dead.asked == []
+
+
+def test_what_had_been_replicated_is_there_and_is_written_on(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.create("/b", "text")
+    scene.deliver()
+    fail_over(scene)
+    scene.update(memory, "two", at=AWAY)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.read(memory, at=region).content == "two"
+        assert scene.paths(at=region) == ["/a", "/b"]
+        assert scene.cloud.rows(region, "memories") == scene.cloud.rows(AWAY, "memories")
+
+
+def test_the_old_home_acknowledges_nothing_once_it_has_seen_the_new_epoch(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    fail_over(scene)
+    scene.deliver()
+    updated = scene.update(memory, "two", at=HOME)
+    assert updated.version_id in [version.id for version in scene.versions(at=AWAY, memory_id=memory.id).items]
+
+
+def test_what_came_late_is_never_head_and_stands_apart_in_every_region(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    lost = scene.update(memory, "only at the old home")
+    fresh = scene.create("/only-there", "new")
+    held_back = list(scene.cloud.pending)
+    scene.cloud.pending.clear()
+    fail_over(scene)
+    kept = scene.update(memory, "at the new home", at=AWAY)
+    scene.create("/only-there", "somebody else's", at=AWAY)
+    scene.cloud.pending.extend(held_back)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.read(memory, at=region).version_id == kept.version_id
+        assert sorted(late(scene, region)) == sorted([lost.version_id, fresh.version_id])
+        assert [version.id for version in scene.versions(at=region, memory_id=memory.id).items] == [
+            kept.version_id,
+            memory.version_id,
+        ]
+        assert scene.cloud.rows(region, "memories") == scene.cloud.rows(AWAY, "memories")
+        assert scene.cloud.rows(region, "paths") == scene.cloud.rows(AWAY, "paths")
+
+
+@pytest.mark.parametrize("puts", [1, 2, 9, 17, 18])
+def test_a_fail_over_that_stopped_anywhere_is_finished_by_the_next(scene: Scene, puts: int) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, "objects.put_if_absent", puts)):
+        fail_over(scene)
+    fail_over(scene)
+    scene.update(memory, "two", at=AWAY)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.read(memory, at=region).content == "two"
+
+
+def test_two_who_fail_over_to_two_places_end_the_same_everywhere(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    fail_over(scene, AWAY)
+    fail_over(scene, THIRD)
+    scene.update(memory, "in eu", at=AWAY)
+    scene.update(memory, "in ap", at=THIRD)
+    scene.deliver()
+    contents = {scene.read(memory, at=region).content for region in (HOME, AWAY, THIRD)}
+    homes = {scene.cloud.rows(region, "stores")[scene.store, "record"]["home"] for region in (HOME, AWAY, THIRD)}
+    assert len(contents) == len(homes) == 1
+    assert {len(late(scene, region)) for region in (HOME, AWAY, THIRD)} == {1}
+    assert scene.cloud.rows(HOME, "memories") == scene.cloud.rows(AWAY, "memories")
+
+
+def test_the_old_region_is_the_home_again_after_one_command(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    fail_over(scene)
+    scene.update(memory, "two", at=AWAY)
+    move(scene, HOME)
+    scene.update(memory, "three", at=THIRD)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.read(memory, at=region).content == "three"
