@@ -94,10 +94,13 @@ def test_twenty_agents_that_edit_lines_of_their_own_all_succeed_and_lose_nothing
 
     def work(number: int, tool: Any) -> Told:
         told, name = Told(), f"agent {number:02d}"
-        change = {"old_str": f"{name} has not begun", "new_str": f"{name} has begun"}
-        told.edit(tool, f"{name} has begun", {"command": "str_replace", **change})
-        addition = {"insert_line": 2 * number + 1, "insert_text": f"{name} was here"}
-        told.edit(tool, f"{name} was here", {"command": "insert", **addition})
+        if number < AGENTS // 2:
+            change = {"old_str": f"{name} has not begun", "new_str": f"{name} has begun"}
+            told.edit(tool, f"{name} has begun", {"command": "str_replace", **change})
+        else:
+            beside = 2 * (number - AGENTS // 2) + 1
+            addition = {"insert_line": beside, "insert_text": f"{name} was here"}
+            told.edit(tool, f"{name} was here", {"command": "insert", **addition})
         return told
 
     told = at_once(agents, work)
@@ -105,15 +108,12 @@ def test_twenty_agents_that_edit_lines_of_their_own_all_succeed_and_lose_nothing
     assert [line for one in told for line in one.given_up] == []
     assert {line: found[line] for one in told for line in one.done if found[line] != 1} == {}
     assert {line: found[line] for one in told for line in one.unknown if found[line] > 1} == {}
-    assert all(found[f"end of agent {number:02d}"] == 1 for number in range(AGENTS))
-    assert sum(found.values()) == 3 * AGENTS - sum(
-        not found[line] for one in told for line in one.unknown if "here" in line
-    )
+    assert [line for line in "".join(starts).splitlines() if "end of" in line and found[line] != 1] == []
     versions = sdk[regions[0]].beta.memory_stores.memory_versions.list(store_id, limit=100)
     authors = Counter(one.created_by.to_dict().get("session_id") for one in versions if one.created_by is not None)
     del authors[None]
     commits = sum(found[line] for one in told for line in (*one.done, *one.unknown))
-    assert (sum(authors.values()), max(authors.values())) == (commits, 2), (
+    assert (sum(authors.values()), max(authors.values())) == (commits, 1), (
         "each edit is one version, by its own session"
     )
 

@@ -66,7 +66,7 @@ def connected_over_http(url: str, bearer: str) -> Iterator[Connected]:
 @asynccontextmanager
 async def _over_http(url: str, bearer: str) -> AsyncIterator[Client]:
     async with (
-        httpx2.AsyncClient(headers={"authorization": f"Bearer {bearer}"}, timeout=60) as http,
+        httpx2.AsyncClient(headers={"authorization": f"Bearer {bearer}"}, timeout=300) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
         yield client
