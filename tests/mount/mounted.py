@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,26 +10,51 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import anthropic
 
-from cairn.clients.mount.mounting import check_fuse
+from cairn.clients.mount.mounting import check_fuse, let_go
 from cairn.core.errors import InvalidRequest
 
 WITHIN_S = 120
 """How long anything may take, on a machine that is busy with something else."""
 
 
+TRIAL = """
+import os, signal, sys, threading
+from cairn.clients.mount.mounting import check_fuse, let_go
+check_fuse()
+import mfusepy
+
+class Trial(mfusepy.Operations):
+    use_ns = True
+
+    def init(self, path):
+        print("mounted", flush=True)
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+mfusepy.FUSE(Trial(), sys.argv[1], foreground=True)
+"""
+
+
+@cache
 def fuse_is_missing() -> str:
-    """Why no test can mount here; empty where it can."""
+    """Why no test can mount here; empty where it can. A container may have all that it takes, and still not be let."""
     try:
         check_fuse()
     except InvalidRequest as error:
         return error.message
-    return "" if os.access("/dev/fuse", os.R_OK | os.W_OK) else "/dev/fuse may not be used"
+    with TemporaryDirectory(prefix="cairn-trial-") as folder:
+        words = [sys.executable, "-c", TRIAL, folder]
+        tried = subprocess.run(words, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    if "mounted" in tried.stdout:
+        return ""
+    said = tried.stderr.strip().splitlines() or ["it said nothing"]
+    return f"a trial mount failed: {said[0]}"
 
 
 def until(holds: Callable[[], Any]) -> Any:
@@ -102,7 +126,7 @@ class Mounted:
         """Ends it if it lives, and takes the folder away."""
         if self.process is not None and self.process.poll() is None:
             self.end()
-        subprocess.run(["fusermount3", "-u", "-z", str(self.folder)], check=False, capture_output=True)
+        let_go(self.folder)
         self.folder.rmdir()
 
 

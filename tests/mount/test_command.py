@@ -93,7 +93,7 @@ def test_what_a_dead_mount_left_mounted_is_let_go(tmp_path: Path, monkeypatch: p
         return stat(path, follow_symlinks=follow_symlinks)
 
     monkeypatch.setattr(Path, "stat", dead)
-    monkeypatch.setattr(mounting, "_let_go", let_go.append)
+    monkeypatch.setattr(mounting, "let_go", let_go.append)
     mounting.check_folder(folder)
     assert let_go == [folder]
     assert folder.is_dir()

@@ -59,7 +59,7 @@ def check_folder(folder: Path) -> None:
         folder.stat()
     except OSError as error:
         if error.errno == errno.ENOTCONN:
-            _let_go(folder)
+            let_go(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         empty = not any(folder.iterdir())
@@ -161,8 +161,8 @@ class Freshness:
         self._silent = error is not None
 
 
-def _let_go(folder: Path) -> None:
-    """Unmounts what a dead process left mounted."""
+def let_go(folder: Path) -> None:
+    """Unmounts what a process left mounted that died. Repeatable."""
     tool = next(filter(None, map(shutil.which, ("fusermount3", "fusermount"))), None)
     words = ["umount", "-f", str(folder)] if tool is None else [tool, "-u", "-z", str(folder)]
     subprocess.run(words, check=False, capture_output=True)
