@@ -8,6 +8,7 @@ from typing import Any
 
 from cairn.app import asking
 from cairn.app.access import Door
+from cairn.app.adopting import Adopting
 from cairn.app.answers import UNSET, Call, Hit, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
 from cairn.app.importing import BroughtIn, Importing
 from cairn.app.keys import Keys
@@ -69,6 +70,7 @@ class Cairn:
         self._keys = Keys(region)
         self.sessions = Sessions(region, self._door, Tokens(signing, region.clock))
         self._records = Records(region)
+        self._adopting = Adopting(region, scanner)
         self._logs = Logs(region)
 
     @property
@@ -300,6 +302,7 @@ class Cairn:
             "import": self._import,
             "release": self._release,
             "help": self._help,
+            "adopt": self._adopt,
             "keys.create": self._create_key,
             "keys.revoke": self._revoke_key,
             "keys.list": self._list_keys,
@@ -361,6 +364,13 @@ class Cairn:
             return {"settled": []}
         view = self._region.view()
         return {"settled": encode_settled(self._writer.help(view, self._own_store(entry.key.store_id), entry))}
+
+    def _adopt(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """``{"call": "adopt", "key": …}``: the indexer has met a late version."""
+        key = parse_key(fields["key"])
+        if not isinstance(key, LogKey):
+            raise ValueError("not a key of a log")
+        return {"adopted": self._adopting.adopt(self._own_store(key.store_id), key)}
 
     def _own_store(self, store_id: str) -> StoreRow:
         """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable; Elsewhere."""

@@ -7,6 +7,8 @@ It trusts nobody's word that something is to be erased: it looks for the reason 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cairn.app.logs import Logs
 from cairn.app.records import Records
 from cairn.app.region import Region
@@ -44,7 +46,14 @@ class Eraser:
         return True
 
     def blank(self, entry: Entry) -> None:
-        """Blanks an entry for which the caller has a reason. Raises Unavailable: not finished; repeat it."""
+        """Blanks an entry for which the caller has a reason, and the late one of the same text that it adopted.
+
+        Raises Unavailable: not finished; repeat it.
+        """
+        if entry.adopts is not None:
+            late = self._logs.entry(replace(entry.key, slot=entry.adopts))
+            if late is not None and late.version_id == entry.version_id:
+                self.blank(late)
         key = str(entry.key)
         try:
             if entry.blank:

@@ -270,8 +270,8 @@ class Indexing:
     def _came_late(self, view: View, store: StoreRow, entry: Entry) -> list[Callable[[], object]] | None:
         """What follows from an entry that does not count in the store's present epoch; None where that is still open.
 
-        A version stands apart from then on. The first half of a rename whose second is not here is no version, nor to
-        be finished any more.
+        A version stands apart from then on, and the home has its writer see whether it can be adopted. The first half
+        of a rename whose second is not here is no version, nor to be finished any more.
         """
         raw = self._logs.settle(entry)
         version = next((one.entry for one in raw if one.is_version), None)
@@ -281,11 +281,24 @@ class Indexing:
                 return None
             return [] if entry.path is None else [lambda: self._erase(entry.key)]
         self._judging.came_late(view, store, version)
-        return [lambda: self._erase_all(view, raw)]
+        reactions: list[Callable[[], object]] = [lambda: self._erase_all(view, raw)]
+        if view.complete and store.home == self._region.name and not version.blank:
+            reactions.append(lambda: self._adopt(version.key))
+        return reactions
 
     def _is_source_late(self, store: StoreRow, moved_in: Entry) -> bool:
         source = moved_in.source
         return source is not None and self._cuts.is_late(store, source.path_hash, source.slot)
+
+    def _adopt(self, key: LogKey) -> None:
+        """Asks this region's writer to adopt a late version; it decides whether that can be."""
+        try:
+            answer = self._region.peers.call(self._region.name, "writer", {"call": "adopt", "key": str(key)})
+        except port_errors.PortError as error:
+            raise Unavailable("the writer cannot adopt a late version now; try again") from error
+        failure = answer.get("error")
+        if failure is not None and failure["type"] != NotFound.__name__:
+            raise Unavailable("a late version was not adopted yet; try again")
 
     def _pass_on(self, inspections: Queue, key: LogKey) -> None:
         """Has a new version of this home looked at again. A rebuild, which only folds, passes nothing on."""

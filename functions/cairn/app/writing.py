@@ -54,13 +54,17 @@ class Outcome:
 
 @dataclass(slots=True)
 class Attempt:
-    """One command on its way through the loop. `told_us` is the time of a version that is brought in from elsewhere."""
+    """One command on its way through the loop. `told_us` is the time of a version that is brought in from elsewhere.
+
+    `adopts` is the slot of an earlier epoch at which the version came late.
+    """
 
     view: View
     store: StoreRow
     outcome: Outcome
     flags: tuple[str, ...] = ()
     told_us: int | None = None
+    adopts: Slot | None = None
     number: int = 0
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
     tails: dict[str, Slot] = field(default_factory=dict)
@@ -478,9 +482,17 @@ class Writer:
 
     def _draft(self, command: Command, attempt: Attempt, version_id: str | None = None) -> decide.Draft:
         actor = Actor.parse(command.actor)
-        imported = attempt.told_us is not None
+        imported = attempt.told_us is not None and attempt.adopts is None
         now_us = self._region.clock.now_us() if attempt.told_us is None else attempt.told_us
-        return decide.Draft(version_id or command.version_id, command.memory_id, actor, now_us, attempt.flags, imported)
+        return decide.Draft(
+            version_id or command.version_id,
+            command.memory_id,
+            actor,
+            now_us,
+            attempt.flags,
+            imported,
+            adopts=attempt.adopts,
+        )
 
 
 def _committed(outcome: Outcome, command: Command) -> bool:

@@ -89,6 +89,7 @@ class Draft:
     now_us: int
     flags: tuple[str, ...] = ()
     imported: bool = False
+    adopts: Slot | None = None
 
 
 def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
@@ -108,6 +109,7 @@ def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
         created_by=draft.actor,
         flags=draft.flags,
         imported=draft.imported,
+        adopts=draft.adopts,
     )
 
 
@@ -138,6 +140,7 @@ def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: 
         source=LogRef(head.path_hash, source) if source else None,
         flags=flags,
         imported=draft.imported,
+        adopts=draft.adopts,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Crash, Fault, Strike
+from cairn.adapters.memory import PutEvent
 from cairn.core.rows import VersionRow
 from cairn.ports import errors
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -148,3 +149,118 @@ def test_the_old_region_is_the_home_again_after_one_command(scene: Scene) -> Non
     scene.deliver()
     for region in (HOME, AWAY, THIRD):
         assert scene.read(memory, at=region).content == "three"
+
+
+# ---- adoption -------------------------------------------------------------------------------------------------------
+
+
+def hold_back(scene: Scene) -> list[PutEvent]:
+    """What was put since is on no wire any more, until it is sent again."""
+    held = list(scene.cloud.pending)
+    scene.cloud.pending.clear()
+    return held
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_what_came_late_is_adopted_where_nobody_has_written_since(scene: Scene, backwards: bool) -> None:
+    memory = scene.create("/a", "one")
+    doomed = scene.create("/doomed", "text")
+    scene.deliver()
+    second = scene.update(memory, "two")
+    third = scene.update(memory, "three")
+    fresh = scene.create("/b", "new")
+    scene.delete(doomed)
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.deliver()
+    scene.cloud.pending.extend(reversed(held) if backwards else held)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert late(scene, region) == []
+        assert scene.read(memory, at=region).version_id == third.version_id
+        assert scene.read(memory, at=region).content == "three"
+        assert scene.read(fresh, at=region).content == "new"
+        assert scene.paths(at=region) == ["/a", "/b"]
+        assert [version.id for version in scene.versions(at=region, memory_id=memory.id).items] == [
+            third.version_id,
+            second.version_id,
+            memory.version_id,
+        ]
+        assert scene.cloud.rows(region, "memories") == scene.cloud.rows(AWAY, "memories")
+
+
+def test_an_adopted_version_is_written_on_and_adopted_only_once(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    scene.update(memory, "two")
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    scene.update(memory, "three", at=AWAY)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.history(memory, at=region) == ["modified", "modified", "created"]
+        assert scene.read(memory, at=region).content == "three"
+
+
+def test_what_an_archived_store_would_not_take_is_not_adopted(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    scene.update(memory, "two")
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.at(AWAY).archive_store(scene.call(), scene.store)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.read(memory, at=region).content == "one"
+        assert len(late(scene, region)) == 1
+
+
+def test_a_rename_that_came_late_stays_apart_and_its_memory_at_its_source(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    scene.update(memory, path="/b")
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.paths(at=region) == ["/a"]
+        assert len(late(scene, region)) == 1
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_half_a_rename_that_was_replicated_is_none(scene: Scene, half: int) -> None:
+    """Neither at two paths nor at none: the memory stays at its source, and can be written there."""
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    scene.update(memory, path="/b")
+    held = hold_back(scene)
+    scene.cloud.buckets.replicate(held[half], AWAY)
+    fail_over(scene)
+    hold_back(scene)
+    assert scene.paths(at=AWAY) == ["/a"]
+    scene.update(memory, "two", at=AWAY)
+    other = scene.create("/b", "else", at=AWAY)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    assert scene.read(memory, at=AWAY).content == "two"
+    assert scene.read(other, at=AWAY).content == "else"
+
+
+def test_the_text_of_an_adopted_version_is_erased_wherever_it_stands(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    second = scene.update(memory, "SECRET")
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    scene.update(memory, "clean", at=AWAY)
+    scene.redact(second.version_id, at=AWAY)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert not any(b"SECRET" in body for body in scene.bodies(region))

@@ -1,0 +1,104 @@
+"""Adoption: the home takes up a version that came late, where nobody has written since.
+
+A late version's parent is still the head, or what the head itself adopted: then it is committed in the present epoch by
+an ordinary put, with its own id, text, actor and time, under every rule that a write obeys. Otherwise it stays apart, a
+divergent version. A child that came before its parent is looked at again once its parent is adopted. A rename is left
+apart: its two halves were one commit, and half of it may have been built on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cairn.app.logs import Logs
+from cairn.app.region import Region
+from cairn.app.scanning import TextScanner
+from cairn.app.writing import Attempt, Outcome, Writer
+from cairn.core import decide
+from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
+from cairn.core.errors import InvalidRequest, PathConflict, Unavailable
+from cairn.core.records import Entry, Operation
+from cairn.core.rows import MemoryRow, StoreRow, VersionRow
+from cairn.core.slots import LogKey
+from cairn.ports import errors as port_errors
+
+ADOPTED_AT_ONCE = 100
+"""How many versions of one path one call takes up; the rest come with their own events."""
+
+
+class Adopting(Writer):
+    """Commits late versions, in the loop and with the steps of ordinary writes."""
+
+    def __init__(self, region: Region, scanner: TextScanner) -> None:
+        super().__init__(region, scanner)
+        self._late_logs = Logs(region)
+
+    def adopt(self, store: StoreRow, key: LogKey) -> list[str]:
+        """Adopts what stands at `key`, and what follows it in its log, as far as that can be; the versions adopted.
+
+        Repeatable: what was adopted is not adopted again. Of a version that can be, a GET and what a write costs.
+
+        Raises:
+            Unavailable, Busy, OutcomeUnknown: repeat it.
+        """
+        adopted: list[str] = []
+        while len(adopted) < ADOPTED_AT_ONCE:
+            entry = self._late_logs.entry(key)
+            if entry is None or not self._may_be_adopted(store, entry) or not self._take_up(store, entry):
+                break
+            adopted.append(entry.version_id)
+            key = replace(key, slot=key.slot.following)
+        if adopted:
+            self._region.metrics.count("late_adopted", len(adopted))
+        return adopted
+
+    def _may_be_adopted(self, store: StoreRow, entry: Entry) -> bool:
+        kinds = (Operation.CREATED, Operation.MODIFIED, Operation.DELETED)
+        return entry.operation in kinds and not entry.blank and self._late_logs.is_late(store, entry)
+
+    def _take_up(self, store: StoreRow, entry: Entry) -> bool:
+        key = VersionRow.key(store.store_id, entry.version_id)
+        view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id), key])
+        known = view.rows.get(key)
+        if known is not None and (known.get("position") is not None or known.get("redacted_at") is not None):
+            return False
+        attempt = Attempt(view, store, Outcome(), entry.flags, told_us=entry.created_at, adopts=entry.slot)
+        command = _command(entry, self._text(entry))
+        try:
+            outcome = self._until_decided(attempt, command, lambda: self._adopt(attempt, command, entry))
+        except (InvalidRequest, PathConflict):
+            return False
+        return outcome.error is None and outcome.memory is not None and outcome.memory.version_id == entry.version_id
+
+    def _adopt(self, attempt: Attempt, command: Command, entry: Entry) -> bool:
+        """Whether it is decided: committed, or not to be."""
+        head = self._head(attempt, entry.memory_id)
+        if head is not None and self._judging.memory(attempt.view, attempt.store, head):
+            return False
+        if head is None:
+            attempt.view.require_complete()
+            return self._create(attempt, command) if isinstance(command, CreateMemory) else True
+        follows = head.version_id == entry.parent_version_id and head.path_hash == entry.key.path_hash
+        if isinstance(command, CreateMemory) or head.gone or not follows:
+            return True
+        path = entry.path if entry.path is not None else head.path
+        commit = decide.Commit(entry.operation, path or "", getattr(command, "content", None))
+        return self._append(attempt, command, head, commit)
+
+    def _text(self, entry: Entry) -> str:
+        if entry.operation is Operation.DELETED:
+            return ""
+        try:
+            return self._region.objects.get(str(entry.key)).body.decode()
+        except port_errors.PortError as error:
+            raise Unavailable("a late version cannot be read now; try again") from error
+
+
+def _command(entry: Entry, content: str) -> Command:
+    """The write that the entry was: what its rules are told by."""
+    store_id, actor = entry.key.store_id, str(entry.created_by)
+    if entry.operation is Operation.CREATED:
+        return CreateMemory(store_id, entry.memory_id, entry.version_id, actor, entry.path or "", content)
+    if entry.operation is Operation.DELETED:
+        return DeleteMemory(store_id, entry.memory_id, entry.version_id, actor)
+    return UpdateMemory(store_id, entry.memory_id, entry.version_id, actor, content)
