@@ -10,6 +10,7 @@ from cairn.app import asking
 from cairn.app.access import Door
 from cairn.app.adopting import Adopting
 from cairn.app.answers import UNSET, Call, Hit, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.divergent import Divergent
 from cairn.app.importing import BroughtIn, Importing
 from cairn.app.keys import Keys
 from cairn.app.loading import Loading
@@ -62,6 +63,7 @@ class Cairn:
         self._memories = Memories(region, self._door, self._writer, passing)
         self._versions = Versions(region, self._door)
         self._redacting = Redacting(region, self._door, self._writer, passing)
+        self._divergent = Divergent(region, self._writer, self._redacting)
         self._importing = Importing(region, self._door, scanner, self._redacting, passing)
         self._quarantine = Quarantine(region, self._door, self._memories, passing)
         self._shelf = Shelf(region, packs)
@@ -303,6 +305,10 @@ class Cairn:
             "release": self._release,
             "help": self._help,
             "adopt": self._adopt,
+            "divergent.list": lambda asked: self._divergent.page(self._own_store(asked["store_id"]), asked["after"]),
+            "divergent.show": lambda asked: self._divergent.show(*self._late(asked)),
+            "divergent.restore": lambda asked: self._divergent.restore(*self._late(asked), asked["actor"]),
+            "divergent.dismiss": lambda asked: self._divergent.dismiss(*self._late(asked), asked["actor"]),
             "keys.create": self._create_key,
             "keys.revoke": self._revoke_key,
             "keys.list": self._list_keys,
@@ -371,6 +377,9 @@ class Cairn:
         if not isinstance(key, LogKey):
             raise ValueError("not a key of a log")
         return {"adopted": self._adopting.adopt(self._own_store(key.store_id), key)}
+
+    def _late(self, fields: dict[str, Any]) -> tuple[StoreRow, str]:
+        return self._own_store(fields["store_id"]), fields["version_id"]
 
     def _own_store(self, store_id: str) -> StoreRow:
         """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable; Elsewhere."""

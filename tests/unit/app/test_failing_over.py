@@ -10,6 +10,8 @@ import pytest
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Crash, Fault, Strike
 from cairn.adapters.memory import PutEvent
+from cairn.app import operating
+from cairn.app.answers import Memory
 from cairn.core.rows import VersionRow
 from cairn.ports import errors
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -264,3 +266,59 @@ def test_the_text_of_an_adopted_version_is_erased_wherever_it_stands(scene: Scen
     scene.deliver()
     for region in (HOME, AWAY, THIRD):
         assert not any(b"SECRET" in body for body in scene.bodies(region))
+
+
+# ---- divergent versions ---------------------------------------------------------------------------------------------
+
+
+def diverged(scene: Scene) -> tuple[Memory, Memory]:
+    """A memory that both homes wrote: as it is, and the old home's version of it."""
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    lost = scene.update(memory, "theirs")
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.update(memory, "ours", at=AWAY)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    return memory, lost
+
+
+def test_a_divergent_version_is_listed_and_shown_beside_what_there_is_now(scene: Scene) -> None:
+    memory, lost = diverged(scene)
+    for region in (HOME, AWAY, THIRD):
+        [listed] = operating.divergent(scene.cloud.sites[region].region, scene.store)
+        assert (listed["version_id"], listed["memory_id"], listed["path"]) == (lost.version_id, memory.id, "/a")
+        shown = operating.divergent_call(scene.cloud.sites[region].region, "show", scene.store, lost.version_id)
+        assert (shown["content"], shown["current_content"]) == ("theirs", "ours")
+
+
+def test_a_divergent_version_is_restored_by_a_write_and_listed_no_more(scene: Scene) -> None:
+    memory, lost = diverged(scene)
+    operating.divergent_call(scene.cloud.sites[THIRD].region, "restore", scene.store, lost.version_id)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.read(memory, at=region).content == "theirs"
+        assert list(operating.divergent(scene.cloud.sites[region].region, scene.store)) == []
+
+
+def test_a_dismissed_version_is_erased_everywhere(scene: Scene) -> None:
+    memory, lost = diverged(scene)
+    operating.divergent_call(scene.cloud.sites[THIRD].region, "dismiss", scene.store, lost.version_id)
+    scene.deliver()
+    for region in (HOME, AWAY, THIRD):
+        assert scene.read(memory, at=region).content == "ours"
+        assert not any(b"theirs" in body for body in scene.bodies(region))
+        assert late(scene, region) != [], "its place stays, without its text"
+    assert list(operating.divergent(scene.cloud.sites[HOME].region, scene.store)) == []
+
+
+def test_an_operator_moves_fails_over_and_lists_through_a_regions_reconciler(scene: Scene) -> None:
+    region = scene.cloud.sites[AWAY].region
+    assert [step.state for step in operating.move(region, scene.store)] == ["moved"]
+    scene.deliver()
+    [home] = operating.homes(region)
+    assert (home.store_id, home.home, home.state, len(home.epochs)) == (scene.store, AWAY, "active", 2)
+    third = scene.cloud.sites[THIRD].region
+    assert [step.state for step in operating.fail_over(third, scene.store, AWAY)] == ["moved"]
+    assert [home.home for home in operating.homes(third)] == [THIRD]

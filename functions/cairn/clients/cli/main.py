@@ -46,6 +46,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("cairn.clients.cli.keys", "API keys: create, list, revoke."),
     "index": ("cairn.clients.cli.index", "A region's index: how it is, what was set aside, rebuild it."),
     "erasure": ("cairn.clients.cli.erasure", "Erasure: how far it is in each region, and a search for remains."),
+    "divergent": ("cairn.clients.cli.divergent", "What a fail-over left behind: list, show, restore, dismiss."),
     "homes": ("cairn.clients.cli.homes", "The home region of each store: list, move, fail over, bring back."),
     "regions": ("cairn.clients.cli.regions", "The deployment's regions: add one."),
 }
@@ -61,7 +62,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("sessions", "context"): "Agents' sessions; what an agent is told.",
     ("mount", "sync", "mcp"): "A store as a folder; a store for MCP clients.",
     ("index", "erasure"): "A region's index; what is erased, and how far.",
-    ("homes", "regions"): "Where stores have their homes; one region more.",
+    ("divergent", "homes", "regions"): "Stores' homes, what a fail-over left behind; regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""
 
