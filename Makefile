@@ -13,7 +13,7 @@ ADK := tests/interop/adk
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test e2e interop sim bench bench-scanner demo drill cost clean
+.PHONY: help setup lock check format test e2e interop sim bench bench-scanner bench-search demo drill cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ bench: setup ## the write path beside a bare conditional put, and the fold's thr
 
 bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
 	$(BIN)/python -m scripts.bench_scanner
+
+bench-search: setup ## a store of ten thousand memories: its pack, its searches, and whether they find
+	$(BIN)/python -m scripts.bench_search
 
 sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, BUGS=1 for planted defects)
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(SEED),--seed $(SEED),$(or $(N),2000)))

@@ -24,7 +24,7 @@ from cairn.adapters.memory import (
     SeededRandomness,
 )
 from cairn.app import cairn, erasures, homes, indexing, rebuilding, reconciling
-from cairn.app.packs import NO_PACKS
+from cairn.app.no_packs import NO_PACKS
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough
 from cairn.core.rows import ControlRow, RowKey

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from cairn.app import asking
 from cairn.app.access import Door
@@ -13,10 +14,9 @@ from cairn.app.answers import UNSET, Call, Hit, Memory, MemoryPrefix, Page, Stor
 from cairn.app.divergent import Divergent
 from cairn.app.importing import BroughtIn, Importing
 from cairn.app.keys import Keys
-from cairn.app.loading import Loading
 from cairn.app.logs import Logs
 from cairn.app.memories import Memories
-from cairn.app.packs import NO_PACKS
+from cairn.app.no_packs import NO_PACKS
 from cairn.app.passing import Elsewhere, Passing, encode_error, encode_outcome, encode_placed, encode_settled
 from cairn.app.past import Past
 from cairn.app.quarantine import Quarantine
@@ -24,9 +24,7 @@ from cairn.app.records import MOVER, Placed, Records, to_record
 from cairn.app.redacting import Redacting, answer
 from cairn.app.region import Region
 from cairn.app.scanning import TextScanner
-from cairn.app.searching import Searching
 from cairn.app.sessions import Sessions
-from cairn.app.shelf import Shelf
 from cairn.app.stores import Stores, given
 from cairn.app.tokens import NO_SIGNING_KEYS, Tokens
 from cairn.app.versions import Versions
@@ -39,6 +37,9 @@ from cairn.core.slots import LogKey, Slot, parse_key
 from cairn.core.tables import TABLES
 from cairn.ports.packs import Packs
 from cairn.ports.signing import SigningKeys
+
+if TYPE_CHECKING:
+    from cairn.app.shelf import Shelf
 
 _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 
@@ -66,9 +67,7 @@ class Cairn:
         self._divergent = Divergent(region, self._writer, self._redacting)
         self._importing = Importing(region, self._door, scanner, self._redacting, passing)
         self._quarantine = Quarantine(region, self._door, self._memories, passing)
-        self._shelf = Shelf(region, packs)
-        self._searching = Searching(region, self._door, self._shelf, packs)
-        self._loading = Loading(region, self._door, self._shelf)
+        self._packs = packs
         self._keys = Keys(region)
         self.sessions = Sessions(region, self._door, Tokens(signing, region.clock))
         self._records = Records(region)
@@ -247,15 +246,29 @@ class Cairn:
         given = {"store_id": store_id, "query": query, "limit": limit, "path_prefix": path_prefix}
 
         def answer() -> Page[Hit]:
-            found = self._searching.search(call, store_id, query=query, limit=limit, path_prefix=path_prefix)
-            return Page(found, None)
+            from cairn.app.searching import Searching  # with a search, and not with a start
+
+            searching = Searching(self._region, self._door, self._shelf, self._packs)
+            return Page(searching.search(call, store_id, query=query, limit=limit, path_prefix=path_prefix), None)
 
         return self._asking.read(call, "search_memories", given, answer)
 
     def load_memories(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
         """See `Loading.page`."""
-        given = {"store_id": store_id, "after": after}
-        return self._asking.read(call, "load_memories", given, lambda: self._loading.page(call, store_id, after=after))
+
+        def answer() -> Page[Memory]:
+            from cairn.app.loading import Loading
+
+            return Loading(self._region, self._door, self._shelf).page(call, store_id, after=after)
+
+        return self._asking.read(call, "load_memories", {"store_id": store_id, "after": after}, answer)
+
+    @cached_property
+    def _shelf(self) -> Shelf:
+        """The packs that this process holds."""
+        from cairn.app.shelf import Shelf
+
+        return Shelf(self._region, self._packs)
 
     # ---- versions -----------------------------------------------------------------------------------------------
 

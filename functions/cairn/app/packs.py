@@ -31,25 +31,6 @@ AT_ONCE = 128
 """How many texts are fetched at a time: as much as may be in memory beside the pack."""
 
 
-class NoPacks:
-    """`ports.packs.Packs` where there are none: a function that only writes."""
-
-    def new(self) -> Pack:
-        """Raises Unavailable."""
-        raise Unavailable("this function does not search; ask a reader")
-
-    def open(self, body: bytes) -> Pack:
-        """As `new`."""
-        return self.new()
-
-    def stem(self, word: str) -> str:
-        """The word itself."""
-        return word
-
-
-NO_PACKS: Packs = NoPacks()
-
-
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A pack out of the bucket, with what it says of itself."""

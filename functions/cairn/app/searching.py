@@ -28,7 +28,7 @@ from cairn.core.rows import MemoryRow, VerdictRow
 from cairn.core.verdicts import withholdings
 from cairn.ports.packs import Document, Matching, Pack, Packs
 
-CANDIDATES_MAX = 100
+CANDIDATES_MAX = 60
 NAMED_MAX = 50
 DATED_MAX = 50
 INTERVALS_MAX = 3
@@ -108,12 +108,14 @@ class Searching:
                 frequencies[stem] = frequency
             stems.append(stem)
         known = [stem for stem in dict.fromkeys(stems) if frequencies[stem]]
-        rare = [stem for stem in known if frequencies[stem] <= max(COMMON * count, COMMON_FROM)]
+        common = max(COMMON * count, COMMON_FROM)
+        rare = [stem for stem in known if frequencies[stem] <= common]
         name_frequencies = dict(pack.name_frequencies(sorted(found.capitals or found.lowers)))
         names = {
             name
             for name, frequency in name_frequencies.items()
-            if name in found.capitals or frequency >= NAME_SHARE * frequencies.get(self._packs.stem(name), count)
+            if frequency <= common
+            and (name in found.capitals or frequency >= NAME_SHARE * frequencies.get(self._packs.stem(name), count))
         }
         return _Query(
             tuple(rare or known),

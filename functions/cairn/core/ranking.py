@@ -7,7 +7,6 @@ the names that the query names, and by the time that it names. The weights were 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -77,8 +76,7 @@ def rank(
     name_weights = {name: rarity(corpus.name_frequencies.get(name, 0), corpus.count) for name in names}
     found = []
     for candidate in candidates:
-        body = _body(candidate, weights, corpus.average_length)
-        passage, best = _best_passage(candidate, weights)
+        body, passage, best = _weighed(candidate, weights, corpus.average_length)
         named = sum(weight for name, weight in name_weights.items() if name in candidate.names)
         found.append((candidate, body + PASSAGE_WEIGHT * best + NAME_WEIGHT * named, passage))
     top = max((score for _, score, _ in found), default=0.0)
@@ -94,25 +92,26 @@ def rarity(frequency: int, count: int) -> float:
     return math.log(1 + (max(count, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def _body(candidate: Candidate, weights: Mapping[str, float], average_length: float) -> float:
-    counts = Counter(stem for passage in candidate.passages for stem in passage if stem in weights)
-    length = sum(map(len, candidate.passages))
-    return _bm25(counts, weights, length / average_length if average_length else 1.0)
+def _weighed(candidate: Candidate, weights: Mapping[str, float], average_length: float) -> tuple[float, int, float]:
+    """What all of the text is worth, which passage is worth most, and how much."""
+    total: dict[str, int] = {}
+    length, best, best_worth = 0, 0, 0.0
+    for number, passage in enumerate(candidate.passages):
+        length += len(passage)
+        counts: dict[str, int] = {}
+        for stem in passage:
+            if stem in weights:
+                counts[stem] = counts.get(stem, 0) + 1
+                total[stem] = total.get(stem, 0) + 1
+        worth = _bm25(counts, weights, 1.0) if counts else 0.0
+        if worth > best_worth:
+            best, best_worth = number, worth
+    return _bm25(total, weights, length / average_length if average_length else 1.0), best, best_worth
 
 
 def _bm25(counts: Mapping[str, int], weights: Mapping[str, float], relative_length: float) -> float:
     norm = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * relative_length)
     return sum(weights[stem] * count * (SATURATION + 1) / (count + norm) for stem, count in counts.items())
-
-
-def _best_passage(candidate: Candidate, weights: Mapping[str, float]) -> tuple[int, float]:
-    best, best_score = 0, 0.0
-    for number, passage in enumerate(candidate.passages):
-        counts = Counter(stem for stem in passage if stem in weights)
-        score = _bm25(counts, weights, 1.0) if counts else 0.0
-        if score > best_score:
-            best, best_score = number, score
-    return best, best_score
 
 
 def nearness(candidate: Candidate, when: Sequence[Interval]) -> float:

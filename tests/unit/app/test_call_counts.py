@@ -103,6 +103,31 @@ class Stage:
         self.scene.clock.advance(100)
         self.scene.cloud.claim_complete(HOME, self.scene.clock.now_us())
 
+    def pack(self) -> None:
+        self.scene.cloud.peers.call(HOME, "packer", {"call": "pack", "store_id": self.scene.store})
+
+    def packed(self) -> None:
+        """A pack that is some while old, in a region that knows that it has everything since."""
+        self.scene.clock.advance(100)
+        self.scene.cloud.claim_complete(HOME, self.scene.clock.now_us())
+        self.pack()
+        self.scene.clock.advance(100)
+        self.scene.cloud.claim_complete(HOME, self.scene.clock.now_us())
+
+    def searched(self) -> None:
+        self.packed()
+        self.search()
+
+    def changed(self) -> None:
+        self.searched()
+        self.updated()
+
+    def search(self) -> None:
+        self.scene.at(HOME).search_memories(self.scene.call(), self.scene.store, query="n", limit=10)
+
+    def load(self) -> None:
+        self.scene.at(HOME).load_memories(self.scene.call(), self.scene.store, after=None)
+
     def superseded(self) -> None:
         self.updated()
         self.scene.deliver()
@@ -324,6 +349,62 @@ READS = [
         lambda s: s.scene.versions(),
         [OPEN_STORE, "query versions", "query versions", "read versions"],
         [],
+    ),
+]
+
+HITS = "read memories+verdicts"
+"""The heads of what was found, and what the verdicts say of it: nothing is shown on a pack's word."""
+
+SEARCHES = [
+    Path(
+        "a search in a process just started",
+        Stage.search,
+        [OPEN_STORE, "list pack", "get pack", "query versions", HITS],
+        [],
+        Stage.packed,
+    ),
+    Path("another one", Stage.search, [OPEN_STORE, "query versions", HITS], [], Stage.searched),
+    Path(
+        "a search after a change",
+        Stage.search,
+        [OPEN_STORE, "query versions", "read memories", "read verdicts", "get log", HITS],
+        [],
+        Stage.changed,
+    ),
+    Path(
+        "a whole store in a process just started",
+        Stage.load,
+        [OPEN_STORE, "query memories", "list pack", "get pack", "read verdicts"],
+        [],
+        Stage.packed,
+    ),
+    Path(
+        "a pack in which nothing changed",
+        Stage.pack,
+        ["list pack", "read control+stores", "get pack", "query verdicts", "query memories"],
+        [],
+        Stage.packed,
+    ),
+    Path(
+        "a pack after a change, and the end of the one before it",
+        Stage.pack,
+        [
+            "list pack",
+            "read control+stores",
+            "get pack",
+            "query verdicts",
+            "query memories",
+            "get log",
+            "put pack",
+            f"invoke eraser@{HOME}",
+            "versions pack",
+            "list store",
+            "get store",
+            "list store",
+            "remove pack",
+        ],
+        [],
+        Stage.changed,
     ),
 ]
 
@@ -591,6 +672,7 @@ TABLES = {
     "at home": WRITES_AT_HOME,
     "elsewhere": WRITES_ELSEWHERE,
     "reading": READS,
+    "searching": SEARCHES,
     "reading freshly": FRESH_READS,
     "reading the past": PAST_READS,
     "redacting": REDACTIONS,

@@ -12,7 +12,7 @@ import pytest
 
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import CallCounts, Fault, Strike
-from cairn.app.answers import Hit, Memory
+from cairn.app.answers import Call, Demand, Hit, Memory
 from cairn.app.shelf import FETCHED_MAX
 from cairn.core.errors import InvalidRequest, NotFound, Unavailable
 from cairn.core.packs import REFRESH_DELAY_S, PackKey
@@ -123,6 +123,16 @@ def test_what_another_region_wrote_is_found_once_it_is_indexed_here(scene: Searc
     assert scene.search("zeppelin", at=AWAY) == ["/new.md"]
     scene.deliver()
     assert scene.search("zeppelin") == ["/new.md"]
+
+
+def test_a_search_that_demands_the_homes_answer_gets_it_anywhere(scene: Searched) -> None:
+    scene.create("/new.md", "The zeppelin arrives at noon.")
+    assert scene.search("zeppelin", at=AWAY) == []
+    call = Call(scene.call().credentials, Demand(home=True))
+    [hit] = scene.at(AWAY).search_memories(call, scene.store, query="zeppelin", limit=5).items
+    assert (hit.memory.path, "at noon" in hit.excerpt, hit.score > 0) == ("/new.md", True, True)
+    page = scene.at(AWAY).load_memories(call, scene.store, after=None)
+    assert "/new.md" in [memory.path for memory in page.items]
 
 
 def test_events_that_come_late_and_in_the_wrong_order_bring_nothing_back(scene: Searched) -> None:
