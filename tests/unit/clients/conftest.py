@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,14 @@ from tests.unit.clients.desk import Desk
 
 @pytest.fixture(params=["cairn", "laptop"])
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    if request.param == "cairn":
+    with backend_called(request.param) as built:
+        yield built
+
+
+@contextmanager
+def backend_called(name: str) -> Iterator[Backend]:
+    """Lambda's use cases, or what ``cairn serve`` has."""
+    if name == "cairn":
         yield cairn_backend()
         return
     with quick_folder() as root, laptop_backends(root) as build:

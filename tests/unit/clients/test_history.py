@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import tarfile
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,20 @@ import pytest
 from cairn.clients.cli.failures import Exit
 from cairn.scanner import Scanner
 from tests.api.harness import Backend, cairn_backend, far_backend
+from tests.unit.clients.conftest import backend_called
 from tests.unit.clients.desk import Desk
 
 TOLD = ("id", "memory_id", "operation", "path", "content", "content_sha256", "created_at", "created_by", "redacted_at")
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """The commands speak HTTP to either; some of them are tried on a laptop too."""
+    with backend_called(getattr(request, "param", "cairn")) as built:
+        yield built
+
+
+on_both = pytest.mark.parametrize("backend", ["cairn", "laptop"], indirect=True)
 
 
 def history(desk: Desk, store: str) -> list[dict[str, Any]]:
@@ -58,6 +70,7 @@ def lived(desk: Desk) -> None:
     desk.put("/b", "now a memory")
 
 
+@on_both
 def test_every_version_arrives_with_its_id_time_actor_and_text(desk: Desk) -> None:
     lived(desk)
     store, report = moved(desk, desk.store)
@@ -78,6 +91,7 @@ def test_what_was_imported_is_marked_and_what_follows_is_not(desk: Desk) -> None
     assert marks == [False] + [True] * len(history(desk, desk.store))
 
 
+@on_both
 def test_an_import_that_is_repeated_changes_nothing(desk: Desk) -> None:
     lived(desk)
     store, _ = moved(desk, desk.store)
@@ -104,7 +118,7 @@ def test_an_import_that_was_stopped_goes_on(desk: Desk) -> None:
 
     desk.patch.setattr(desk.backend, "_http", dying)
     store = desk.json("stores", "create", "target")["id"]
-    for allowed in (1, 3, count - 3):
+    for allowed in (1, count - 3):
         calls[:] = [0, allowed]
         code, _, err = desk.run("import", "history.tar", "--store", store)
         assert code == Exit.KEY
@@ -115,7 +129,7 @@ def test_an_import_that_was_stopped_goes_on(desk: Desk) -> None:
     assert live(desk, store) == live(desk, desk.store)
 
 
-@pytest.mark.parametrize("redacted", [[0], [1], [0, 1], [0, 1, 2, 3], [3], [1, 2]])
+@pytest.mark.parametrize("redacted", [[0], [1, 2], [0, 1, 2, 3], [3]])
 def test_redacted_versions_arrive_blank_and_say_who_redacted_them(desk: Desk, redacted: list[int]) -> None:
     """Of a memory that was created, changed, moved, deleted; and of the one that came after it."""
     api = desk.backend.client().beta.memory_stores
@@ -136,6 +150,7 @@ def test_redacted_versions_arrive_blank_and_say_who_redacted_them(desk: Desk, re
     assert desk.json("put", store, "/b", typed=b"free")["result"] == "created"
 
 
+@on_both
 def test_a_live_memory_whose_older_versions_are_blank_is_read_listed_and_written(desk: Desk) -> None:
     api = desk.backend.client().beta.memory_stores
     versions = [desk.put("/n/a", text)["memory_version_id"] for text in ("1", "2", "3", "4")]

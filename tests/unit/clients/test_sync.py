@@ -228,7 +228,7 @@ def test_two_folders_and_somebody_at_the_store_end_equal_and_lose_no_text(desk: 
     chance = random.Random(7)
     folders = [tmp_path / "one", tmp_path / "two"]
     written: set[str] = set()
-    for turn in range(36):
+    for turn in range(24):
         name, text = f"{chance.randrange(5)}.md", f"text {turn}"
         act = chance.randrange(5)
         folder = chance.choice(folders)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,24 @@ import pytest
 
 from cairn.clients.cli.failures import Exit
 from cairn.scanner import Scanner
-from tests.api.harness import cairn_backend
+from tests.api.harness import Backend, cairn_backend
 from tests.api.transport import body_of_event
+from tests.unit.clients.conftest import backend_called
 from tests.unit.clients.desk import Desk
 
 MEMORY_MD = "- [Builds](builds.md) — how the app is built\n"
 TOPIC = "---\nname: builds\ndescription: how the app is built\ntype: project\n---\n\nUse make.\n\n**Why:** one way.\n"
 NOTE = "---\ntitle: Café\npermalink: cafe\n---\n\n- [fact] open at 8 #hours (winter)\n- serves [[Coffee]]\n\r\n"
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """The commands speak HTTP to either; some of them are tried on a laptop too."""
+    with backend_called(getattr(request, "param", "cairn")) as built:
+        yield built
+
+
+on_both = pytest.mark.parametrize("backend", ["cairn", "laptop"], indirect=True)
 
 
 def fill(folder: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -51,6 +62,7 @@ def moved(desk: Desk, *words: str, code: int = 0) -> dict[str, Any]:
 # ---- folders and archives -----------------------------------------------------------------------------------------
 
 
+@on_both
 def test_a_folder_goes_in_and_comes_out_again_byte_for_byte(desk: Desk, tmp_path: Path) -> None:
     notes = {"a.md": "one\n", "deep er/no end": "two", "deep er/empty": "", "résumé/記憶.md": "\r\n\n"}
     report = moved(desk, "import", str(fill(tmp_path / "Team", notes)))
@@ -60,6 +72,7 @@ def test_a_folder_goes_in_and_comes_out_again_byte_for_byte(desk: Desk, tmp_path
     assert texts(tmp_path / "back") == texts(tmp_path / "Team")
 
 
+@on_both
 def test_whoever_imports_or_exports_again_changes_nothing(desk: Desk, tmp_path: Path) -> None:
     folder = str(fill(tmp_path / "f", {"a": "1", "b/c": "2"}))
     for result in ("created", "unchanged"):
@@ -323,6 +336,7 @@ def test_the_folder_that_claude_codes_settings_name_is_the_one(desk: Desk, home:
     assert report["source"] == str(home / "mine")
 
 
+@on_both
 def test_codexs_memories_go_in_and_come_back(desk: Desk, home: Path, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "memory_summary.md": "v1\n\nThe user prefers short answers.\n",
