@@ -37,7 +37,7 @@ RESULTS_MAX = 10
 
 
 class MemoryConflict(Exception):
-    """Others kept changing a document; nothing of this call is missing from it that was told as added."""
+    """Others kept changing a document: part of what the call was to add may be missing. Repeating it adds the rest."""
 
 
 class CairnMemoryService(BaseMemoryService):
