@@ -25,8 +25,13 @@ SETTLED_WITHIN_S = 240.0
 KNOWN_WITHIN_S = 60.0
 
 
-def steps(drill: Drill) -> tuple[Callable[[], None], ...]:
-    """In order."""
+def steps(drill: Drill, *, homes: bool) -> tuple[Callable[[], None], ...]:
+    """In order; with `homes`, a home dies too, and homes move."""
+    losing_homes = (
+        drill.a_home_dies_and_another_region_takes_its_stores,
+        drill.the_home_answers_again_and_gets_its_stores_back,
+        drill.homes_are_moved_as_planned,
+    )
     return (
         drill.nothing,
         drill.replication_stands_still,
@@ -37,6 +42,7 @@ def steps(drill: Drill) -> tuple[Callable[[], None], ...]:
         drill.functions_are_killed,
         drill.a_table_is_deleted,
         drill.a_region_is_cut_off,
+        *(losing_homes if homes else ()),
     )
 
 
@@ -55,7 +61,7 @@ def clients(dev: Mapping[str, Any], stores: Mapping[str, str]) -> list[Assignmen
     ]
 
 
-def run(console: Console) -> Report:
+def run(console: Console, *, homes: bool) -> Report:
     """The drill itself, on a local cloud that is up."""
     dev = json.loads((PROJECT_ROOT / ".cairn" / "dev.json").read_text())
     urls = {region: dev["regions"][region]["api_url"] for region in REGIONS}
@@ -66,13 +72,13 @@ def run(console: Console) -> Report:
         "doubled": create(name="Drill, in two regions", extra_body={"durability": "two_regions"}).id,
     }
     load, lag = Load(clients(dev, stores)), Lag(urls, dev["api_key"])
-    drill = Drill(dev, load, lag, stores["doubled"], console)
+    drill = Drill(dev, load, lag, tuple(stores.values()), console)
     for region, client in sdk.items():
         drill.until(partial(knows, client, stores), f"{region} has not heard of the stores", KNOWN_WITHIN_S)
     load.start()
     lag.start()
     failed = []
-    for step in steps(drill):
+    for step in steps(drill, homes=homes):
         began, before = time.monotonic(), len(load.acknowledged())
         try:
             step()
@@ -83,7 +89,7 @@ def run(console: Console) -> Report:
     load.end()
     console.print("at rest: every acknowledged write is looked for in every region", highlight=False)
     acknowledged = load.acknowledged()
-    account = wait_until_settled(acknowledged, sdk, {}, SETTLED_WITHIN_S)
+    account = wait_until_settled(acknowledged, sdk, drill.divergent, SETTLED_WITHIN_S)
     lag.end()
     return Report(
         acknowledged=len({one.version_id for one in acknowledged}),
@@ -107,14 +113,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Everything that can go wrong, on this machine, under load.")
     parser.add_argument("--keep", action="store_true", help="leave the local cloud running")
     parser.add_argument("--here", action="store_true", help="use the local cloud that runs, with these three regions")
+    parser.add_argument("--homes", action="store_true", help="a home dies too: fail over, return, move homes")
     arguments = parser.parse_args()
     console = Console(width=120)
     began = time.monotonic()
-    if not arguments.here:
-        local_cloud("down")
-        local_cloud("up", "--regions", ",".join(REGIONS), "--enforce-iam")
     try:
-        report = run(console)
+        if not arguments.here:
+            local_cloud("down")
+            local_cloud("up", "--regions", ",".join(REGIONS), "--enforce-iam")
+        report = run(console, homes=arguments.homes)
     finally:
         if not (arguments.keep or arguments.here):
             local_cloud("down")

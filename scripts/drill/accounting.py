@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import anthropic
@@ -119,7 +119,7 @@ class Lag:
 def wait_until_settled(
     acknowledged: Sequence[Acknowledged],
     regions: Mapping[str, Anthropic],
-    divergent: Mapping[str, frozenset[str]],
+    divergent: Callable[[], Mapping[str, frozenset[str]]],
     within_s: float,
 ) -> Account:
     """Looks again and again until nothing is missing in any region, or the time is over; the last account."""
@@ -132,7 +132,7 @@ def wait_until_settled(
                 histories[region] = history(sdk, store_ids)
             except (anthropic.APIStatusError, anthropic.APIConnectionError):
                 histories[region] = {}
-        found = account(acknowledged, histories, divergent)
+        found = account(acknowledged, histories, divergent())
         if found.settled or time.monotonic() > deadline:
             return found
         time.sleep(LOOK_EVERY_S)

@@ -60,7 +60,7 @@ class Report:
             "writes acknowledged": self.acknowledged,
             "of them in the store that asks for two regions": len(self.doubled),
             "kept, in every region": len(self.account.kept),
-            "divergent, listed in every region": len(self.account.divergent),
+            "divergent, kept apart in every region": len(self.account.divergent),
             "neither (must be 0)": len(frozenset().union(*self.account.missing.values())),
             "refused: nothing was done": refused,
             "told that the outcome is unknown": sum(told.unknown for told in self.told),

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,9 @@ RUNBOOK = {
     "send back": ("redrive.md", "cairn index redrive --region REGION --queue index"),
     "state": ("rebuild.md", "cairn index status --region REGION"),
     "rebuild": ("rebuild.md", "cairn index rebuild --region REGION"),
+    "fail over": ("fail-over.md", "cairn homes fail-over --from REGION --to OTHER"),
+    "return": ("fail-over.md", "cairn homes return REGION"),
+    "move": ("fail-over.md", "cairn homes move --from REGION --to OTHER"),
 }
 """What an operator does: the page of docs/operations and its command, as it stands there."""
 
@@ -42,6 +46,7 @@ POISON = (
     json.dumps({"fold": ["", "{}"]}),
 )
 WRITES_WITHIN_S = 60.0
+BACK_WITHIN_S = 60.0
 STRUCK = {
     "cut": "requests to a region that was cut off",
     "throttle": "requests to tables refused as throttled",
@@ -61,14 +66,14 @@ class Drill:
     Attributes:
         dev: ``.cairn/dev.json``.
         home, second, third: the regions; stores have their home in the first.
-        doubled: the store that asks for two regions.
+        stores: all that are written.
         noted: what the steps measured, for the table.
     """
 
     dev: Mapping[str, Any]
     load: Load
     lag: Lag
-    doubled: str
+    stores: tuple[str, ...]
     console: Console
     noted: dict[str, str] = field(default_factory=dict)
 
@@ -166,18 +171,48 @@ class Drill:
         )
         self._writes_go_on(3)
 
+    def a_home_dies_and_another_region_takes_its_stores(self) -> None:
+        """The home is cut off with writes in it that nobody else has; an operator fails over, and clients write on."""
+        LocalCloud().replication({"pause": [[self.home, "*"]]})
+        self._writes_go_on(3)
+        self._cut_off(self.home)
+        LocalCloud().replication({"pause": []})
+        self._wait(3)
+        began = time.monotonic()
+        self.operate("fail over", self.home, to=self.second)
+        for store_id in self.stores:
+            self.until(
+                lambda store_id=store_id: self.load.since(began, store_id) > 0,  # type: ignore[misc]
+                "a store takes no writes after the fail-over",
+                BACK_WITHIN_S,
+            )
+        self.noted["all stores took writes after the command to fail over"] = f"{time.monotonic() - began:.1f} s"
+        self._writes_go_on(8)
+
+    def the_home_answers_again_and_gets_its_stores_back(self) -> None:
+        """What it had acknowledged and nobody had seen is adopted, or divergent; then an operator moves home again."""
+        self._answer_again(self.home)
+        self._writes_go_on(5)
+        self.operate("return", self.home)
+        self._at_home(self.home)
+
+    def homes_are_moved_as_planned(self) -> None:
+        """All stores of a region to another one, with everybody there, and back."""
+        self.operate("move", self.home, to=self.third)
+        self._at_home(self.third)
+        self.operate("return", self.home)
+        self._at_home(self.home)
+
     # ---- what an operator does ------------------------------------------------------------------------------------
 
-    def operate(self, what: str, region: str = "", *, may_fail: bool = False, **names: str) -> str:
+    def operate(self, what: str, region: str = "", *, to: str = "", may_fail: bool = False) -> str:
         """Runs the command that docs/operations has for this; what it printed.
 
         Raises:
             StepFailed: it ended with another exit code than 0, unless it may.
         """
         _, command = RUNBOOK[what]
-        filled = command.replace("REGION", region)
-        for name, value in names.items():
-            filled = filled.replace(name, value)
+        filled = command.replace("REGION", region).replace("OTHER", to)
         done = subprocess.run(
             [sys.executable, "-m", "cairn.clients.cli", *filled.split()[1:]],
             cwd=PROJECT_ROOT,
@@ -191,6 +226,23 @@ class Drill:
             raise StepFailed(f"`{filled}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-800:]}")
         return done.stdout
 
+    def divergent(self) -> dict[str, frozenset[str]]:
+        """By region, the versions that its index holds apart: those that came late and could not be adopted."""
+        return {region: self._late(region) for region in self.regions}
+
+    def _late(self, region: str) -> frozenset[str]:
+        tables = self.aws.dynamodb(region)
+        names = [name for page in tables.get_paginator("list_tables").paginate() for name in page["TableNames"]]
+        generations = [name for name in names if "-versions-g" in name]
+        serving = max(generations, key=lambda name: int(name.rpartition("-g")[2]))
+        pages = tables.get_paginator("scan").paginate(TableName=serving, ConsistentRead=True)
+        items = [item for page in pages for item in page["Items"]]
+        return frozenset(
+            item["version_id"]["S"]
+            for item in items
+            if item["sk"].get("S", "").startswith("late#") and "version_id" in item
+        )
+
     # ---- means ----------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -203,11 +255,24 @@ class Drill:
 
     @contextlib.contextmanager
     def _cut(self, region: str) -> Iterator[None]:
+        self._cut_off(region)
+        try:
+            yield
+        finally:
+            self._answer_again(region)
+
+    def _cut_off(self, region: str) -> None:
         """The region answers nothing, and nothing runs in it: its functions are woken by no queue."""
         self._wake_by_queues(region, False)
-        with self._faults(cut=[region]):
-            yield
+        LocalCloud().faults({"cut": [region]})
+
+    def _answer_again(self, region: str) -> None:
+        """Raises StepFailed where nobody had asked it anything meanwhile: the step would have shown nothing."""
+        struck = LocalCloud().faults({"cut": []})["struck"]["cut"]
         self._wake_by_queues(region, True)
+        if str(struck) == self.noted.get(STRUCK["cut"], "0"):
+            raise StepFailed(f"nobody asked {region} anything while it was cut off")
+        self.noted[STRUCK["cut"]] = str(struck)
 
     def _wake_by_queues(self, region: str, enabled: bool) -> None:
         functions = self.aws.functions(region)
@@ -222,7 +287,7 @@ class Drill:
         try:
             yield
         finally:
-            after = LocalCloud().faults({name: [] if name == "cut" else {} for name in faults})["struck"]
+            after = LocalCloud().faults({name: {} for name in faults})["struck"]
         for name in faults:
             if after[name] == before[name]:
                 raise StepFailed(f"nothing was struck by {name}")
@@ -236,6 +301,28 @@ class Drill:
 
     def _wait(self, seconds: float) -> None:
         time.sleep(seconds)
+
+    def _at_home(self, region: str) -> None:
+        """Waits until every region says that the stores' home is there, and they take writes. Raises StepFailed."""
+        for asked in self.regions:
+            for store_id in self.stores:
+                self.until(
+                    lambda asked=asked, store_id=store_id: self._home(asked, store_id) == region,  # type: ignore[misc]
+                    f"{asked} does not know {region} as the home",
+                    WRITES_WITHIN_S,
+                )
+        self._writes_go_on(3)
+
+    def _home(self, region: str, store_id: str) -> str | None:
+        """Where a region says that a store's home is; None where it does not answer."""
+        url = f"{self.dev['regions'][region]['api_url']}/v1/memory_stores/{store_id}"
+        request = urllib.request.Request(url, headers={"x-api-key": self.dev["api_key"]})  # noqa: S310  our own address
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+                home: str | None = answer.headers.get("x-cairn-home")
+        except OSError:
+            return None
+        return home
 
     def until(self, holds: Callable[[], bool], otherwise: str, within_s: float) -> float:
         """Waits for it; how long that took. Raises StepFailed."""
