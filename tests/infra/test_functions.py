@@ -89,6 +89,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | WRITE_INDEX
     | READ_OBJECTS
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("index"), queue("rebuild")])
+    | each(["sqs:ChangeMessageVisibility"], [queue("index"), queue("rebuild")])
     | each(["sqs:SendMessage"], [queue("index-dlq"), queue("scan"), queue("pack")])
     | each(["dynamodb:PutItem"], [table("control")])
     | each(["lambda:InvokeFunction"], [*(function("writer", region) for region in REGIONS), function("eraser", HERE)]),

@@ -2,8 +2,8 @@
 
 A message is one of four: an S3 event (a hint: the object is looked at, not the event), a batch of a rebuild's keys, an
 entry whose path's rows were found to disagree, or a dead letter of the indexer's own that an operator sent back. A
-message that fails comes back and, after five times, goes to the dead-letter queue. What can never be read is sent there
-at once, with the reason, and stops nothing else.
+message that fails comes back, soon at first (`PAUSES_S`), and after five times goes to the dead-letter queue. What can
+never be read is sent there at once, with the reason, and stops nothing else.
 """
 
 from __future__ import annotations
@@ -17,16 +17,24 @@ from urllib.parse import unquote_plus
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from cairn.adapters.aws.queue import SqsQueue
+from cairn.adapters.aws.queue import SqsQueue, SqsTakenMessages
 from cairn.app.indexing import Indexing, Malformed
 from cairn.app.rebuilding import BatchFolder
 from cairn.entry.running import Answer, Event, Handler, Running
 from cairn.entry.settings import Settings
+from cairn.ports.errors import Unavailable
 from cairn.ports.metrics import Metrics
-from cairn.ports.queue import Queue
+from cairn.ports.queue import Queue, TakenMessages
 from cairn.wire.errors import trace
 
 _log = logging.getLogger(__name__)
+
+PAUSES_S = (10, 60, 300, 1_070)
+"""How long a message that failed is out of sight, the first time to the fourth; the fifth sets it aside.
+
+Most failures are over in seconds, and a region should not be behind for the six minutes that the queue would wait; but
+what lasts is set aside no sooner for that: together these are four of the queue's own time-outs.
+"""
 
 
 def compose(settings: Settings) -> Handler:
@@ -41,24 +49,24 @@ def compose(settings: Settings) -> Handler:
     scan, pack = queue(deployment.queue("scan")), queue(deployment.queue("pack"))
     indexing = Indexing(region, inspections=scan, packings=pack)
     folding = Folding(indexing, BatchFolder(region, indexing), dead_letters, running.metrics)
-    return running.handler(dispatch(indexing, folding))
+    return running.handler(dispatch(indexing, folding, SqsTakenMessages(running.clients, deployment)))
 
 
-def dispatch(indexing: Indexing, folding: Folding) -> Answer:
+def dispatch(indexing: Indexing, folding: Folding, taken: TakenMessages) -> Answer:
     """Direct calls carry the field ``call``; everything else is a batch from SQS."""
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if "call" in event:
             return indexing.direct(event)
-        handle = _reporting(folding)
+        handle = _reporting(folding, taken)
         response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
         return dict(response)
 
     return answer
 
 
-def _reporting(folding: Folding) -> Callable[[SQSRecord], None]:
+def _reporting(folding: Folding, taken: TakenMessages) -> Callable[[SQSRecord], None]:
     """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
 
     def handle(record: SQSRecord) -> None:
@@ -66,9 +74,20 @@ def _reporting(folding: Folding) -> Callable[[SQSRecord], None]:
             folding.message(record.body)
         except Exception as error:
             _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
+            _come_back(taken, record)
             raise
 
     return handle
+
+
+def _come_back(taken: TakenMessages, record: SQSRecord) -> None:
+    """The message is seen again after a pause that grows; where that cannot be arranged, when the queue says."""
+    failures = int(record.attributes.approximate_receive_count or 1)
+    pause_s = PAUSES_S[min(failures, len(PAUSES_S)) - 1]
+    try:
+        taken.come_back(record.event_source_arn.rpartition(":")[2], record.receipt_handle, pause_s)
+    except Unavailable as error:
+        _log.warning("message comes back late", extra={"message_id": record.message_id, "reason": str(error)})
 
 
 class Folding:

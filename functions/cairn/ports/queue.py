@@ -11,3 +11,19 @@ class Queue(Protocol):
 
     def send(self, messages: Sequence[str]) -> None:
         """Sends each; all of them or an error. Raises Unavailable, after which some may have been sent."""
+
+
+class TakenMessages(Protocol):
+    """Messages that a function was woken with, and that are not done."""
+
+    def come_back(self, queue: str, receipt: str, seconds: int) -> None:
+        """Has a message show itself again so many seconds from now, and not after the queue's own time-out.
+
+        Args:
+            queue: the queue's name.
+            receipt: what the message was handed over with.
+            seconds: at most 43,200 from when it was taken.
+
+        Raises:
+            Unavailable: it comes back when the queue's time-out says.
+        """

@@ -124,6 +124,12 @@ class Grants:
         actions = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"]
         return self._allow("ConsumeQueues", actions, [self._queue(queue) for queue in queues])
 
+    def bring_back(self, *queues: str) -> iam.PolicyStatement:
+        """Have a message of these queues that failed come back sooner than the queue's time-out says."""
+        return self._allow(
+            "BringBackMessages", ["sqs:ChangeMessageVisibility"], [self._queue(queue) for queue in queues]
+        )
+
     def send(self, *queues: str) -> iam.PolicyStatement:
         """Send to these queues."""
         return self._allow("SendToQueues", ["sqs:SendMessage"], [self._queue(queue) for queue in queues])

@@ -27,6 +27,7 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.note_rebuilt_batches(),
         *grants.read_objects(),
         grants.consume("index", "rebuild"),
+        grants.bring_back("index", "rebuild"),
         grants.send("index-dlq", "scan", "pack"),
         *grants.invoke("InvokeWritersAndEraser", ("writer", deployment.regions), ("eraser", [region])),
     ]

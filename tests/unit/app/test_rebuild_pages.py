@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from cairn.adapters.layered import CallCounts, InterceptedIndex, InterceptedObjects, InterceptedQueue
-from cairn.adapters.memory import MemoryObjects, MemoryQueue
+from cairn.adapters.memory import MemoryQueue
 from cairn.app.rebuild_pages import (
     BATCHES_PER_PAGE,
     KEYS_PER_BATCH,
@@ -17,71 +16,11 @@ from cairn.app.rebuild_pages import (
     SEND_AGAIN_AFTER_US,
     Progress,
 )
-from cairn.app.rebuilding import BatchFolder, Rebuild
-from cairn.core.records import Entry, Operation
-from cairn.core.rows import ControlRow
-from cairn.core.slots import Epoch, LogKey, Slot
-from tests.support.cloud import Cloud
+from cairn.app.rebuilding import Rebuild
+from tests.support.rebuilds import Killed, Operator, fill
 from tests.unit.app.scene import HOME, Scene
 
 PAGE = 1_000
-
-
-class Killed(BaseException):
-    """The command's process is gone."""
-
-
-@dataclass
-class Operator:
-    """One machine that runs the rebuild; the indexer works in its pauses, `meanwhile` everybody else."""
-
-    cloud: Cloud
-    queue: MemoryQueue
-    batches_a_pause: int = 1_000
-    meanwhile: Callable[[], None] = lambda: None
-
-    def __post_init__(self) -> None:
-        self.site = self.cloud.sites[HOME]
-        self.folder = BatchFolder(self.site.region, self.site.indexing)
-        self.progress: list[Progress] = []
-        self.folded: list[str] = []
-
-    def run(self) -> int:
-        return Rebuild(self.site.region, self.cloud.tables(HOME), self.queue, 0).run(self._report)
-
-    def _report(self, progress: Progress) -> None:
-        self.progress.append(progress)
-        self.meanwhile()
-        self.work()
-
-    def work(self) -> None:
-        for message in self.queue.take(self.batches_a_pause):
-            batch = json.loads(message)["rebuild"]
-            self.folder.fold(batch)
-            if self.site.region.index.read([ControlRow.KEY])[ControlRow.KEY].get("run") == batch["run"]:
-                self.folded += batch["keys"]
-
-
-def fill(scene: Scene, count: int) -> None:
-    """So many memories in the log, of which the tables know nothing."""
-    objects = MemoryObjects(scene.cloud.buckets, HOME)
-    scene.cloud.buckets.observers.clear()
-    slot = Slot(Epoch(1, HOME), 1)
-    for number in range(count):
-        entry = Entry(
-            key=LogKey(scene.store, f"{number:064x}", slot),
-            operation=Operation.CREATED,
-            version_id=f"memver_{number:026d}",
-            memory_id=f"mem_{number:026d}",
-            generation=1,
-            arrived=slot,
-            path=f"/{number}",
-            content_sha256="0" * 64,
-            content_size_bytes=0,
-            created_at=number,
-            memory_created_at=number,
-        )
-        objects.put_if_absent(str(entry.key), b"", entry.to_metadata())
 
 
 def memories(scene: Scene) -> int:
@@ -96,7 +35,7 @@ def notes(scene: Scene) -> list[str]:
 
 def test_twenty_thousand_memories_killed_again_and_again_beside_writes_are_folded_about_once(scene: Scene) -> None:
     """Each time it goes on, on another machine, and repeats no more than the pages that were under way."""
-    fill(scene, 20_000)
+    fill(scene.cloud, scene.store, 20_000)
     queue = MemoryQueue()
     target = scene.create("/written").id
     written: list[str] = []
@@ -132,7 +71,7 @@ def test_twenty_thousand_memories_killed_again_and_again_beside_writes_are_folde
 def calls_of(count: int) -> tuple[CallCounts, int]:
     """The calls that the driver of a rebuild makes for so many memories, and how many messages were ever waiting."""
     scene, counts = Scene(), CallCounts()
-    fill(scene, count)
+    fill(scene.cloud, scene.store, count)
     operator, waiting = Operator(scene.cloud, MemoryQueue()), 0
     site = operator.site
     driving = replace(
@@ -171,7 +110,7 @@ def test_a_thousand_objects_more_are_a_handful_of_calls_more_and_no_more_in_the_
 
 
 def test_a_batch_that_was_lost_is_sent_again_and_no_other(scene: Scene) -> None:
-    fill(scene, 3_000)
+    fill(scene.cloud, scene.store, 3_000)
     operator = Operator(scene.cloud, MemoryQueue())
     lost: list[str] = []
 
@@ -188,7 +127,7 @@ def test_a_batch_that_was_lost_is_sent_again_and_no_other(scene: Scene) -> None:
 
 
 def test_it_says_how_far_it_is_how_fast_and_how_long_it_will_take(scene: Scene) -> None:
-    fill(scene, 5_000)
+    fill(scene.cloud, scene.store, 5_000)
     operator = Operator(scene.cloud, MemoryQueue(), batches_a_pause=10)
     operator.run()
     folding = [progress for progress in operator.progress if progress.stage == "folding"]
@@ -204,7 +143,7 @@ def test_it_says_how_far_it_is_how_fast_and_how_long_it_will_take(scene: Scene) 
 
 
 def test_one_that_is_taken_up_goes_on_counting_where_the_last_stopped(scene: Scene) -> None:
-    fill(scene, 3_000)
+    fill(scene.cloud, scene.store, 3_000)
     queue = MemoryQueue()
     first = Operator(scene.cloud, queue, batches_a_pause=25)
     pauses = iter(range(100))

@@ -17,9 +17,24 @@ from cairn.core.rows import ControlRow, RowKey
 from cairn.entry.compose_indexer import Folding, dispatch
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
+from infra.constructs.functions.indexer import SHAPE as INDEXER
+from infra.constructs.queues import RECEIVES_MAX
 from tests.support.cloud import Cloud
 
 REGION = "us-east-1"
+
+
+class Taken:
+    """What was asked of the queue for messages that failed."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, int]] = []
+        self.unavailable = False
+
+    def come_back(self, queue: str, receipt: str, seconds: int) -> None:
+        if self.unavailable:
+            raise port_errors.Unavailable("AccessDenied")
+        self.asked.append((queue, receipt, seconds))
 
 
 class World:
@@ -35,19 +50,27 @@ class World:
         self.indexing = site.indexing
         self.dead_letters = MemoryQueue()
         self.metrics = RecordingMetrics()
+        self.taken = Taken()
         self.folder = BatchFolder(site.region, site.indexing)
 
-    def answer(self, *bodies: str) -> Mapping[str, Any]:
+    def answer(self, *bodies: str, receives: int = 1) -> Mapping[str, Any]:
         folding = Folding(self.indexing, self.folder, self.dead_letters, self.metrics)
-        event = {"Records": [_record(f"m{number}", body) for number, body in enumerate(bodies)]}
-        return dispatch(self.indexing, folding)(event, None)
+        event = {"Records": [_record(f"m{number}", body, receives) for number, body in enumerate(bodies)]}
+        return dispatch(self.indexing, folding, self.taken)(event, None)
 
     def letters(self) -> list[dict[str, str]]:
         return [json.loads(letter) for letter in self.dead_letters.take(100)]
 
 
-def _record(message_id: str, body: str) -> dict[str, Any]:
-    return {"messageId": message_id, "body": body, "eventSource": "aws:sqs", "attributes": {}, "receiptHandle": "r"}
+def _record(message_id: str, body: str, receives: int = 1) -> dict[str, Any]:
+    return {
+        "messageId": message_id,
+        "body": body,
+        "eventSource": "aws:sqs",
+        "eventSourceARN": f"arn:aws:sqs:{REGION}:123456789012:cairn-test-index",
+        "attributes": {"ApproximateReceiveCount": str(receives)},
+        "receiptHandle": f"receipt of {message_id}",
+    }
 
 
 def s3_event(*keys: str) -> str:
@@ -170,6 +193,26 @@ def test_a_message_that_fails_comes_back_alone(world: World, caplog: pytest.LogC
     assert "a secret" not in "".join(str(record.__dict__) for record in caplog.records)
 
 
+def test_what_fails_comes_back_soon_at_first_and_is_set_aside_no_sooner_than_by_the_queues_own_time(
+    world: World,
+) -> None:
+    world.indexing = FailingFor(world.indexing, [world.keys[0]])
+    for receives in range(1, RECEIVES_MAX + 1):
+        world.answer(s3_event(world.keys[0]), s3_event(world.keys[1]), receives=receives)
+    assert {asked[:2] for asked in world.taken.asked} == {("cairn-test-index", "receipt of m0")}
+    pauses_s = [pause_s for _, _, pause_s in world.taken.asked]
+    assert pauses_s[0] < 30 and pauses_s == sorted(pauses_s)
+    assert sum(pauses_s[: RECEIVES_MAX - 1]) >= (RECEIVES_MAX - 1) * 6 * INDEXER.timeout.to_seconds()
+
+
+def test_what_cannot_be_had_back_soon_comes_back_when_the_queue_says(world: World) -> None:
+    world.taken.unavailable = True
+    world.indexing = FailingFor(world.indexing, [world.keys[0]])
+    answer = world.answer(s3_event(world.keys[0]), s3_event(world.keys[1]))
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m0"]
+    assert world.metrics.total("objects_folded") == 1
+
+
 def test_a_whole_batch_that_fails_is_reported_message_by_message(world: World) -> None:
     world.indexing = FailingFor(world.indexing, world.keys)
     answer = world.answer(s3_event(world.keys[0]), s3_event(world.keys[1]))
@@ -189,4 +232,4 @@ def test_a_letter_that_cannot_be_sent_brings_its_message_back(world: World) -> N
 def test_a_direct_call_is_no_batch(world: World) -> None:
     folding = Folding(world.indexing, world.folder, world.dead_letters, world.metrics)
     with pytest.raises(ValueError, match="no such call"):
-        dispatch(world.indexing, folding)({"call": "nonsense"}, None)
+        dispatch(world.indexing, folding, world.taken)({"call": "nonsense"}, None)

@@ -25,6 +25,25 @@ def queue_url(client: SQSClient, deployment: Deployment, name: str) -> str:
     return f"{client.meta.endpoint_url.rstrip('/')}/{deployment.account}/{name}"
 
 
+class SqsTakenMessages:
+    """`ports.queue.TakenMessages` on the queues of this region."""
+
+    def __init__(self, clients: Clients, deployment: Deployment) -> None:
+        self._client = clients.sqs(deployment.region)
+        self._deployment = deployment
+
+    def come_back(self, queue: str, receipt: str, seconds: int) -> None:
+        """One request. Source: SQS API, ChangeMessageVisibility."""
+        try:
+            self._client.change_message_visibility(
+                QueueUrl=queue_url(self._client, self._deployment, queue),
+                ReceiptHandle=receipt,
+                VisibilityTimeout=seconds,
+            )
+        except AwsError as error:
+            raise Unavailable(f"changing a message's time: {code_of(error)}") from error
+
+
 class SqsQueue:
     """`ports.queue.Queue` on one queue of this region.
 

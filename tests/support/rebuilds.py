@@ -1,0 +1,73 @@
+"""A bucket that the tables know nothing of, and somebody who rebuilds them, and may be killed at it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cairn.adapters.memory import MemoryObjects, MemoryQueue
+from cairn.app.rebuild_pages import Progress
+from cairn.app.rebuilding import BatchFolder, Rebuild
+from cairn.core.records import Entry, Operation
+from cairn.core.rows import ControlRow
+from cairn.core.slots import Epoch, LogKey, Slot
+from tests.support.cloud import Cloud
+
+
+class Killed(BaseException):
+    """The command's process is gone."""
+
+
+@dataclass
+class Operator:
+    """One machine that runs the rebuild; the indexer works in its pauses, `meanwhile` everybody else."""
+
+    cloud: Cloud
+    queue: MemoryQueue
+    batches_a_pause: int = 1_000
+    meanwhile: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
+        self.site = self.cloud.sites[self.cloud.regions[0]]
+        self.folder = BatchFolder(self.site.region, self.site.indexing)
+        self.progress: list[Progress] = []
+        self.folded: list[str] = []
+
+    def run(self) -> int:
+        return Rebuild(self.site.region, self.cloud.tables(self.site.region.name), self.queue, 0).run(self._report)
+
+    def _report(self, progress: Progress) -> None:
+        self.progress.append(progress)
+        self.meanwhile()
+        self.work()
+
+    def work(self) -> None:
+        for message in self.queue.take(self.batches_a_pause):
+            batch = json.loads(message)["rebuild"]
+            self.folder.fold(batch)
+            if self.site.region.index.read([ControlRow.KEY])[ControlRow.KEY].get("run") == batch["run"]:
+                self.folded += batch["keys"]
+
+
+def fill(cloud: Cloud, store_id: str, count: int) -> None:
+    """So many memories in the log, of which the tables know nothing. From then on nobody is told of what is put."""
+    region = cloud.regions[0]
+    objects = MemoryObjects(cloud.buckets, region)
+    cloud.buckets.observers.clear()
+    slot = Slot(Epoch(1, region), 1)
+    for number in range(count):
+        entry = Entry(
+            key=LogKey(store_id, f"{number:064x}", slot),
+            operation=Operation.CREATED,
+            version_id=f"memver_{number:026d}",
+            memory_id=f"mem_{number:026d}",
+            generation=1,
+            arrived=slot,
+            path=f"/{number}",
+            content_sha256="0" * 64,
+            content_size_bytes=0,
+            created_at=number,
+            memory_created_at=number,
+        )
+        objects.put_if_absent(str(entry.key), b"", entry.to_metadata())
