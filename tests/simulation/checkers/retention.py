@@ -10,7 +10,7 @@ from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.checkers.readers import generations
 from tests.simulation.checkers.texts import found_anywhere, texts_of_versions
 from tests.simulation.evidence import Evidence
-from tests.simulation.history import Glimpse, Seen
+from tests.simulation.history import Glimpse, Refusal, Seen
 
 
 def a_head_is_never_blanked(evidence: Evidence) -> Iterator[str]:
@@ -101,9 +101,15 @@ def _tried(evidence: Evidence, glimpse: Glimpse) -> int:
 
 
 def _ordered(evidence: Evidence, store_id: str) -> set[str]:
-    """The versions that somebody tried to redact."""
+    """The versions that somebody tried to redact; also where the answer was that the order stands, and no more yet."""
     return {
         str(one.asked["version_id"])
         for one in evidence.history.operations
-        if one.kind == "redact" and one.store_id == store_id and not one.refused
+        if one.kind == "redact"
+        and one.store_id == store_id
+        and not (one.refused and _name(one.answer) != "Unavailable")
     }
+
+
+def _name(answer: object) -> str | None:
+    return answer.name if isinstance(answer, Refusal) else None
