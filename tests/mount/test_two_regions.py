@@ -12,19 +12,23 @@ from typing import Any
 import pytest
 
 from cairn.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
+from cairn.adapters.system import SystemClock
 from cairn.clients.desk.contents import Contents
 from cairn.clients.desk.http_client import HttpStoreClient
 from cairn.clients.desk.shelf import Shelf
 from cairn.clients.desk.working_copy import WorkingCopy
 from cairn.wire.http import HttpApi
 from tests.api.harness import BASE_URL
-from tests.api.transport import Gateway
+from tests.api.loopback import serving
+from tests.api.transport import Answer, Gateway
 from tests.mount.conftest import DeskClock
+from tests.mount.mounted import fuse_is_missing, mounted, until
 from tests.support.cloud import Cloud
 
 REGIONS = ("us-east-1", "eu-west-1")
 APPENDS = 200
 AT_ONCE = 8
+WHY_NOT = fuse_is_missing()
 
 
 class TwoRegions:
@@ -32,6 +36,7 @@ class TwoRegions:
 
     def __init__(self, folder: Path) -> None:
         self.clock = ManualClock()
+        self.clock.advance((SystemClock().now_us() - self.clock.now_us()) / 1_000_000)  # real mounts have this one
         self.cloud = Cloud(REGIONS, clock=self.clock)
         self.key = self.cloud.key()
         self._lock, self._chance = threading.RLock(), random.Random(7)
@@ -40,9 +45,11 @@ class TwoRegions:
         )
         self.store_id = store.id
         self.cloud.deliver()
+        self.answers = {region: self._answer(region) for region in REGIONS}
         self.copies = [self._copy(region, folder / region) for region in REGIONS]
 
-    def _copy(self, region: str, folder: Path) -> WorkingCopy:
+    def _answer(self, region: str) -> Answer:
+        """What the region's API answers, over HTTP or without."""
         api = HttpApi(self.cloud.sites[region].cairn, self.clock, SeededRandomness(), RecordingMetrics())
 
         def answer(event: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,8 +60,11 @@ class TwoRegions:
                     self.cloud.deliver_one(self._chance.randrange(len(self.cloud.pending)))
                 return told
 
+        return answer
+
+    def _copy(self, region: str, folder: Path) -> WorkingCopy:
         clock = DeskClock(self.clock)
-        client = HttpStoreClient(BASE_URL, self.key, self.store_id, clock, Gateway(answer))
+        client = HttpStoreClient(BASE_URL, self.key, self.store_id, clock, Gateway(self.answers[region]))
         contents, shelf = Contents(folder / "contents"), Shelf(folder / "local")
         copy = WorkingCopy(client, contents, shelf, clock, SeededRandomness())
         copy.start()
@@ -115,3 +125,23 @@ def test_two_hundred_appends_from_both_regions_at_once_lose_nothing_that_returne
     assert len(lines) == len(set(lines))
     assert len(acknowledged) > APPENDS // 2
     assert text(two.copies[1], "/log.md").splitlines() == lines
+
+
+@pytest.mark.skipif(bool(WHY_NOT), reason=f"NOTHING IS MOUNTED IN TWO REGIONS: {WHY_NOT}")
+def test_two_mounts_in_two_regions_show_each_others_lines_and_no_temporary_name_is_in_the_log(
+    two: TwoRegions, tmp_path: Path
+) -> None:
+    with serving(two.answers[REGIONS[0]]) as one, serving(two.answers[REGIONS[1]]) as other:
+        urls = [f"http://127.0.0.1:{port}" for port in (one, other)]
+        words = ("--interval", "0.2")
+        with (
+            mounted(urls[0], two.key, two.store_id, tmp_path / "here", *words) as here,
+            mounted(urls[1], two.key, two.store_id, tmp_path / "there", *words) as there,
+        ):
+            here.ok("mkdir notes && echo first > notes/shared.md")
+            until(lambda: there.sh("cat notes/shared.md").out == "first\n")
+            there.ok("echo second >> notes/shared.md && sed -i s/first/FIRST/ notes/shared.md")
+            until(lambda: here.sh("cat notes/shared.md").out == "FIRST\nsecond\n")
+    two.settle()
+    versions = two.copies[0].client.versions(two.copies[0].attributes("/notes/shared.md")["memory_id"])
+    assert [version.path for version in versions] == ["/notes/shared.md"] * 3
