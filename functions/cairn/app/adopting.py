@@ -62,7 +62,7 @@ class Adopting(Writer):
         known = view.rows.get(key)
         if known is not None and (known.get("position") is not None or known.get("redacted_at") is not None):
             return False
-        attempt = Attempt(view, store, Outcome(), entry.flags, told_us=entry.created_at, adopts=entry.slot)
+        attempt = Attempt(view, store, Outcome(), entry.flags, entry.created_at, entry.imported, adopts=entry.slot)
         command = _command(entry, self._text(entry))
         try:
             outcome = self._until_decided(attempt, command, lambda: self._adopt(attempt, command, entry))

@@ -90,7 +90,7 @@ class BringingWriter(Writer):
         Raises:
             InvalidRequest, NotFound: it does not follow on what is here. Busy, Unavailable, OutcomeUnknown.
         """
-        attempt = Attempt(view, store, Outcome(), flags, told_us=version.created_at)
+        attempt = Attempt(view, store, Outcome(), flags, told_us=version.created_at, imported=True)
         command = _command(store, version)
         return self._until_decided(attempt, command, lambda: self._bring(attempt, command, version))
 

@@ -64,6 +64,7 @@ class Attempt:
     outcome: Outcome
     flags: tuple[str, ...] = ()
     told_us: int | None = None
+    imported: bool = False
     adopts: Slot | None = None
     number: int = 0
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
@@ -482,7 +483,6 @@ class Writer:
 
     def _draft(self, command: Command, attempt: Attempt, version_id: str | None = None) -> decide.Draft:
         actor = Actor.parse(command.actor)
-        imported = attempt.told_us is not None and attempt.adopts is None
         now_us = self._region.clock.now_us() if attempt.told_us is None else attempt.told_us
         return decide.Draft(
             version_id or command.version_id,
@@ -490,7 +490,7 @@ class Writer:
             actor,
             now_us,
             attempt.flags,
-            imported,
+            attempt.imported,
             adopts=attempt.adopts,
         )
 

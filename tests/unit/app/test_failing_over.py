@@ -12,6 +12,7 @@ from cairn.adapters.layered import Crash, Fault, Strike
 from cairn.adapters.memory import PutEvent
 from cairn.app import operating
 from cairn.app.answers import Memory
+from cairn.core.commands import BroughtVersion
 from cairn.core.rows import VersionRow
 from cairn.ports import errors
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -322,3 +323,19 @@ def test_an_operator_moves_fails_over_and_lists_through_a_regions_reconciler(sce
     third = scene.cloud.sites[THIRD].region
     assert [step.state for step in operating.fail_over(third, scene.store, AWAY)] == ["moved"]
     assert [home.home for home in operating.homes(third)] == [THIRD]
+
+
+def test_a_version_that_was_imported_says_so_also_when_it_came_late(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    told = BroughtVersion(
+        memory.id, "memver_01m80gqgrfyn8361t51thggc0e", "modified", "user:user_1", memory.updated_at + 1, "/a", "two"
+    )
+    scene.cloud.sites[HOME].cairn.import_versions(scene.call(), scene.store, [told])
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    for region in (AWAY, THIRD):
+        newest, *_ = scene.versions(at=region, memory_id=memory.id).items
+        assert (newest.id, newest.created_by, newest.imported) == (told.version_id, told.actor, True)
