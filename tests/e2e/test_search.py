@@ -43,9 +43,14 @@ def load(sdk: Anthropic, store_id: str) -> dict[str, str]:
 def packs(aws: Clients, region: str) -> list[str]:
     """The key of every version of every pack in a region's bucket."""
     s3 = aws.s3(region)
-    [bucket] = [one["Name"] for one in s3.list_buckets()["Buckets"] if one["Name"].endswith(f"-{region}")]
+    [bucket] = [one["Name"] for one in s3.list_buckets()["Buckets"] if _is_ours(one["Name"], region)]
     pages = s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix="local/pack/")
     return [version["Key"] for page in pages for version in page.get("Versions", [])]
+
+
+def _is_ours(bucket: str, region: str) -> bool:
+    """Beside it stands the one that bundles are published to."""
+    return bucket.startswith("cairn-") and bucket.endswith(f"-{region}")
 
 
 def packed(aws: Clients, region: str, store_id: str) -> list[str]:
