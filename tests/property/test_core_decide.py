@@ -108,12 +108,30 @@ def test_a_first_version_is_live_at_its_path(draft: decide.Draft, key: LogKey, p
     assert row.content_size_bytes == len(content.encode())
 
 
+def no_earlier(key: LogKey, head: MemoryRow) -> LogKey:
+    """The key in an epoch that has a say beside the head's."""
+    epoch = key.slot.epoch
+    number = max(epoch.number, Slot.parse(head.slot).epoch.number)
+    return replace(key, slot=replace(key.slot, epoch=replace(epoch, number=number)))
+
+
+@given(drafts, live_heads, values.log_keys, values.contents)
+def test_what_a_home_still_writes_that_has_lost_its_store_has_no_say(
+    draft: decide.Draft, head: MemoryRow, key: LogKey, content: str
+) -> None:
+    ahead = Slot(replace(key.slot.epoch, number=key.slot.epoch.number + 1), 1)
+    later = replace(head, slot=str(ahead))
+    entry = decide.follows(draft, later, key, decide.Commit(Operation.MODIFIED, str(head.path), content))
+    assert join_memory(later, entry) == later
+
+
 @given(drafts, live_heads, values.log_keys, values.contents)
 def test_the_next_version_at_the_same_path_changes_what_it_says_and_nothing_else(
     draft: decide.Draft, head: MemoryRow, key: LogKey, content: str
 ) -> None:
     row = join_memory(
-        head, decide.follows(draft, head, key, decide.Commit(Operation.MODIFIED, str(head.path), content))
+        head,
+        decide.follows(draft, head, no_earlier(key, head), decide.Commit(Operation.MODIFIED, str(head.path), content)),
     )
     assert (row.generation, row.version_id) == (head.generation + 1, draft.version_id)
     assert (row.path, row.arrived, row.created_at) == (head.path, head.arrived, head.created_at)
@@ -125,7 +143,8 @@ def test_the_next_version_at_the_same_path_changes_what_it_says_and_nothing_else
 def test_a_deleted_memory_keeps_its_place_and_none_of_its_text(
     draft: decide.Draft, head: MemoryRow, key: LogKey
 ) -> None:
-    row = join_memory(head, decide.follows(draft, head, key, decide.Commit(Operation.DELETED, str(head.path), None)))
+    deletion = decide.Commit(Operation.DELETED, str(head.path), None)
+    row = join_memory(head, decide.follows(draft, head, no_earlier(key, head), deletion))
     assert row.gone and not is_live(row)
     assert (row.path, row.content_sha256, row.content_size_bytes) == (None, None, None)
 
@@ -134,6 +153,7 @@ def test_a_deleted_memory_keeps_its_place_and_none_of_its_text(
 def test_a_rename_keeps_the_memory_and_names_both_of_its_places(
     draft: decide.Draft, head: MemoryRow, key: LogKey, source: Slot, path: str, content: str | None
 ) -> None:
+    key = no_earlier(key, head)
     arrival = decide.follows(draft, head, key, decide.Commit(Operation.MOVED_IN, path, content), source)
     departure = decide.moved_out(arrival)
     row = join_memory(head, arrival)

@@ -22,7 +22,7 @@ from cairn.core.errors import CairnError
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("cairn.clients.cli.serve", "Cairn on this machine: the whole API in one process, without AWS."),
     "dev": ("cairn.clients.cli.dev", "A local cloud: the real deployment, on this machine."),
-    "stores": ("cairn.clients.cli.stores", "List, create, show, update, archive, delete stores."),
+    "stores": ("cairn.clients.cli.stores", "List, create, update, archive, delete stores."),
     "ls": ("cairn.clients.cli.ls", "The memories and folders of a store."),
     "search": ("cairn.clients.cli.search", "Full-text search over a store."),
     "cat": ("cairn.clients.cli.cat", "A memory's text, or an older version's."),
@@ -62,7 +62,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("sessions", "context"): "Agents' sessions; what an agent is told.",
     ("mount", "sync", "mcp"): "A store as a folder; a store for MCP clients.",
     ("index", "erasure"): "A region's index; what is erased, and how far.",
-    ("divergent", "homes", "regions"): "Stores' homes, what a fail-over left behind; regions.",
+    ("divergent", "homes", "regions"): "Stores' homes; what a fail-over left; regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""
 
