@@ -14,14 +14,14 @@ from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
 SEEDS_KEPT = Path(__file__).with_name("seeds.txt")
-FIXED = range(10_000, 10_400)
-CROWDED = range(120)
-ERODED = range(80)
-JUDGED = range(20_000, 20_120)
-RETAINED = range(80)
-REMEMBERED = range(40)
-DOUBLED = range(40)
-PER_TEST = 40
+FIXED = range(10_000, 10_200)
+CROWDED = range(80)
+ERODED = range(40)
+JUDGED = range(20_000, 20_080)
+RETAINED = range(40)
+REMEMBERED = range(20)
+DOUBLED = range(20)
+PER_TEST = 20
 
 
 def kept() -> Iterator[int]:
