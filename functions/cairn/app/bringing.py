@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from cairn.app.batches import batches
-from cairn.app.region import Region, asked
+from cairn.app.listings import keys_missing
+from cairn.app.region import Region, asked_each
 from cairn.core.errors import CairnError, Unavailable
 from cairn.core.records import parse_epoch
 from cairn.core.rows import StoreRow
@@ -43,22 +44,7 @@ class Bringing:
         for home in sorted({parse_epoch(text).home for text in store.epochs} | set(self._region.regions)):
             for kind in KINDS:
                 prefix = f"{home}/{kind}/{store.store_id}/"
-                here = self._keys(prefix, None)
-                present = next(here, None)
-                for key in self._keys(prefix, source):
-                    while present is not None and present < key:
-                        present = next(here, None)
-                    if present != key:
-                        yield key
-
-    def _keys(self, prefix: str, region: str | None) -> Iterator[str]:
-        after: str | None = None
-        while True:
-            page = asked(partial(self._region.objects.list, prefix, after, region=region))
-            yield from page.keys
-            after = page.next_after
-            if after is None:
-                return
+                yield from asked_each(keys_missing(self._region.objects, prefix, source))
 
     def _copy(self, key: str, source: str) -> int:
         """Brings one object; what somebody else has brought meanwhile is as good."""

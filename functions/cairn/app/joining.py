@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 
+from cairn.app.batches import batches
 from cairn.app.indexing import LOCAL_PREFIX
+from cairn.app.listings import keys_missing
 from cairn.core.errors import Unavailable
 from cairn.ports import errors as port_errors
 from cairn.ports.objects import Objects
@@ -102,28 +103,8 @@ class Joining:
             after = keys[0].partition("/")[0] + _AFTER_SLASH
 
     def _fill(self, prefix: str, source: str) -> Iterator[int]:
-        missing = self._missing(prefix, source)
-        while batch := list(islice(missing, COPIES_AT_ONCE)):
-            yield sum(self._parallel.run([partial(self._copy, key, source) for key in batch]))
-
-    def _missing(self, prefix: str, source: str) -> Iterator[str]:
-        """What `source` holds under the prefix and the joining region does not; both listings are in one order."""
-        here = self._keys(prefix, None)
-        present = next(here, None)
-        for key in self._keys(prefix, source):
-            while present is not None and present < key:
-                present = next(here, None)
-            if present != key:
-                yield key
-
-    def _keys(self, prefix: str, region: str | None) -> Iterator[str]:
-        after: str | None = None
-        while True:
-            page = self._objects.list(f"{prefix}/", after, region=region)
-            yield from page.keys
-            if page.next_after is None:
-                return
-            after = page.next_after
+        for some in batches(keys_missing(self._objects, f"{prefix}/", source), COPIES_AT_ONCE):
+            yield sum(self._parallel.run([partial(self._copy, key, source) for key in some]))
 
     def _copy(self, key: str, source: str) -> int:
         """Brings one object, if nobody has meanwhile; how many this brought. What is undecided, the next pass sees."""

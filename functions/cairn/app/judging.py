@@ -14,8 +14,9 @@ from typing import TypeVar
 
 from cairn.app.cuts import Cuts, current_epoch
 from cairn.app.folding import Folder, Restored
+from cairn.app.listings import keys_under
 from cairn.app.logs import Logs
-from cairn.app.region import Region, View, asked
+from cairn.app.region import Region, View, asked, asked_each
 from cairn.core import fold
 from cairn.core.errors import Unavailable
 from cairn.core.records import Entry
@@ -205,16 +206,10 @@ class Judging:
 
     def _late_keys(self, store: StoreRow) -> Iterator[str]:
         for region in self._region.regions:
-            prefix, after = f"{region}/log/{store.store_id}/", None
-            while True:
-                page = asked(partial(self._region.objects.list, prefix, after))
-                for text in page.keys:
-                    key = parse_key(text)
-                    if isinstance(key, LogKey) and self._cuts.is_late(store, key.path_hash, key.slot):
-                        yield text
-                after = page.next_after
-                if after is None:
-                    break
+            for text in asked_each(keys_under(self._region.objects, f"{region}/log/{store.store_id}/")):
+                key = parse_key(text)
+                if isinstance(key, LogKey) and self._cuts.is_late(store, key.path_hash, key.slot):
+                    yield text
 
 
 def _has_cut(store: StoreRow) -> bool:

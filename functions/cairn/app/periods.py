@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
+from cairn.app.listings import keys_under
 from cairn.app.logs import gallop
 from cairn.app.region import Region
 from cairn.core.checkpoint import NAMES_PER_PART, Checkpoint, Named, part_from_json, part_to_json
@@ -197,17 +198,12 @@ class Periods:
 
     def _listed(self, after: str | None) -> Iterator[tuple[Named, str]]:
         skipped = f"{self._home}/checkpoint/"
-        while True:
-            try:
-                page = self._region.objects.list(f"{self._home}/", after=after)
-            except port_errors.PortError as error:
-                raise Unavailable("the bucket does not answer; try again") from error
-            for key in page.keys:
+        try:
+            for key in keys_under(self._region.objects, f"{self._home}/", after):
                 if not key.startswith(skipped):
                     yield Named(key), key
-            after = page.next_after
-            if after is None:
-                return
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
 
     def _put_part(self, state: JournalStateRow, part: tuple[tuple[Named, str], ...]) -> JournalStateRow:
         """One part more, and a note of how far that is. What an invocation put that then died stands, and counts."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from cairn.app.journal import Journal, commit_joined
+from cairn.app.listings import keys_under
 from cairn.app.region import Region, View
 from cairn.core import ids
 from cairn.core.checkpoint import Named
@@ -69,14 +70,8 @@ class Records:
         return Placed(best.slot, StoreRecord.from_json(body))
 
     def _keys(self, prefix: str, region: str | None) -> list[StoreKey]:
-        found: list[StoreKey] = []
-        after: str | None = None
-        while True:
-            page = self._region.objects.list(prefix, after=after, region=region)
-            found += [key for key in map(parse_key, page.keys) if isinstance(key, StoreKey)]
-            after = page.next_after
-            if after is None:
-                return found
+        listed = keys_under(self._region.objects, prefix, region=region)
+        return [key for key in map(parse_key, listed) if isinstance(key, StoreKey)]
 
     def deletion(self, store_id: str) -> StoreRecord | None:
         """The record that ends a store, if this bucket has one, in whichever region and epoch it was written.
@@ -86,14 +81,7 @@ class Records:
         try:
             for region in self._region.regions:
                 prefix = f"{region}/store/{store_id}/"
-                last: dict[str, str] = {}
-                after: str | None = None
-                while True:
-                    page = self._region.objects.list(prefix, after=after)
-                    last.update({key.rpartition(".")[0]: key for key in page.keys})
-                    after = page.next_after
-                    if after is None:
-                        break
+                last = {key.rpartition(".")[0]: key for key in keys_under(self._region.objects, prefix)}
                 for key in last.values():
                     record = StoreRecord.from_json(self._region.objects.get(key).body)
                     if record.state is StoreState.DELETED:

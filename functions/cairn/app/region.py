@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -170,4 +170,16 @@ def asked(ask: Callable[[], T]) -> T:
     try:
         return ask()
     except port_errors.PortError as error:
-        raise Unavailable("the region does not answer; try again") from error
+        raise _silent() from error
+
+
+def asked_each(answers: Iterable[T]) -> Iterator[T]:
+    """`asked` for answers that come one after another. Raises Unavailable."""
+    try:
+        yield from answers
+    except port_errors.PortError as error:
+        raise _silent() from error
+
+
+def _silent() -> Unavailable:
+    return Unavailable("the region does not answer; try again")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cairn.app.listings import keys_under
 from cairn.app.logs import Logs, current_epoch
 from cairn.app.putting import PUT_ATTEMPTS, Put, Slots
 from cairn.app.region import Region
@@ -164,18 +165,11 @@ class SecondRegion:
 
     def _bring_log(self, store: StoreRow, second: str, key: LogKey) -> None:
         """Every slot of this log up to `key` within its epoch, by a listing. What is not here cannot be brought."""
-        there: set[str] = set()
-        after: str | None = None
         prefix = str(key).rpartition(".")[0] + "."
-        while True:
-            try:
-                page = self._region.objects.list(prefix, after=after, region=second)
-            except port_errors.PortError as error:
-                raise _silent(second) from error
-            there.update(page.keys)
-            after = page.next_after
-            if after is None:
-                break
+        try:
+            there = set(keys_under(self._region.objects, prefix, region=second))
+        except port_errors.PortError as error:
+            raise _silent(second) from error
         for sequence in range(1, key.slot.sequence + 1):
             one = str(replace(key, slot=Slot(key.slot.epoch, sequence)))
             if one not in there and self._is_here(one):

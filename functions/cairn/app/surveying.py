@@ -14,8 +14,9 @@ from functools import partial
 
 from cairn.app.batches import batches
 from cairn.app.cuts import Cuts
+from cairn.app.listings import keys_under
 from cairn.app.logs import Logs
-from cairn.app.region import Region, asked
+from cairn.app.region import Region, asked_each
 from cairn.core.records import Cut, Entry, Operation, parse_epoch
 from cairn.core.rows import StoreRow
 from cairn.core.slots import LogKey, LogRef, Slot, parse_key
@@ -87,14 +88,8 @@ class Surveying:
         return sorted({parse_epoch(text).home for text in store.epochs})
 
     def _keys(self, prefix: str) -> list[LogKey]:
-        found: list[LogKey] = []
-        after: str | None = None
-        while True:
-            page = asked(partial(self._region.objects.list, prefix, after))
-            found += [key for key in map(parse_key, page.keys) if isinstance(key, LogKey)]
-            after = page.next_after
-            if after is None:
-                return found
+        listed = asked_each(keys_under(self._region.objects, prefix))
+        return [key for key in map(parse_key, listed) if isinstance(key, LogKey)]
 
     # ---- who is at a path ---------------------------------------------------------------------------------------
 
