@@ -18,7 +18,7 @@ from cairn.app.records import MOVER, Placed, Records, to_record, to_row
 from cairn.app.region import Region, View
 from cairn.app.surveying import Surveying
 from cairn.core.errors import InvalidRequest, NotFound, Unavailable
-from cairn.core.records import StoreState, parse_epoch
+from cairn.core.records import StoreRecord, StoreState, parse_epoch
 from cairn.core.rows import StoreRow
 from cairn.core.slots import Epoch, Slot
 
@@ -56,9 +56,10 @@ class FailingOver:
             begun = self._begin(view, store)
         else:
             raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
-        row = begun if begun.state == StoreState.ACTIVE else self._complete(view, begun)
+        if begun.state != StoreState.ACTIVE:
+            self._complete(view, begun)
         self._indexing.judge(store_id)
-        return Moved(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000 if row else None)
+        return Moved(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
 
     def _begin(self, view: View, store: StoreRow) -> StoreRow:
         """Names the epoch: from here on no region that has seen it takes the old home's word."""
@@ -73,14 +74,7 @@ class FailingOver:
             follows=store.slot,
             version_id=self._region.new_id("memver"),
         )
-        placed = Placed(Slot(epoch, 1), record)
-        if not self._records.put(placed):
-            found = self._records.newer(replace(store, slot=str(Slot(epoch, 0))))
-            if found is None:
-                raise Unavailable("somebody else is failing over at this moment; repeat it")
-            placed = found
-        self._records.fold_own(view, placed)
-        return to_row(placed)
+        return self._standing_after_put(view, replace(store, slot=str(Slot(epoch, 0))), record)
 
     def _standing(self, view: View, store: StoreRow) -> StoreRow:
         """The record that whoever began before has left behind: the second one, it may be, which is in no table yet."""
@@ -101,9 +95,13 @@ class FailingOver:
             cuts=(*(begun.cuts or ()), run),
             version_id=self._region.new_id("memver"),
         )
-        placed = Placed(Slot.parse(begun.slot).following, record)
+        return self._standing_after_put(view, begun, record)
+
+    def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
+        """Puts the record that follows `before`, or takes the one that somebody else put first; folds what stands."""
+        placed = Placed(Slot.parse(before.slot).following, record)
         if not self._records.put(placed):
-            found = self._records.newer(begun)
+            found = self._records.newer(before)
             if found is None:
                 raise Unavailable("somebody else is failing over at this moment; repeat it")
             placed = found

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
+from cairn.clients.desk.client import Denied, DeskError, Gone, NoAnswer
 from cairn.core import errors
 
 
@@ -86,6 +87,12 @@ def refusal(status: int, body: object) -> ApiFailed:
         kind = "overloaded_error"
     exit_code, advice = _REFUSALS.get(kind, (Exit.FAILED, ""))
     return ApiFailed(message, exit_code, advice)
+
+
+def unanswered(error: DeskError, advice: str = "") -> ApiFailed:
+    """What a command says where a store did not do what was asked of it, and nobody else can say more."""
+    exits = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, NoAnswer: Exit.NO_ANSWER}
+    return ApiFailed(error.message, exits.get(type(error), Exit.FAILED), advice)
 
 
 def _findings(findings: Sequence[Mapping[str, Any]]) -> str:

@@ -12,14 +12,12 @@ from typing import Annotated
 import typer
 
 from cairn.clients.cli.address import find_address
-from cairn.clients.cli.failures import ApiFailed, Exit
+from cairn.clients.cli.failures import ApiFailed, Exit, unanswered
 from cairn.clients.cli.output import Json
 from cairn.clients.cli.speaking import Key, Store, Url
-from cairn.clients.desk.client import Denied, DeskError, Gone, NoAnswer
+from cairn.clients.desk.client import DeskError
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest
-
-_EXITS = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, NoAnswer: Exit.NO_ANSWER}
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -62,7 +60,7 @@ def mount(
     try:
         copy = open_copy(client, place_of(desk, address.url, store), read_only=read_only)
     except DeskError as error:
-        raise ApiFailed(error.message, _EXITS.get(type(error), Exit.FAILED), "Nothing was mounted.") from error
+        raise unanswered(error, "Nothing was mounted.") from error
     waiting = [local.path for local in copy.shelf.inherited]
 
     def mounted() -> None:

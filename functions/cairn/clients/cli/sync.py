@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cairn.clients.cli.address import find_address
-from cairn.clients.cli.failures import ApiFailed, Exit
+from cairn.clients.cli.failures import Exit, unanswered
 from cairn.clients.cli.output import Json, visible
 from cairn.clients.cli.speaking import Key, Store, Url
 from cairn.clients.desk.client import Denied, DeskError, Gone, NoAnswer
@@ -18,8 +18,6 @@ from cairn.clients.sync.syncing import Syncing
 from cairn.clients.transfer.report import Row, as_json, complete
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest
-
-_EXITS = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, NoAnswer: Exit.NO_ANSWER}
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -86,9 +84,9 @@ def _pass(syncing: Syncing, json_wanted: bool, before: list[Row] | None) -> list
             typer.echo(f"{error.message}: tried again", err=True)
             return rows
         advice = "What was done so far stays; run it again to go on."
-        raise ApiFailed(error.message, _EXITS.get(type(error), Exit.FAILED), advice) from error
+        raise unanswered(error, advice) from error
     except DeskError as error:
-        raise ApiFailed(error.message, Exit.FAILED) from error
+        raise unanswered(error) from error
     _show(rows, json_wanted, before)
     return rows
 
