@@ -16,6 +16,7 @@ from cairn.app.answers import (
     UNSET,
     Call,
     Credentials,
+    DivergentVersion,
     Hit,
     Memory,
     MemoryPrefix,
@@ -369,6 +370,10 @@ class Model:
     def quarantine(self) -> Unwithheld:
         return Unwithheld(self)
 
+    @property
+    def divergent(self) -> Undiverged:
+        return Undiverged(self)
+
     # rules
 
     def _enter(self, call: Call, scope: str) -> Key:
@@ -498,6 +503,28 @@ class Unwithheld:
     def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory:
         shelf = self.model._shelf(call, "admin", store_id)
         return _shown(self.model._memory(shelf, self.model._version(shelf, version_id).memory_id), full)
+
+
+@dataclass
+class Undiverged:
+    """Divergent versions where no home was ever lost."""
+
+    model: Model
+
+    def page(self, call: Call, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
+        self.model._shelf(call, "admin", store_id)
+        return Page((), None)
+
+    def retrieve(self, call: Call, store_id: str, version_id: str) -> DivergentVersion:
+        self.model._shelf(call, "admin", store_id)
+        raise NotFound("divergent_version", version_id)
+
+    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory | None:
+        self.retrieve(call, store_id, version_id)
+        return None
+
+    def dismiss(self, call: Call, store_id: str, version_id: str) -> str:
+        return self.retrieve(call, store_id, version_id).version_id
 
 
 def _scanning(change: object, before: ScanPolicy = ScanPolicy()) -> ScanPolicy:  # noqa: B008 - frozen

@@ -201,6 +201,23 @@ def _check_quarantined(body: Mapping[str, Any]) -> None:
     assert (body["places"] is None) == (body["all_places"] is None)
 
 
+def _check_divergent(body: Mapping[str, Any]) -> None:
+    _fields(
+        body,
+        "id memory_id memory_store_id operation path content content_sha256 content_size_bytes created_at created_by "
+        "withheld current",
+    )
+    _instants(body, "created_at")
+    if body["current"] is not None:
+        check_object(body["current"])
+
+
+def _check_restored(body: Mapping[str, Any]) -> None:
+    _fields(body, "id memory")
+    if body["memory"] is not None:
+        check_object(body["memory"])
+
+
 def _check_tombstone(body: Mapping[str, Any]) -> None:
     _fields(body, "id")
 
@@ -246,6 +263,9 @@ _CHECKS = {
     "memory_version": _check_version,
     "imported_version": _check_imported,
     "quarantined_text": _check_quarantined,
+    "divergent_version": _check_divergent,
+    "divergent_version_restored": _check_restored,
+    "divergent_version_dismissed": _check_tombstone,
     "memory_deleted": _check_tombstone,
     "memory_store_deleted": _check_tombstone,
     "health": _check_health,

@@ -275,6 +275,28 @@ class QuarantinedText:
 
 
 @dataclass(frozen=True, slots=True)
+class DivergentVersion:
+    """A version that came late and was not adopted. What it does not have, as a deletion has no text, is None.
+
+    `content`, `withheld` and `current`, its memory as it is now, are None where they were not looked for; `current`
+    also where the memory is gone.
+    """
+
+    store_id: str
+    version_id: str
+    memory_id: str
+    operation: str
+    path: str | None
+    content_sha256: str | None
+    content_size_bytes: int | None
+    created_at: int
+    created_by: str
+    content: str | None = None
+    withheld: Withheld | None = None
+    current: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class VersionFilter:
     """Which versions a listing is to show; None shows all. Instants are inclusive."""
 

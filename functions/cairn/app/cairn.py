@@ -64,9 +64,9 @@ class Cairn:
         self._memories = Memories(region, self._door, self._writer, passing)
         self._versions = Versions(region, self._door)
         self._redacting = Redacting(region, self._door, self._writer, passing)
-        self._divergent = Divergent(region, self._writer, self._redacting)
         self._importing = Importing(region, self._door, scanner, self._redacting, passing)
         self._quarantine = Quarantine(region, self._door, self._memories, passing)
+        self._divergent = Divergent(region, self._door, self._memories, self._redacting, passing)
         self._packs = packs
         self._keys = Keys(region)
         self.sessions = Sessions(region, self._door, Tokens(signing, region.clock))
@@ -302,6 +302,11 @@ class Cairn:
         """The use cases of withheld texts."""
         return self._quarantine
 
+    @property
+    def divergent(self) -> Divergent:
+        """The use cases of versions that a fail-over left behind."""
+        return self._divergent
+
     # ---- direct invocations -------------------------------------------------------------------------------------
 
     def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -318,10 +323,7 @@ class Cairn:
             "release": self._release,
             "help": self._help,
             "adopt": self._adopt,
-            "divergent.list": lambda asked: self._divergent.page(self._own_store(asked["store_id"]), asked["after"]),
-            "divergent.show": lambda asked: self._divergent.show(*self._late(asked)),
-            "divergent.restore": lambda asked: self._divergent.restore(*self._late(asked), asked["actor"]),
-            "divergent.dismiss": lambda asked: self._divergent.dismiss(*self._late(asked), asked["actor"]),
+            "dismiss": self._dismiss,
             "keys.create": self._create_key,
             "keys.revoke": self._revoke_key,
             "keys.list": self._list_keys,
@@ -391,8 +393,9 @@ class Cairn:
             raise ValueError("not a key of a log")
         return {"adopted": self._adopting.adopt(self._own_store(key.store_id), key)}
 
-    def _late(self, fields: dict[str, Any]) -> tuple[StoreRow, str]:
-        return self._own_store(fields["store_id"]), fields["version_id"]
+    def _dismiss(self, fields: dict[str, Any]) -> dict[str, Any]:
+        order = self._divergent.dismiss_at_home(self._own_store(fields["store_id"]), fields)
+        return {"order": order.to_json().decode()}
 
     def _own_store(self, store_id: str) -> StoreRow:
         """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable; Elsewhere."""

@@ -1,125 +1,213 @@
 """Divergent versions: what came late and could not be adopted. They are kept, listed, and somebody decides.
 
 A fail-over leaves behind what the old home had acknowledged and not replicated. Where somebody has written since, such
-a version is no part of the memory's history; it stands apart until it is restored, by an ordinary write of its text, or
-dismissed, which erases it everywhere as a redaction does.
+a version is no part of the memory's history; it stands apart, in every region, until it is restored, by an ordinary
+write of its text, or dismissed, which erases it everywhere as a redaction does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
+from cairn.app.access import Door, Scope, StoreAccess
+from cairn.app.answers import Call, Demand, DivergentVersion, Memory, Page
+from cairn.app.contents import Contents, Shown, Wanted
+from cairn.app.folding import Folder
+from cairn.app.memories import Memories
+from cairn.app.passing import Passing
 from cairn.app.redacting import Redacting
 from cairn.app.region import Region, View, asked
-from cairn.app.writing import Writer
-from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
-from cairn.core.errors import InvalidRequest, NotFound, Unavailable
+from cairn.core import ids
+from cairn.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from cairn.core.fold import is_live
-from cairn.core.records import Operation, Redaction
+from cairn.core.listing import check_position
+from cairn.core.records import Entry, Operation, Redaction
 from cairn.core.rows import LATE_PREFIX, MemoryRow, StoreRow, VersionRow
-from cairn.core.slots import LogKey, LogRef, Slot
-from cairn.ports import errors as port_errors
+from cairn.core.slots import LogRef
 from cairn.ports.index import Query
 
-ROWS_PER_PAGE = 100
+ROWS_PER_QUERY = 500
 
 
 class Divergent:
-    """The use cases of divergent versions, at the store's home; for operators, whom IAM lets in."""
+    """The use cases of divergent versions. All of them are an admin's."""
 
-    def __init__(self, region: Region, writer: Writer, redacting: Redacting) -> None:
+    def __init__(self, region: Region, door: Door, memories: Memories, redacting: Redacting, passing: Passing) -> None:
         self._region = region
-        self._writer = writer
+        self._door = door
+        self._memories = memories
         self._redacting = redacting
+        self._passing = passing
+        self._contents = Contents(region)
+        self._folder = Folder(region)
 
-    def page(self, store: StoreRow, after: str | None) -> dict[str, Any]:
-        """Up to a hundred divergent versions, by id; ``next`` goes on after them. One query. Raises Unavailable."""
-        view = self._region.view()
-        view.require_complete()
-        query = Query("versions", store.store_id, prefix=LATE_PREFIX, after=after, limit=ROWS_PER_PAGE)
-        found = asked(partial(view.index.query, query))
-        rows = [VersionRow.from_attributes(one.attributes) for one in found]
-        further = found[-1].sort_key if len(found) == ROWS_PER_PAGE else None
-        return {"versions": [_shown(row) for row in rows if not row.blank], "next": further}
+    # ---- looking ------------------------------------------------------------------------------------------------
 
-    def show(self, store: StoreRow, version_id: str) -> dict[str, Any]:
-        """One of them with its text, and the text that its memory has now. Two reads, two GETs.
+    def page(self, call: Call, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
+        """The store's divergent versions as this region knows them, oldest id first, without texts. One query or more.
+
+        One that has just come may be listed for the moment until it is adopted.
 
         Raises:
-            NotFound: there is none of this id. Unavailable.
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
-        view, row = self._find(store, version_id)
-        head = self._head(view, row)
-        current = None if head is None else self._text(head.store_id, LogRef(head.path_hash, Slot.parse(head.slot)))
-        return {**_shown(row), "content": self._content(row), "current_content": current}
+        check_position(after, ids.VERSION)
+        access = self._door.enter_store(call, Scope.admin, store_id)
+        access.view.require_complete()
+        listed = list(islice(self._rows(access.view, store_id, after), limit + 1))
+        found = tuple(_answer(row) for row in listed[:limit])
+        return Page(found, listed[limit - 1].version_id if len(listed) > limit else None)
 
-    def restore(self, store: StoreRow, version_id: str, actor: str) -> dict[str, Any]:
-        """Writes its text as the memory's next version, or as a new memory where that is gone; then it is dismissed.
+    def retrieve(self, call: Call, store_id: str, version_id: str) -> DivergentVersion:
+        """One of them with its text, and its memory as it is now, with its own. Two index reads and two GETs.
 
         Raises:
-            NotFound, InvalidRequest, PathConflict, Busy, Unavailable, OutcomeUnknown: it stays as it is.
+            NotFound: there is none of this id. Unavailable; Unauthenticated, PermissionDenied.
         """
-        view, row = self._find(store, version_id)
-        head = self._head(view, row)
-        command = self._command(row, head, actor)
-        restored: str | None = None
-        if command is not None:
-            keys = [StoreRow.key(store.store_id), MemoryRow.key(store.store_id, command.memory_id)]
-            outcome = self._writer.write(self._region.view(keys), store, command)
-            if outcome.error is not None:
-                raise outcome.error
-            restored = None if outcome.memory is None else outcome.memory.version_id
-        return {**self.dismiss(store, version_id, actor), "restored_as": restored}
+        access, row = self._find(call, store_id, version_id)
+        shown = Shown()
+        if row.content_sha256 is not None:
+            [shown] = self._contents.show(access, [Wanted(LogRef.parse(row.position or ""), row.content_sha256)])
+        try:
+            current = self._memories.retrieve(replace(call, demand=Demand()), store_id, row.memory_id or "", full=True)
+        except NotFound:
+            current = None
+        return _answer(row, shown, current)
 
-    def dismiss(self, store: StoreRow, version_id: str, actor: str) -> dict[str, Any]:
-        """Erases it in every region, by an order as of a redaction. Repeatable. Raises NotFound, Unavailable."""
-        view, row = self._find(store, version_id)
-        order = Redaction(store.store_id, version_id, row.position or "", self._region.clock.now_us(), actor)
-        self._redacting.give(view, store, order)
-        return {"dismissed": version_id}
+    # ---- deciding -----------------------------------------------------------------------------------------------
 
-    def _command(self, row: VersionRow, head: MemoryRow | None, actor: str) -> Command | None:
-        store_id, version_id = row.store_id, self._region.new_id("memver")
+    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory | None:
+        """Makes the memory what this version made of it, if it is still what was seen here; then this is dismissed.
+
+        An ordinary write: an update, with the path too where the version renamed; a creation where the memory is gone;
+        a deletion, of which None comes back. What that costs, and what `dismiss` does.
+
+        Raises:
+            NotFound: there is none of this id. As `Memories.update`: it stays as it is. OutcomeUnknown: it may be
+            written, and still be listed; look, and dismiss it.
+        """
+        access, row = self._find(call, store_id, version_id)
+        restored = self._write(call, access, row, full)
+        try:
+            self._dismiss(access, row)
+        except (Busy, NotFound, Unavailable) as error:
+            raise OutcomeUnknown("the version is restored, but may still be listed; dismiss it") from error
+        return restored
+
+    def dismiss(self, call: Call, store_id: str, version_id: str) -> str:
+        """Erases it in every region, by an order as of a redaction. What that costs; elsewhere one invocation.
+
+        Raises:
+            NotFound: there is none of this id, or no more. Unavailable, OutcomeUnknown: repeat it.
+            Unauthenticated, PermissionDenied.
+        """
+        access, row = self._find(call, store_id, version_id)
+        self._dismiss(access, row)
+        return version_id
+
+    def dismiss_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> Redaction:
+        """Puts the order; the one that stands, which may have been there first. Raises as `Redacting.give`."""
+        order = Redaction(
+            store.store_id,
+            request["version_id"],
+            request["position"],
+            self._region.clock.now_us(),
+            request["actor"],
+        )
+        return self._redacting.give(self._region.view(), store, order)
+
+    def _dismiss(self, access: StoreAccess, row: VersionRow) -> None:
+        request = {
+            "store_id": row.store_id,
+            "version_id": row.version_id,
+            "position": row.position or "",
+            "actor": access.actor,
+        }
+        store, answer = self._passing.reach(access.view, access.store, {"call": "dismiss", **request})
+        if answer is None:
+            self.dismiss_at_home(store, request)
+        else:
+            self._folder.fold_redaction(access.view, Redaction.from_json(answer["order"].encode()))
+
+    def _write(self, call: Call, access: StoreAccess, row: VersionRow, full: bool) -> Memory | None:
+        store_id, head = row.store_id, self._head(access.view, row)
         if row.operation == Operation.DELETED:
-            return None if head is None else DeleteMemory(store_id, head.memory_id, version_id, actor)
-        content = self._content(row)
-        if head is not None:
-            return UpdateMemory(store_id, head.memory_id, version_id, actor, content)
-        if row.path is None:
-            raise InvalidRequest("version_id", "has no path any more")
-        return CreateMemory(store_id, self._region.new_id("mem"), version_id, actor, row.path, content)
+            if head is not None:
+                expected = head.content_sha256
+                self._memories.delete(call, store_id, head.memory_id, expected_content_sha256=expected)
+            return None
+        entry, content = self._text(row)
+        if head is None:
+            if row.path is None:
+                raise InvalidRequest("version_id", "has no path any more")
+            return self._memories.create(call, store_id, path=row.path, content=content, full=full)
+        return self._memories.update(
+            call,
+            store_id,
+            head.memory_id,
+            content=content,
+            path=row.path if entry.operation is Operation.MOVED_IN else None,
+            expected_content_sha256=head.content_sha256,
+            full=full,
+        )
 
-    def _find(self, store: StoreRow, version_id: str) -> tuple[View, VersionRow]:
-        key = VersionRow.late_key(store.store_id, version_id)
-        view = self._region.view([key])
-        if key not in view.rows:
-            view.require_complete()
-            raise NotFound("memory_version", version_id)
-        row = VersionRow.from_attributes(view.rows[key])
-        if row.blank:
-            raise NotFound("memory_version", version_id)
-        return view, row
+    # ---- rows and texts -----------------------------------------------------------------------------------------
+
+    def _find(self, call: Call, store_id: str, version_id: str) -> tuple[StoreAccess, VersionRow]:
+        if ids.VERSION.fullmatch(version_id) is None:
+            self._door.enter_store(call, Scope.admin, store_id)
+            raise NotFound("divergent_version", version_id)
+        key = VersionRow.late_key(store_id, version_id)
+        access = self._door.enter_store(call, Scope.admin, store_id, [key])
+        attributes = access.view.rows.get(key)
+        row = None if attributes is None else VersionRow.from_attributes(attributes)
+        if row is None or row.blank:
+            access.view.require_complete()
+            raise NotFound("divergent_version", version_id)
+        return access, row
+
+    def _rows(self, view: View, store_id: str, after: str | None) -> Iterator[VersionRow]:
+        """Those that are not dismissed: of these a row stays, which is blank."""
+        mark = None if after is None else f"{LATE_PREFIX}{after}"
+        while True:
+            query = Query("versions", store_id, prefix=LATE_PREFIX, after=mark, limit=ROWS_PER_QUERY)
+            found = asked(partial(view.index.query, query))
+            rows = [VersionRow.from_attributes(one.attributes) for one in found]
+            yield from (row for row in rows if not row.blank)
+            if len(found) < ROWS_PER_QUERY:
+                return
+            mark = found[-1].sort_key
 
     def _head(self, view: View, row: VersionRow) -> MemoryRow | None:
         key = MemoryRow.key(row.store_id, row.memory_id or "-")
-        attributes: Mapping[str, Any] | None = self._region.read(view.index, [key]).get(key)
+        attributes = self._region.read(view.index, [key]).get(key)
         head = None if attributes is None else MemoryRow.from_attributes(attributes)
         return head if is_live(head) else None
 
-    def _content(self, row: VersionRow) -> str:
-        if row.operation == Operation.DELETED:
-            return ""
-        return self._text(row.store_id, LogRef.parse(row.position or ""))
-
-    def _text(self, store_id: str, ref: LogRef) -> str:
-        try:
-            return self._region.objects.get(str(LogKey(store_id, ref.path_hash, ref.slot))).body.decode()
-        except port_errors.PortError as error:
-            raise Unavailable("the version's text cannot be read now; try again") from error
+    def _text(self, row: VersionRow) -> tuple[Entry, str]:
+        found = self._contents.entry(row.store_id, LogRef.parse(row.position or ""))
+        if found is None:
+            raise NotFound("divergent_version", row.version_id)
+        return found
 
 
-def _shown(row: VersionRow) -> dict[str, Any]:
-    names = ("version_id", "memory_id", "operation", "path", "created_at", "created_by", "content_sha256")
-    return {name: getattr(row, name) for name in names}
+def _answer(row: VersionRow, shown: Shown | None = None, current: Memory | None = None) -> DivergentVersion:
+    """What the API calls a divergent_version."""
+    return DivergentVersion(
+        row.store_id,
+        row.version_id,
+        row.memory_id or "",
+        row.operation or "",
+        row.path,
+        row.content_sha256,
+        row.content_size_bytes,
+        row.created_at or 0,
+        row.created_by or "",
+        content=None if shown is None else shown.content,
+        withheld=None if shown is None else shown.withheld,
+        current=current,
+    )

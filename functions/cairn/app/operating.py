@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cairn.app.passing import HOPS, Elsewhere, Passing, decode_error
+from cairn.app.passing import decode_error
 from cairn.app.region import Region
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.ports import errors as port_errors
@@ -121,42 +121,6 @@ def move(region: Region, store_id: str) -> Iterator[Step]:
 def fail_over(region: Region, store_id: str, old: str) -> Iterator[Step]:
     """Makes `region` the home of a store whose home was `old`, which is not asked. One step. Raises as `move`."""
     yield Step(**_reconciler(region, {"call": "homes.fail_over", "store_id": store_id, "old": old}))
-
-
-OPERATOR = "user:operator"
-"""Who restores and dismisses, in the audit trail: IAM has let them in."""
-
-
-def divergent(region: Region, store_id: str) -> Iterator[Mapping[str, Any]]:
-    """A store's divergent versions, without their texts, as its home tells. One invocation for a hundred.
-
-    Raises:
-        whatever the home answers; Unavailable, OutcomeUnknown.
-    """
-    after: str | None = None
-    while True:
-        answer = _at_home(region, {"call": "divergent.list", "store_id": store_id, "after": after})
-        yield from answer["versions"]
-        after = answer["next"]
-        if after is None:
-            return
-
-
-def divergent_call(region: Region, call: str, store_id: str, version_id: str) -> Mapping[str, Any]:
-    """Shows, restores or dismisses one divergent version, at the store's home. Raises as `divergent`."""
-    payload = {"call": f"divergent.{call}", "store_id": store_id, "version_id": version_id, "actor": OPERATOR}
-    return _at_home(region, payload)
-
-
-def _at_home(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The answer of the home's writer, wherever that is by now."""
-    passing, at = Passing(region), region.name
-    for _ in range(HOPS):
-        try:
-            return passing.call(at, payload)
-        except Elsewhere as elsewhere:
-            at = elsewhere.placed.record.home
-    raise Unavailable("the store's home is changing; try again")
 
 
 def _reconciler(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from cairn.app.answers import (
     UNSET,
     Call,
+    DivergentVersion,
     Hit,
     Memory,
     MemoryPrefix,
@@ -78,6 +79,22 @@ class QuarantineCases(Protocol):
         """The version's memory, brought back to its newest text that is not withheld."""
 
 
+class DivergentCases(Protocol):
+    """What an admin may do with versions that came late and were not adopted; Cairn's own."""
+
+    def page(self, call: Call, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
+        """The store's divergent versions."""
+
+    def retrieve(self, call: Call, store_id: str, version_id: str) -> DivergentVersion:
+        """One of them with its text, and with its memory as it is now."""
+
+    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory | None:
+        """Makes the memory what the version made of it; None where that was to delete it."""
+
+    def dismiss(self, call: Call, store_id: str, version_id: str) -> str:
+        """Erases it everywhere."""
+
+
 class UseCases(Protocol):
     """The fourteen operations of the API, and two of Cairn's own.
 
@@ -87,6 +104,10 @@ class UseCases(Protocol):
     @property
     def quarantine(self) -> QuarantineCases:
         """The operations on withheld texts."""
+
+    @property
+    def divergent(self) -> DivergentCases:
+        """The operations on divergent versions."""
 
     @property
     def region(self) -> str:

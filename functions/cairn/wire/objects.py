@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from cairn.app.answers import (
+    DivergentVersion,
     Hit,
     Memory,
     MemoryPrefix,
@@ -205,6 +206,34 @@ def quarantined_text(answer: QuarantinedText) -> Json:
         "verdicts": None if answer.verdicts is None else [_verdict(verdict) for verdict in answer.verdicts],
         "places": None if answer.places is None else [_place(place) for place in answer.places],
         "all_places": answer.all_places,
+    }
+
+
+def divergent_version(answer: DivergentVersion) -> Json:
+    """A version that came late and was not adopted; its text, and its memory as it is now, if they were looked for."""
+    return {
+        "type": "divergent_version",
+        "id": answer.version_id,
+        "memory_id": answer.memory_id,
+        "memory_store_id": answer.store_id,
+        "operation": answer.operation,
+        "path": answer.path,
+        "content": answer.content,
+        "content_sha256": answer.content_sha256,
+        "content_size_bytes": answer.content_size_bytes,
+        "created_at": rfc3339(answer.created_at),
+        "created_by": _actor(answer.created_by),
+        "withheld": _withheld(answer.withheld),
+        "current": None if answer.current is None else memory(answer.current),
+    }
+
+
+def restored_version(id: str, answer: Memory | None) -> Json:
+    """What restoring a divergent version made of its memory; null where that was to delete it."""
+    return {
+        "type": "divergent_version_restored",
+        "id": id,
+        "memory": None if answer is None else memory(answer),
     }
 
 

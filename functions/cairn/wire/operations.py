@@ -349,6 +349,33 @@ def restore_quarantined(exchange: Exchange) -> Json:
     )
 
 
+def list_divergent(exchange: Exchange) -> Json:
+    listing: Listing = ("divergent", exchange.store_id)
+    answer = exchange.cairn.divergent.page(
+        exchange.call, exchange.store_id, limit=exchange.request.query.limit(), after=exchange.position(listing)
+    )
+    return exchange.page(listing, answer, objects.divergent_version)
+
+
+def retrieve_divergent(exchange: Exchange) -> Json:
+    return objects.divergent_version(
+        exchange.cairn.divergent.retrieve(exchange.call, exchange.store_id, exchange.item_id)
+    )
+
+
+def restore_divergent(exchange: Exchange) -> Json:
+    full = exchange.request.query.full(default=False)
+    _check_no_body(exchange)
+    restored = exchange.cairn.divergent.restore(exchange.call, exchange.store_id, exchange.item_id, full=full)
+    return objects.restored_version(exchange.item_id, restored)
+
+
+def dismiss_divergent(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    dismissed = exchange.cairn.divergent.dismiss(exchange.call, exchange.store_id, exchange.item_id)
+    return objects.deleted("divergent_version_dismissed", dismissed)
+
+
 def _actor(request: Request) -> str | None:
     """The one actor asked for. A version has one author, so two of the filters could only be a mistake."""
     kinds = {"api_key_id": "api_key", "session_id": "session", "service_account_id": "service_account"}
@@ -407,6 +434,10 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "quarantine", "*"), {"GET": retrieve_quarantined}),
     Route((*_STORE, "quarantine", "*", "release"), {"POST": release_quarantined}),
     Route((*_STORE, "quarantine", "*", "restore"), {"POST": restore_quarantined}),
+    Route((*_STORE, "divergent"), {"GET": list_divergent}),
+    Route((*_STORE, "divergent", "*"), {"GET": retrieve_divergent}),
+    Route((*_STORE, "divergent", "*", "restore"), {"POST": restore_divergent}),
+    Route((*_STORE, "divergent", "*", "dismiss"), {"POST": dismiss_divergent}),
 )
 
 

@@ -9,12 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cairn.adapters.aws.compose import region_on_aws
-from cairn.adapters.memory import RecordingMetrics
-from cairn.app import operating
-from cairn.app.region import Region
 from cairn.clients.cli.output import Json, console, show_rows
-from cairn.clients.cli.target import Aws, find_target
+from cairn.clients.cli.speaking import Key, Url, connect, get, post, rows, speaking, store_address
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,6 +18,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="What a fail-over left behind: list, show, restore, dismiss.",
 )
+
+PART = "divergent"
 
 Store = Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")]
 Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as listed.")]
@@ -35,73 +33,87 @@ def divergent() -> None:
 @app.command("list")
 def list_(
     store: Annotated[str | None, typer.Argument(metavar="[STORE]", help="memstore_…; by default every store.")] = None,
-    aws: Aws = False,
+    url: Url = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """List versions that were acknowledged by a home that is gone, and came too late to be adopted.
 
     Example: cairn divergent list
     """
-    region = _region(aws)
-    stores = [store] if store is not None else [home.store_id for home in operating.homes(region)]
-    rows = [{"store": one, **row} for one in stores for row in operating.divergent(region, one)]
+    here = None if store is None else store_address(store, PART)
+    client = connect(url, key)
+    with speaking():
+        if here is None:
+            stores = client.beta.memory_stores.list(include_archived=True, limit=100)
+            found = [row for one in stores for row in rows(client, store_address(one.id, PART), limit=100)]
+        else:
+            found = list(rows(client, here, limit=100))
     if as_json:
-        print(json.dumps(rows))
+        print(json.dumps(found))
         return
-    if not rows:
+    if not found:
         console.print("Nothing is divergent.", highlight=False)
         return
-    show_rows(rows, ("store", "version_id", "operation", "path", "created_by"), as_json=False)
+    table = [{**row, "store": row["memory_store_id"], "version": row["id"]} for row in found]
+    show_rows(table, ("store", "version", "operation", "path", "created_at"), as_json=False)
 
 
 @app.command()
-def show(store: Store, version: Version, aws: Aws = False, as_json: Json = False) -> None:
+def show(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Show how one differs from what its memory holds now.
 
     Example: cairn divergent show memstore_useast1_01kb… memver_01kc…
     """
-    found = operating.divergent_call(_region(aws), "show", store, version)
+    address = store_address(store, PART, version)
+    with speaking():
+        found = get(connect(url, key), address)
     if as_json:
-        print(json.dumps(dict(found)))
+        print(json.dumps(found))
         return
     for line in _diff(found):
         print(line)
 
 
 @app.command()
-def restore(store: Store, version: Version, aws: Aws = False, as_json: Json = False) -> None:
+def restore(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Write its text as the memory's next version, or as a new memory where that is gone; it is listed no more.
 
     Example: cairn divergent restore memstore_useast1_01kb… memver_01kc…
     """
-    _told(operating.divergent_call(_region(aws), "restore", store, version), as_json)
+    address = store_address(store, PART, version)
+    with speaking():
+        answer = post(connect(url, key), f"{address}/restore")
+    if as_json:
+        print(json.dumps(answer))
+        return
+    memory = answer["memory"]
+    became = "its memory is deleted" if memory is None else f"{memory['path']} is now {memory['memory_version_id']}"
+    console.print(f"{answer['id']}: {became}", highlight=False, markup=False)
 
 
 @app.command()
-def dismiss(store: Store, version: Version, aws: Aws = False, as_json: Json = False) -> None:
+def dismiss(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Erase it in every region, as a redaction does; it is listed no more.
 
     Example: cairn divergent dismiss memstore_useast1_01kb… memver_01kc…
     """
-    _told(operating.divergent_call(_region(aws), "dismiss", store, version), as_json)
-
-
-def _region(aws: bool) -> Region:
-    target = find_target(aws)
-    return region_on_aws(target.clients, target.deployment(), RecordingMetrics())
-
-
-def _told(answer: Mapping[str, Any], as_json: bool) -> None:
+    address = store_address(store, PART, version)
+    with speaking():
+        answer = post(connect(url, key), f"{address}/dismiss")
     if as_json:
-        print(json.dumps(dict(answer)))
+        print(json.dumps(answer))
         return
-    restored = answer.get("restored_as")
-    console.print(
-        f"{answer['dismissed']}: " + (f"restored as {restored}" if restored else "dismissed"), highlight=False
-    )
+    console.print(f"{answer['id']}: dismissed", highlight=False, markup=False)
 
 
 def _diff(found: Mapping[str, Any]) -> Iterator[str]:
-    current, late = (found[name] or "" for name in ("current_content", "content"))
-    label = f"{found['version_id']} {found['operation']}, divergent"
-    yield from unified_diff(current.split("\n"), late.split("\n"), "now", label, lineterm="")
+    """From the memory as it is now to the divergent version; a line of each where a path differs, or a memory ends."""
+    current = found["current"]
+    now = "nothing" if current is None else f"{current['path']} {current['memory_version_id']}"
+    late = f"{found['path']} {found['id']} ({found['operation']}), divergent"
+    yield f"--- {now}"
+    yield f"+++ {late}"
+    texts = ((one or {}).get("content") or "" for one in (current, found))
+    before, after = (text.split("\n") for text in texts)
+    yield from list(unified_diff(before, after, lineterm=""))[2:]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cairn.clients.cli.output import Json, console, show_rows
-from cairn.clients.cli.speaking import Key, Url, connect, get, post, rows, speaking
+from cairn.clients.cli.speaking import Key, Url, connect, get, post, rows, speaking, store_address
 from cairn.core.errors import InvalidRequest
 
 app = typer.Typer(
@@ -18,6 +18,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Texts that the safety scanner withholds: list, show, release, restore.",
 )
+
+PART = "quarantine"
 
 Store = Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")]
 Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as listed; any version that has the text.")]
@@ -38,7 +40,7 @@ def list_withheld(
     Example: cairn quarantine list memstore_useast1_01kb… --json
     """
     released = "true" if include_released else "false"
-    address = _of(store)
+    address = store_address(store, PART)
     with speaking():
         found = list(rows(connect(url, key), address, include_released=released, limit=100))
     if as_json:
@@ -56,7 +58,7 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
 
     Example: cairn quarantine show memstore_useast1_01kb… memver_useast1_01kc…
     """
-    address = _of(store, version)
+    address = store_address(store, PART, version)
     with speaking():
         found = get(connect(url, key), address)
     if as_json:
@@ -87,7 +89,7 @@ def release(
 
     Example: cairn quarantine release memstore_useast1_01kb… memver_useast1_01kc… --reason "our own red-team notes"
     """
-    address = _of(store, version)
+    address = store_address(store, PART, version)
     if not reason.strip():
         raise InvalidRequest("--reason", "must say why, in a few words")
     with speaking():
@@ -108,7 +110,7 @@ def restore(store: Store, version: Version, url: Url = None, key: Key = None, as
 
     Example: cairn quarantine restore memstore_useast1_01kb… memver_useast1_01kc…
     """
-    address = _of(store, version)
+    address = store_address(store, PART, version)
     with speaking():
         memory = post(connect(url, key), f"{address}/restore")
     if as_json:
@@ -117,19 +119,6 @@ def restore(store: Store, version: Version, url: Url = None, key: Key = None, as
     console.print(
         f"{memory['path']}  {memory['id']}  is now {memory['memory_version_id']}", highlight=False, markup=False
     )
-
-
-def _of(store: str, version: str | None = None) -> str:
-    """The address of a store's quarantine, or of one text in it. Raises InvalidRequest for what is no id."""
-    if not _is_id(store, "memstore_"):
-        raise InvalidRequest("STORE", f"{store} is not the id of a store (memstore_…)")
-    if version is not None and not _is_id(version, "memver_"):
-        raise InvalidRequest("VERSION", f"{version} is not the id of a version (memver_…); `list` names them")
-    return f"/v1/memory_stores/{store}/quarantine" + ("" if version is None else f"/{version}")
-
-
-def _is_id(text: str, prefix: str) -> bool:
-    return text.startswith(prefix) and text.replace("_", "").isalnum() and text.isascii()
 
 
 def _row(text: Mapping[str, Any]) -> dict[str, Any]:

@@ -113,6 +113,23 @@ def rows(client: Anthropic, path: str, **query: str | int) -> Iterator[dict[str,
         page = {"page": answer["next_page"]}
 
 
+def store_address(store: str, part: str, version: str | None = None) -> str:
+    """The address of a part of a store, such as its quarantine, or of one version in it.
+
+    Raises:
+        InvalidRequest: for what is no id, and might name something else.
+    """
+    if not _is_id(store, "memstore_"):
+        raise InvalidRequest("STORE", f"{store} is not the id of a store (memstore_…)")
+    if version is not None and not _is_id(version, "memver_"):
+        raise InvalidRequest("VERSION", f"{version} is not the id of a version (memver_…); `list` names them")
+    return f"/v1/memory_stores/{store}/{part}" + ("" if version is None else f"/{version}")
+
+
+def _is_id(text: str, prefix: str) -> bool:
+    return text.startswith(prefix) and text.replace("_", "").isalnum() and text.isascii()
+
+
 def _json(answer: object) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise refusal(200, answer)

@@ -1,0 +1,71 @@
+"""``cairn divergent``, against the API on a port of this machine: it needs a key, and no right on AWS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from cairn.adapters.memory import RecordingMetrics
+from cairn.clients.cli.failures import Exit
+from cairn.clients.cli.main import run
+from cairn.wire.http import HttpApi
+from tests.api.loopback import serving
+from tests.unit.app.failing import diverged
+from tests.unit.app.scene import AWAY, Scene
+
+
+@pytest.fixture
+def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    scene = Scene()
+    region = scene.cloud.sites[AWAY].region
+    api = HttpApi(scene.at(AWAY), region.clock, region.randomness, RecordingMetrics())
+    with serving(api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", scene.api_key)
+        yield scene
+
+
+def cairn(*words: str) -> int:
+    """The exit code of ``cairn divergent …``."""
+    try:
+        run(["divergent", *words])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_what_is_left_behind_is_listed_in_one_store_or_in_all(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    _, lost = diverged(scene)
+    for words in ((), (scene.store,)):
+        assert cairn("list", *words, "--json") == 0
+        [listed] = json.loads(capsys.readouterr().out)
+        assert (listed["id"], listed["memory_store_id"]) == (lost.version_id, scene.store)
+    assert cairn("list") == 0
+    assert "/a" in capsys.readouterr().out
+
+
+def test_it_is_shown_as_a_difference_restored_and_gone_from_the_list(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory, lost = diverged(scene)
+    assert cairn("show", scene.store, lost.version_id) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == ["@@ -1 +1 @@", "-ours", "+theirs"]
+    assert cairn("restore", scene.store, lost.version_id) == 0
+    assert "/a is now memver_" in capsys.readouterr().out
+    assert scene.read(memory, at=AWAY).content == "theirs"
+    assert cairn("list") == 0
+    assert "Nothing is divergent." in capsys.readouterr().out
+
+
+def test_it_is_dismissed_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    _, lost = diverged(scene)
+    assert cairn("dismiss", scene.store, lost.version_id) == 0
+    assert "dismissed" in capsys.readouterr().out
+    assert cairn("dismiss", scene.store, lost.version_id) == Exit.NOT_FOUND
+
+
+def test_what_is_no_id_is_refused_before_anything_is_asked(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cairn("show", "notes", "memver_1") == Exit.USAGE
+    assert "STORE: notes is not the id of a store" in capsys.readouterr().err
