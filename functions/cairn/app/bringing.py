@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from cairn.app.batches import batches
 from cairn.app.listings import keys_missing
-from cairn.app.region import Region, asked_each
+from cairn.app.region import Region, asked, asked_each
 from cairn.core.errors import CairnError, Unavailable
 from cairn.core.records import parse_epoch
 from cairn.core.rows import StoreRow
@@ -27,8 +27,8 @@ class Bringing:
     def run(self, store: StoreRow, source: str, deadline_us: int | None = None) -> tuple[int, bool]:
         """Copies what is missing here; how many objects, and whether that was all before the deadline.
 
-        A LIST for a thousand objects on both sides; a GET, a conditional PUT and a fold for each that is missing.
-        Repeatable: what is here already is left alone.
+        A LIST for a thousand objects on both sides, and one for each place that is empty; a GET, a conditional PUT and
+        a fold for each that is missing. Repeatable: what is here already is left alone.
 
         Raises:
             Unavailable: a bucket, or this region's index, does not answer; repeat it.
@@ -41,10 +41,21 @@ class Bringing:
         return copied, True
 
     def _missing(self, store: StoreRow, source: str) -> Iterator[str]:
-        for home in sorted({parse_epoch(text).home for text in store.epochs} | set(self._region.regions)):
-            for kind in KINDS:
-                prefix = f"{home}/{kind}/{store.store_id}/"
-                yield from asked_each(keys_missing(self._region.objects, prefix, source))
+        """Keys to copy. Most places are empty, or small: what one page tells of each is asked of all at once."""
+        places = list(_places(store, self._region.regions))
+        glances = self._region.parallel.run([partial(self._at_a_glance, place, source) for place in places])
+        for place, missing in zip(places, glances, strict=True):
+            yield from asked_each(keys_missing(self._region.objects, place, source)) if missing is None else missing
+
+    def _at_a_glance(self, place: str, source: str) -> list[str] | None:
+        """What is missing under a prefix; None where there is more than one page there."""
+        there = asked(partial(self._region.objects.list, place, region=source))
+        if not there.keys:
+            return []
+        here = asked(partial(self._region.objects.list, place))
+        if there.next_after is not None or here.next_after is not None:
+            return None
+        return sorted(set(there.keys) - set(here.keys))
 
     def _copy(self, key: str, source: str) -> int:
         """Brings one object; what somebody else has brought meanwhile is as good."""
@@ -62,3 +73,12 @@ class Bringing:
         except CairnError as error:
             raise Unavailable("an object that was copied is not indexed yet; try again") from error
         return 1
+
+
+def _places(store: StoreRow, regions: Sequence[str]) -> Iterator[str]:
+    """The prefixes that a store's objects are under; a cut counts only if its epoch does."""
+    homes = [parse_epoch(text).home for text in store.epochs]
+    for home in sorted({*homes, *regions}):
+        for kind in KINDS:
+            if kind != "cut" or home in homes[1:]:
+                yield f"{home}/{kind}/{store.store_id}/"

@@ -1,6 +1,6 @@
 """Moving a store's home into this region, with nothing lost and writes paused for seconds.
 
-    copy ahead -> the old home stops (`handing_over`) -> copy the rest, settle half-done renames
+    copy and survey ahead -> the old home stops (`handing_over`) -> copy and survey the rest, settle half-done renames
     -> write the cut here -> the old home commits: `moved` -> the first record of the new epoch, here
 
 The new home's reconciler drives it. Each step may be repeated, and whoever repeats it may be somebody else: what
@@ -93,10 +93,11 @@ class Moving:
         copied, done = self._bringing.run(store, old, deadline_us)
         if not done:
             return Moved(store_id, "copying", copied)
+        ahead = self._surveying.run(store)
         began_us = self._region.clock.ticks_us()
         placed = decode_placed(self._ask(old, {"call": "homes.begin", "store_id": store_id, "to": self._region.name}))
         if placed.record.state is StoreState.MOVING:
-            placed, more = self._drained(view, placed, old)
+            placed, more = self._drained(view, placed, old, ahead)
             copied += more
         if placed.record.state is not StoreState.MOVED:
             raise Busy("the move was given up; look at `cairn homes list`")
@@ -129,10 +130,10 @@ class Moving:
         if placed.record.state is not StoreState.ACTIVE:
             raise Busy("the move away from here is committed already; move the store back")
 
-    def _drained(self, view: View, moving: Placed, old: str) -> tuple[Placed, int]:
+    def _drained(self, view: View, moving: Placed, old: str, ahead: Survey) -> tuple[Placed, int]:
         """No lease runs any more: what the old home has left behind is all there will be of its epoch."""
         store = to_row(moving)
-        copied, survey = self._settled(store, old)
+        copied, survey = self._settled(store, old, ahead)
         epoch = Epoch(current_epoch(store).number + 1, self._region.name, moving.slot.sequence)
         run = self.put_cut(view, store.store_id, epoch, survey)
         payload = {
@@ -144,12 +145,12 @@ class Moving:
         }
         return decode_placed(self._ask(old, payload)), copied
 
-    def _settled(self, store: StoreRow, old: str) -> tuple[int, Survey]:
+    def _settled(self, store: StoreRow, old: str, survey: Survey) -> tuple[int, Survey]:
         """Everything copied, every rename finished or void: its home's writer does that."""
         copied = 0
         for _ in range(SETTLE_ATTEMPTS):
             copied += self._bringing.run(store, old)[0]
-            survey = self._surveying.run(store)
+            survey = self._surveying.run(store, survey)
             if not survey.pending:
                 return copied, survey
             for key in survey.pending:

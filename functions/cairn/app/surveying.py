@@ -8,7 +8,7 @@ stays at its source. Nothing here trusts a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,7 +16,7 @@ from cairn.app.batches import batches
 from cairn.app.cuts import Cuts
 from cairn.app.listings import keys_under
 from cairn.app.logs import Logs
-from cairn.app.region import Region, asked_each
+from cairn.app.region import Region, asked, asked_each
 from cairn.core.records import Cut, Entry, Operation, parse_epoch
 from cairn.core.rows import StoreRow
 from cairn.core.slots import LogKey, LogRef, Slot, parse_key
@@ -33,11 +33,13 @@ class Survey:
         tails: by path hash, the highest slot that counts.
         residents: by path hash, the head of the live memory there.
         pending: first halves of renames whose second is not held, and which nothing followed.
+        entries: what was read for it.
     """
 
     tails: dict[str, Slot] = field(default_factory=dict)
     residents: dict[str, Entry] = field(default_factory=dict)
     pending: list[LogKey] = field(default_factory=list)
+    entries: dict[LogKey, Entry] = field(default_factory=dict)
 
     def cut(self) -> list[Cut]:
         """Its shards."""
@@ -58,13 +60,15 @@ class Surveying:
         self._cuts = Cuts(region)
         self._logs = Logs(region)
 
-    def run(self, store: StoreRow) -> Survey:
+    def run(self, store: StoreRow, ahead: Survey | None = None) -> Survey:
         """Everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.
+
+        What an earlier survey has read is not read again: `ahead` leaves the paths that were written since.
 
         Raises:
             Unavailable: the bucket does not answer, or a cut that is needed is not here.
         """
-        survey = Survey(tails=self._tails(store))
+        survey = Survey(tails=self._tails(store), entries={} if ahead is None else dict(ahead.entries))
         for some in batches(list(survey.tails), HEADS_AT_ONCE):
             found = self._region.parallel.run([partial(self._resident, store, survey, hash) for hash in some])
             survey.residents |= {hash: entry for hash, entry in zip(some, found, strict=True) if entry is not None}
@@ -73,23 +77,32 @@ class Surveying:
 
     def _tails(self, store: StoreRow) -> dict[str, Slot]:
         tails: dict[str, Slot] = {}
-        places = [f"{home}/log/{store.store_id}/{digit}" for home in self._homes(store) for digit in _HEX]
-        for some in batches(places, len(_HEX)):
-            for keys in self._region.parallel.run([partial(self._keys, prefix) for prefix in some]):
-                for key in keys:
-                    standing = tails.get(key.path_hash)
-                    if standing is not None and standing > key.slot:
-                        continue
-                    if not self._cuts.is_late(store, key.path_hash, key.slot):
-                        tails[key.path_hash] = key.slot
+        for key in self._keys(store):
+            standing = tails.get(key.path_hash)
+            if standing is not None and standing > key.slot:
+                continue
+            if not self._cuts.is_late(store, key.path_hash, key.slot):
+                tails[key.path_hash] = key.slot
         return tails
+
+    def _keys(self, store: StoreRow) -> Iterator[LogKey]:
+        """Every log's: of a small store in one LIST for each home, of another in sixteen that run side by side."""
+        places = [f"{home}/log/{store.store_id}/" for home in self._homes(store)]
+        pages = self._region.parallel.run(
+            [partial(asked, partial(self._region.objects.list, place)) for place in places]
+        )
+        for place, page in zip(places, pages, strict=True):
+            if page.next_after is None:
+                yield from _log_keys(page.keys)
+                continue
+            for keys in self._region.parallel.run([partial(self._all_under, f"{place}{digit}") for digit in _HEX]):
+                yield from keys
+
+    def _all_under(self, prefix: str) -> list[LogKey]:
+        return _log_keys(asked_each(keys_under(self._region.objects, prefix)))
 
     def _homes(self, store: StoreRow) -> list[str]:
         return sorted({parse_epoch(text).home for text in store.epochs})
-
-    def _keys(self, prefix: str) -> list[LogKey]:
-        listed = asked_each(keys_under(self._region.objects, prefix))
-        return [key for key in map(parse_key, listed) if isinstance(key, LogKey)]
 
     # ---- who is at a path ---------------------------------------------------------------------------------------
 
@@ -99,7 +112,7 @@ class Surveying:
         What is missing below a tail that says nothing might have said it: then the tail is what stands below that.
         """
         for slot in self._downwards(store, survey, hash):
-            entry = self._logs.entry(LogKey(store.store_id, hash, slot))
+            entry = self._entry(survey, LogKey(store.store_id, hash, slot))
             if entry is None:
                 before = self._before(store, survey, hash, slot)
                 if before is None:
@@ -112,6 +125,13 @@ class Surveying:
             gone = entry.operation in (Operation.DELETED, Operation.MOVED_OUT)
             return None if gone else entry
         return None
+
+    def _entry(self, survey: Survey, key: LogKey) -> Entry | None:
+        """What stands there. A slot once taken stays taken, and what is read of it here is never erased."""
+        entry = survey.entries.get(key) or self._logs.entry(key)
+        if entry is not None:
+            survey.entries[key] = entry
+        return entry
 
     def _downwards(self, store: StoreRow, survey: Survey, hash: str) -> Iterator[Slot]:
         slot: Slot | None = survey.tails[hash]
@@ -134,7 +154,7 @@ class Surveying:
         if entry.source is None or not self._is_held(survey, entry.source):
             survey.pending.append(entry.key)
             return True
-        departure = self._logs.entry(LogKey(store.store_id, entry.source.path_hash, entry.source.slot))
+        departure = self._entry(survey, LogKey(store.store_id, entry.source.path_hash, entry.source.slot))
         return departure is None or departure.moved_version_id != entry.version_id
 
     def _is_held(self, survey: Survey, ref: LogRef | None) -> bool:
@@ -149,3 +169,7 @@ class Surveying:
             if other is None or survey.residents[other].generation < entry.generation:
                 best[entry.memory_id] = hash
         survey.residents = {hash: entry for hash, entry in survey.residents.items() if best[entry.memory_id] == hash}
+
+
+def _log_keys(keys: Iterable[str]) -> list[LogKey]:
+    return [key for key in map(parse_key, keys) if isinstance(key, LogKey)]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Strike
+from cairn.adapters.layered import Call, Crash, Fault, Strike
 from cairn.app.answers import Memory
+from cairn.app.cuts import Cuts
 from cairn.core.errors import Unavailable
+from cairn.core.rows import StoreRow
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 THIRD = "ap-south-1"
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -130,3 +136,52 @@ def test_the_new_home_reuses_a_path_that_was_left(scene: Scene) -> None:
     scene.deliver()
     assert scene.read(other, at=THIRD).content == "two"
     assert scene.paths(at=THIRD) == ["/a", "/b"]
+
+
+class Paused:
+    """Notes what the new home asks of its buckets while the store takes no writes."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self._paused = False
+
+    def __call__(self, call: Call, act: Callable[[], T]) -> T:
+        if self._paused and call.origin == AWAY and call.name.startswith("objects."):
+            self.asked.append(call.name)
+        answer = act()
+        if call.name == "peers.call" and call.target == HOME:
+            self._paused = not self._paused
+        return answer
+
+
+def test_while_writes_pause_only_what_was_written_since_is_read(scene: Scene) -> None:
+    for number in range(40):
+        scene.create(f"/{number}", "text")
+    scene.deliver()
+    paused = Paused()
+    with scene.intercepted_by(paused):
+        assert move(scene)["state"] == "moved"
+    assert paused.asked.count("objects.list") == 15, "12 places there, 2 of them here, and the log"
+    assert "objects.head" not in paused.asked
+
+
+def test_a_store_of_more_than_one_page_is_moved_whole(scene: Scene) -> None:
+    scene.create("/a", "one")
+    scene.deliver()
+    sites = scene.cloud.sites
+    (first,) = sites[HOME].region.objects.list(f"{HOME}/log/{scene.store}/").keys
+    like = sites[HOME].region.objects.get(first)
+    log = first.removesuffix("0000000001")
+    for sequence in range(2, 1_200):
+        for region in (HOME, AWAY) if sequence != 1_100 else (HOME,):
+            sites[region].region.objects.put_if_absent(f"{log}{sequence:010d}", like.body, like.metadata)
+    scene.create("/b", "two")
+    scene.drop_events()
+    moved = move(scene)
+    assert moved["state"] == "moved"
+    assert moved["copied"] == 3, (
+        "the version, the one that was missing among a thousand, and the record that says moving"
+    )
+    assert scene.paths(at=AWAY) == ["/a", "/b"]
+    site, row = sites[AWAY], StoreRow.from_attributes(scene.cloud.rows(AWAY, "stores")[scene.store, "record"])
+    assert sorted(slot.sequence for slot in Cuts(site.region).tails(row).values()) == [1, 1_199]
