@@ -2,14 +2,16 @@
 
 A late version's parent is still the head, or what the head itself adopted: then it is committed in the present epoch by
 an ordinary put, with its own id, text, actor and time, under every rule that a write obeys. Otherwise it stays apart, a
-divergent version. A child that came before its parent is looked at again once its parent is adopted. A rename is left
-apart: its two halves were one commit, and half of it may have been built on.
+divergent version. A child that came before its parent is looked at again once its parent is adopted. A parent that was
+erased before it came is passed over: its child is adopted on what was before it. A rename is left apart: its two halves
+were one commit, and half of it may have been built on.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from cairn.app.late_records import LateRecords
 from cairn.app.logs import Logs
 from cairn.app.region import Region
 from cairn.app.scanning import TextScanner
@@ -32,6 +34,7 @@ class Adopting(Writer):
     def __init__(self, region: Region, scanner: TextScanner) -> None:
         super().__init__(region, scanner)
         self._late_logs = Logs(region)
+        self._late_records = LateRecords(region)
 
     def adopt(self, store: StoreRow, key: LogKey) -> list[str]:
         """Adopts what stands at `key`, and what follows it in its log, as far as that can be; the versions adopted.
@@ -44,9 +47,12 @@ class Adopting(Writer):
         adopted: list[str] = []
         while len(adopted) < ADOPTED_AT_ONCE:
             entry = self._late_logs.entry(key)
-            if entry is None or not self._may_be_adopted(store, entry) or not self._take_up(store, entry):
+            if entry is None or not self._may_be_adopted(store, entry):
                 break
-            adopted.append(entry.version_id)
+            if not entry.blank:
+                if not self._take_up(store, entry):
+                    break
+                adopted.append(entry.version_id)
             key = replace(key, slot=key.slot.following)
         if adopted:
             self._region.metrics.count("late_adopted", len(adopted))
@@ -54,10 +60,11 @@ class Adopting(Writer):
 
     def _may_be_adopted(self, store: StoreRow, entry: Entry) -> bool:
         kinds = (Operation.CREATED, Operation.MODIFIED, Operation.DELETED)
-        return entry.operation in kinds and not entry.blank and self._late_logs.is_late(store, entry)
+        return entry.operation in kinds and self._late_logs.is_late(store, entry)
 
     def _take_up(self, store: StoreRow, entry: Entry) -> bool:
         key = VersionRow.key(store.store_id, entry.version_id)
+        store = self._late_records.without_late_archiving(store, entry)
         view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id), key])
         known = view.rows.get(key)
         if known is not None and (known.get("position") is not None or known.get("redacted_at") is not None):
@@ -78,12 +85,22 @@ class Adopting(Writer):
         if head is None:
             attempt.view.require_complete()
             return self._create(attempt, command) if isinstance(command, CreateMemory) else True
-        follows = head.version_id == entry.parent_version_id and head.path_hash == entry.key.path_hash
+        follows = head.path_hash == entry.key.path_hash and self._builds_on(entry, head.version_id)
         if isinstance(command, CreateMemory) or head.gone or not follows:
             return True
         path = entry.path if entry.path is not None else head.path
         commit = decide.Commit(entry.operation, path or "", getattr(command, "content", None))
         return self._append(attempt, command, head, commit)
+
+    def _builds_on(self, entry: Entry, version_id: str) -> bool:
+        """Whether a version is its parent, or was before others that have been erased since: those are not adopted."""
+        before: Entry | None = entry
+        while before is not None and before.parent_version_id != version_id:
+            slot = before.slot.preceding
+            before = None if slot is None else self._late_logs.entry(replace(entry.key, slot=slot))
+            if before is not None and not (before.blank and before.memory_id == entry.memory_id):
+                return False
+        return before is not None
 
     def _text(self, entry: Entry) -> str:
         if entry.operation is Operation.DELETED:

@@ -14,6 +14,7 @@ from cairn.app.answers import UNSET, Call, Hit, Memory, MemoryPrefix, Page, Stor
 from cairn.app.divergent import Divergent
 from cairn.app.importing import BroughtIn, Importing
 from cairn.app.keys import Keys
+from cairn.app.late_records import LateRecords
 from cairn.app.logs import Logs
 from cairn.app.memories import Memories
 from cairn.app.no_packs import NO_PACKS
@@ -72,6 +73,7 @@ class Cairn:
         self.sessions = Sessions(region, self._door, Tokens(signing, region.clock))
         self._records = Records(region)
         self._adopting = Adopting(region, scanner)
+        self._late_records = LateRecords(region)
         self._logs = Logs(region)
 
     @property
@@ -323,6 +325,7 @@ class Cairn:
             "release": self._release,
             "help": self._help,
             "adopt": self._adopt,
+            "adopt_records": self._adopt_records,
             "dismiss": self._dismiss,
             "keys.create": self._create_key,
             "keys.revoke": self._revoke_key,
@@ -392,6 +395,10 @@ class Cairn:
         if not isinstance(key, LogKey):
             raise ValueError("not a key of a log")
         return {"adopted": self._adopting.adopt(self._own_store(key.store_id), key)}
+
+    def _adopt_records(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """``{"call": "adopt_records", "store_id": …}``: the indexer has met a late record, or may have."""
+        return {"adopted": self._late_records.adopt(self._own_store(fields["store_id"]))}
 
     def _dismiss(self, fields: dict[str, Any]) -> dict[str, Any]:
         order = self._divergent.dismiss_at_home(self._own_store(fields["store_id"]), fields)

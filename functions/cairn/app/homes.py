@@ -16,7 +16,7 @@ from cairn.app.region import Region, asked
 from cairn.core.errors import CairnError
 from cairn.core.records import StoreState
 from cairn.core.rows import StoreRow
-from cairn.core.slots import StoreKey, parse_key
+from cairn.core.slots import Slot, StoreKey, parse_key
 
 MOVE_BUDGET_S = 12.0
 """How long one call copies ahead before it answers: what follows has to fit into the rest of its caller's patience."""
@@ -102,4 +102,5 @@ def _shown(row: StoreRow) -> dict[str, Any]:
         "state": row.state,
         "epochs": row.epochs,
         "moving_to": row.moving_to,
+        "apart": [str(StoreKey(row.store_id, Slot.parse(slot))) for slot in row.apart or ()],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from cairn.app.cuts import Cuts, current_epoch
@@ -38,6 +39,7 @@ from cairn.core.slots import (
     CheckpointPartKey,
     CutKey,
     LogKey,
+    LogRef,
     RedactionKey,
     SessionKey,
     StoreKey,
@@ -150,16 +152,19 @@ class Indexing:
         """A store's deletion has it erased here; so has an older record that comes, with its name, after that.
 
         Tables that are being rebuilt may not know of the deletion: then the eraser looks for it. A record that
-        begins an epoch has every row of the store judged.
+        begins an epoch has every row of the store judged; one of an epoch that is over may have come late.
         """
         standing = self._records.fold(view, placed, journal)
-        if view.complete and placed.slot.epoch.number > 1 and placed.slot.sequence <= BEGINNINGS:
-            return [lambda: self.judge(placed.record.store_id)]
-        deletion = standing.state == StoreState.DELETED and str(placed.slot) == standing.slot
-        late = placed.record.has_text and (standing.state == StoreState.DELETED or not view.complete)
-        if not deletion and not late:
-            return []
-        return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": standing.store_id})]
+        store_id, slot = standing.store_id, placed.slot
+        deletion = standing.state == StoreState.DELETED and str(slot) == standing.slot
+        text_late = placed.record.has_text and (standing.state == StoreState.DELETED or not view.complete)
+        if deletion or text_late:
+            return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": store_id})]
+        if view.complete and slot.epoch.number > 1 and slot.sequence <= BEGINNINGS:
+            return [lambda: self.judge(store_id)]
+        if view.complete and self._is_home(standing) and slot.epoch != current_epoch(standing):
+            return [lambda: self._ask_to_adopt({"call": "adopt_records", "store_id": store_id})]
+        return []
 
     def judge(self, store_id: str, memory_id: str | None = None, view: View | None = None) -> None:
         """Judges the rows of a store, or of one memory, by the cut that its present epoch began with. Repeatable.
@@ -175,6 +180,8 @@ class Indexing:
         store = StoreRow.from_attributes(rows[keys[0]])
         if memory_id is None:
             self._judging.sweep(view, store, lambda key: self._fold_again(view, store, key))
+            if len(store.epochs) > 1 and self._is_home(store):
+                self._ask_to_adopt({"call": "adopt_records", "store_id": store_id})
         elif keys[1] in rows:
             self._judging.memory(view, store, MemoryRow.from_attributes(rows[keys[1]]))
 
@@ -282,23 +289,26 @@ class Indexing:
             return [] if entry.path is None else [lambda: self._erase(entry.key)]
         self._judging.came_late(view, store, version)
         reactions: list[Callable[[], object]] = [lambda: self._erase_all(view, raw)]
-        if view.complete and store.home == self._region.name and not version.blank:
-            reactions.append(lambda: self._adopt(version.key))
+        if view.complete and store.home == self._region.name:
+            reactions.append(lambda: self._ask_to_adopt({"call": "adopt", "key": str(version.key)}))
         return reactions
 
     def _is_source_late(self, store: StoreRow, moved_in: Entry) -> bool:
         source = moved_in.source
         return source is not None and self._cuts.is_late(store, source.path_hash, source.slot)
 
-    def _adopt(self, key: LogKey) -> None:
-        """Asks this region's writer to adopt a late version; it decides whether that can be."""
+    def _is_home(self, store: StoreRow) -> bool:
+        return store.home == self._region.name and store.state == StoreState.ACTIVE
+
+    def _ask_to_adopt(self, payload: Mapping[str, str]) -> None:
+        """Asks this region's writer to adopt what came late; it decides whether that can be."""
         try:
-            answer = self._region.peers.call(self._region.name, "writer", {"call": "adopt", "key": str(key)})
+            answer = self._region.peers.call(self._region.name, "writer", payload)
         except port_errors.PortError as error:
-            raise Unavailable("the writer cannot adopt a late version now; try again") from error
+            raise Unavailable("the writer cannot adopt what came late now; try again") from error
         failure = answer.get("error")
         if failure is not None and failure["type"] != NotFound.__name__:
-            raise Unavailable("a late version was not adopted yet; try again")
+            raise Unavailable("what came late was not adopted yet; try again")
 
     def _pass_on(self, inspections: Queue, key: LogKey) -> None:
         """Has a new version of this home looked at again. A rebuild, which only folds, passes nothing on."""
@@ -356,6 +366,7 @@ class Indexing:
         return erase(self._region, str(key))
 
     def _fold_redaction(self, view: View, order: Redaction, own: Named | None) -> list[Callable[[], object]]:
+        """The text goes where the order says that it stands, and where the version stands since it was adopted."""
         log_key = LogKey(order.store_id, order.ref.path_hash, order.ref.slot)
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)
@@ -363,7 +374,11 @@ class Indexing:
         if version is not None and version.memory_id is not None:
             self._overtaken(view, log_key, version.memory_id, version.generation or 0)
         self._folder.fold_redaction(view, order, own)
-        return [lambda: self._erase(log_key)]
+        keys = {log_key}
+        if version is not None and version.position is not None:
+            ref = LogRef.parse(version.position)
+            keys.add(LogKey(order.store_id, ref.path_hash, ref.slot))
+        return [partial(self._erase, key) for key in sorted(keys, key=str)]
 
     def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
         if verdict.key != key:

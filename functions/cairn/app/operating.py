@@ -66,6 +66,8 @@ class Home:
         home, state: the region that takes its writes, and whether it does now.
         epochs: every term so far, the present one last.
         moving_to: where a planned move goes, if one is under way.
+        apart: the objects that hold changes of the store which a lost home had acknowledged, and which came after the
+            new home had changed the same settings: they are not in force.
     """
 
     store_id: str
@@ -74,6 +76,7 @@ class Home:
     state: str
     epochs: tuple[str, ...]
     moving_to: str | None
+    apart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,8 @@ def homes(region: Region) -> Iterator[Home]:
     after: str | None = None
     while True:
         answer = _reconciler(region, {"call": "homes.list", "after": after})
-        yield from (Home(**{**one, "epochs": tuple(one["epochs"])}) for one in answer["stores"])
+        for one in answer["stores"]:
+            yield Home(**{**one, "epochs": tuple(one["epochs"]), "apart": tuple(one["apart"])})
         after = answer["next"]
         if after is None:
             return

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from cairn.app.journal import Journal, commit_joined
 from cairn.app.listings import keys_under
-from cairn.app.region import Region, View
+from cairn.app.region import Region, View, asked
 from cairn.core import ids
 from cairn.core.checkpoint import Named
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
@@ -56,22 +56,33 @@ class Records:
         Raises:
             Unavailable: the bucket does not answer.
         """
-        best: StoreKey | None = None
         try:
-            for home in self._region.regions:
-                for key in self._keys(f"{home}/store/{store_id}/", region):
-                    if best is None or key.slot.rank > best.slot.rank:
-                        best = key
-            if best is None:
+            keys = self._keys(store_id, region)
+            if not keys:
                 return None
+            best = max(keys, key=lambda key: key.slot.rank)
             body = self._region.objects.get(str(best), region).body
         except port_errors.PortError as error:
             raise Unavailable("the store's birth region does not answer; try again") from error
         return Placed(best.slot, StoreRecord.from_json(body))
 
-    def _keys(self, prefix: str, region: str | None) -> list[StoreKey]:
-        listed = keys_under(self._region.objects, prefix, region=region)
+    def keys(self, store_id: str) -> list[StoreKey]:
+        """Every record of a store that this bucket has. A LIST for each region. Raises Unavailable."""
+        return asked(lambda: self._keys(store_id, None))
+
+    def _keys(self, store_id: str, region: str | None) -> list[StoreKey]:
+        prefixes = [f"{home}/store/{store_id}/" for home in self._region.regions]
+        listed = [key for prefix in prefixes for key in keys_under(self._region.objects, prefix, region=region)]
         return [key for key in map(parse_key, listed) if isinstance(key, StoreKey)]
+
+    def at(self, store_id: str, slot: Slot) -> StoreRecord | None:
+        """The record in a slot, as this bucket has it; None while it is free here. One GET. Raises Unavailable."""
+        try:
+            return StoreRecord.from_json(self._region.objects.get(str(StoreKey(store_id, slot))).body)
+        except port_errors.ObjectNotFound:
+            return None
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
 
     def deletion(self, store_id: str) -> StoreRecord | None:
         """The record that ends a store, if this bucket has one, in whichever region and epoch it was written.
@@ -258,6 +269,8 @@ def to_row(placed: Placed) -> StoreRow:
             "slot": str(placed.slot),
             "epochs": list(placed.record.epochs),
             "cuts": list(placed.record.cuts) or None,
+            "adopted": list(placed.record.adopted) or None,
+            "apart": list(placed.record.apart) or None,
             "state": placed.record.state.value,
             "metadata": dict(fields["metadata"]),
             "scan_policy": None if fields["scan_policy"] in ("", SCAN_POLICY_DEFAULT) else fields["scan_policy"],
@@ -274,6 +287,8 @@ def to_record(row: StoreRow, created_by: str) -> StoreRecord:
             **fields,
             "epochs": tuple(row.epochs),
             "cuts": tuple(row.cuts or ()),
+            "adopted": tuple(row.adopted or ()),
+            "apart": tuple(row.apart or ()),
             "state": StoreState(row.state),
             "created_by": created_by,
             "scan_policy": row.scan_policy or SCAN_POLICY_DEFAULT,

@@ -183,8 +183,7 @@ class Stores:
         now_us = max(self._region.clock.now_us(), row.updated_at + 1)
         record = replace(to_record(row, request["actor"]), version_id=request["version_id"])
         if request["change"] == "delete":
-            blank = replace(record, name="", description="", metadata={}, salt="", scan_allow=())
-            return replace(blank, state=StoreState.DELETED, updated_at=now_us)
+            return record.ended(now_us)
         if request["change"] == "archive":
             return None if row.archived_at is not None else replace(record, archived_at=now_us, updated_at=now_us)
         if row.archived_at is not None:

@@ -234,8 +234,9 @@ class StoreRecord:
     `second_region` is where a write must stand too before it is acknowledged (`cairn.core.durability`); None, and not
     in the body, where its home is enough.
     `cuts` names the cut that each epoch after the first began with; while a fail-over makes its own, one is missing.
-    `moving_to` is where a planned move goes; `follows` the slot of the record that an epoch's first was made from. The
-    body leaves these three out where there is nothing to say.
+    `moving_to` is where a planned move goes; `follows` the slot of the record that an epoch's first was made from.
+    `adopted` names the late records of older homes that were taken up, and `apart` those that were not (`core.late`).
+    The body leaves these five out where there is nothing to say.
     """
 
     store_id: str
@@ -260,6 +261,8 @@ class StoreRecord:
     cuts: tuple[str, ...] = ()
     moving_to: str | None = None
     follows: str | None = None
+    adopted: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @property
     def has_text(self) -> bool:
@@ -277,7 +280,7 @@ class StoreRecord:
         for name in ("retention_days", "retention_versions", "second_region"):
             if fields[name] is None:
                 del fields[name]
-        for name in ("cuts", "moving_to", "follows"):
+        for name in ("cuts", "moving_to", "follows", "adopted", "apart"):
             if not fields[name]:
                 del fields[name]
         return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()
@@ -287,7 +290,7 @@ class StoreRecord:
         """Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
         try:
-            names = ("epochs", "scan_allow", "cuts")
+            names = ("epochs", "scan_allow", "cuts", "adopted", "apart")
             lists = {"epochs": fields["epochs"]} | {name: tuple(fields.get(name, ())) for name in names}
             return cls(**{**fields, **lists, "state": StoreState(fields["state"])})
         except (TypeError, KeyError) as error:
@@ -297,6 +300,19 @@ class StoreRecord:
     def epoch(self) -> Epoch:
         """The term in which its logs are written now."""
         return parse_epoch(self.epochs[-1])
+
+    def ended(self, at_us: int) -> StoreRecord:
+        """The record that ends the store: from then on nobody finds it, and nothing of its own is kept."""
+        return replace(
+            self,
+            name="",
+            description="",
+            metadata={},
+            salt="",
+            scan_allow=(),
+            state=StoreState.DELETED,
+            updated_at=at_us,
+        )
 
     def begun(self) -> StoreRecord:
         """The first record of the home that a `moved` record names; the same whoever puts it."""

@@ -223,6 +223,8 @@ class StoreRow(Row):
     cuts: list[str] | None = None
     moving_to: str | None = None
     follows: str | None = None
+    adopted: list[str] | None = None
+    apart: list[str] | None = None
 
     @staticmethod
     def key(store_id: str) -> RowKey:

@@ -134,12 +134,15 @@ def _of(region: Region, home: str) -> list[str]:
 
 def _shown(home: Home) -> dict[str, Any]:
     state = home.state if home.moving_to is None else f"moving to {home.moving_to}"
+    if home.apart:
+        state += f", {len(home.apart)} changed apart"
     return {
         "store": home.store_id,
         "name": home.name,
         "home": home.home,
         "state": state,
         "homes so far": ", ".join(Epoch.parse(epoch).home for epoch in home.epochs),
+        "apart": list(home.apart),
     }
 
 
