@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from cairn.app.indexing import Indexing
 from cairn.app.moving import Moving
 from cairn.app.passing import encode_error
 from cairn.app.region import Region, asked
+from cairn.core.durability import second_of
 from cairn.core.errors import CairnError
 from cairn.core.records import StoreState
 from cairn.core.rows import StoreRow
@@ -76,7 +77,8 @@ class Homes:
         found = [StoreRow.from_attributes(rows[key]) for key in keys if key in rows]
         if further is None and birth != regions[-1]:
             further = f"{regions[regions.index(birth) + 1]} "
-        return {"stores": [_shown(row) for row in found if row.state != StoreState.DELETED], "next": further}
+        shown = [_shown(row, self._region.regions) for row in found if row.state != StoreState.DELETED]
+        return {"stores": shown, "next": further}
 
     def _ids(self, birth: str, last: str) -> tuple[list[str], str | None]:
         """Stores that were born in a region: their first record is under its prefix."""
@@ -94,7 +96,7 @@ class Homes:
         return ids, f"{birth} {ids[-1]}"
 
 
-def _shown(row: StoreRow) -> dict[str, Any]:
+def _shown(row: StoreRow, regions: Sequence[str]) -> dict[str, Any]:
     return {
         "store_id": row.store_id,
         "name": row.name,
@@ -103,4 +105,5 @@ def _shown(row: StoreRow) -> dict[str, Any]:
         "epochs": row.epochs,
         "moving_to": row.moving_to,
         "apart": [str(StoreKey(row.store_id, Slot.parse(slot))) for slot in row.apart or ()],
+        "second_region": second_of(row.home, row.epochs, row.second_region, regions),
     }

@@ -68,6 +68,7 @@ class Home:
         moving_to: where a planned move goes, if one is under way.
         apart: the objects that hold changes of the store which a lost home had acknowledged, and which came after the
             new home had changed the same settings: they are not in force.
+        second_region: where every write that was acknowledged stands too; None if the store does not ask for that.
     """
 
     store_id: str
@@ -77,6 +78,7 @@ class Home:
     epochs: tuple[str, ...]
     moving_to: str | None
     apart: tuple[str, ...] = ()
+    second_region: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from cairn.adapters.memory import RecordingMetrics
 from cairn.app import operating
 from cairn.app.operating import Home, Step
 from cairn.app.region import Region
-from cairn.clients.cli.output import Json, console, show_rows
+from cairn.clients.cli.output import Json, confirm, console, show_rows, visible
 from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core.errors import CairnError, InvalidRequest
 from cairn.core.slots import Epoch
@@ -51,7 +52,7 @@ def list_(
     """
     target = find_target(aws)
     rows = [_shown(home) for home in operating.homes(_region(target, region))]
-    show_rows(rows, ("store", "name", "home", "state", "homes so far"), as_json=as_json)
+    show_rows(rows, ("store", "name", "home", "state", "second region", "homes so far"), as_json=as_json)
 
 
 @app.command()
@@ -82,13 +83,15 @@ def fail_over(
     source: Annotated[str, typer.Option("--from", help="The region that answers nothing.")],
     to: To,
     stores: Annotated[str | None, typer.Option("--stores", help="Only these ids, with commas between.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on where a store's writes may stand apart.")] = False,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
     """Make a region the home of stores whose home is gone, from what it has itself; the old home is not asked.
 
     What the old home acknowledged and had not replicated comes when it returns: it is adopted where nobody has written
-    since, and listed by `cairn divergent list` where somebody has.
+    since, and listed by `cairn divergent list` where somebody has. A store with durability two_regions has everything
+    in its second region alone: to take it anywhere else needs --yes.
 
     Example: cairn homes fail-over --from us-east-1 --to eu-west-1
     """
@@ -96,7 +99,12 @@ def fail_over(
     new, old = _region(target, to), _known(target, source)
     if old == to:
         raise InvalidRequest("--to", "is the region that is gone")
-    chosen = _of(new, old) if stores is None else [one.strip() for one in stores.split(",") if one.strip()]
+    known = {home.store_id: home for home in operating.homes(new)}
+    if stores is None:
+        chosen = [id for id, home in known.items() if home.home == old]
+    else:
+        chosen = [one.strip() for one in stores.split(",") if one.strip()]
+    _warn([known[id] for id in chosen if id in known], old, to, yes=yes)
     _each(chosen, lambda store_id: operating.fail_over(new, store_id, old), f"failing over to {to}", as_json)
 
 
@@ -120,6 +128,24 @@ def return_(
     _each(stores, lambda store_id: operating.move(new, store_id), f"moving home to {region}", as_json)
 
 
+def _warn(stores: Sequence[Home], old: str, to: str, *, yes: bool) -> None:
+    """Names the stores of which another region has more than `to`, and asks. Ends the command unless it is yes."""
+    elsewhere = [one for one in stores if one.home == old and one.second_region not in (None, to)]
+    if not elsewhere:
+        return
+    for one in elsewhere:
+        line = f"{one.store_id} {one.name}: every acknowledged write stands in {one.second_region}, not in {to}"
+        print(visible(line), file=sys.stderr)
+    print(
+        f"What {old} acknowledged and {to} has not received is missing there until {old} answers again, and may be "
+        "divergent then. Failing these over to their second region loses nothing.",
+        file=sys.stderr,
+    )
+    if not yes and not sys.stdin.isatty():
+        raise InvalidRequest("--yes", "is needed to fail over stores to another region than their second")
+    confirm(f"Fail over to {to} all the same?", yes)
+
+
 def _region(target: Target, name: str | None) -> Region:
     return region_on_aws(target.clients, target.deployment(name), RecordingMetrics())
 
@@ -141,6 +167,7 @@ def _shown(home: Home) -> dict[str, Any]:
         "name": home.name,
         "home": home.home,
         "state": state,
+        "second region": home.second_region,
         "homes so far": ", ".join(Epoch.parse(epoch).home for epoch in home.epochs),
         "apart": list(home.apart),
     }

@@ -1,0 +1,98 @@
+"""``cairn homes``: what an operator is shown and asked, over the real use cases of three regions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cairn.clients.cli import homes, main
+from cairn.clients.cli.failures import Exit
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+THIRD = "ap-south-1"
+Cairn = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene(regions=(HOME, AWAY, THIRD))
+
+
+@pytest.fixture
+def cairn(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cairn:
+    """A command's exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+    record = {"stage": "test", "regions": [HOME, AWAY, THIRD], "account": "111122223333"}
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"cairn": record}}))
+    sites = scene.cloud.sites
+    monkeypatch.setattr(homes, "region_on_aws", lambda _, deployment, __: sites[deployment.region].region)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main.run(["homes", *words])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+def doubled(scene: Scene) -> str:
+    """A store that asks for two regions, the second of them `AWAY`."""
+    made = scene.at(HOME).create_store(
+        scene.call(), name="Precious", description="", metadata={}, durability="two_regions"
+    )
+    scene.deliver()
+    return made.id
+
+
+def home_of(scene: Scene, store_id: str) -> str:
+    return str(scene.cloud.rows(THIRD, "stores")[store_id, "record"]["home"])
+
+
+def rows(out: str) -> dict[str, dict[str, Any]]:
+    return {row["store"]: row for row in json.loads(out)}
+
+
+def test_a_list_says_which_region_has_everything_of_a_store_that_asks_for_two(scene: Scene, cairn: Cairn) -> None:
+    precious = doubled(scene)
+    _, out, _ = cairn("list", "--json")
+    listed = rows(out)
+    assert (listed[precious]["home"], listed[precious]["second region"]) == (HOME, AWAY)
+    assert listed[scene.store]["second region"] is None
+
+
+def test_failing_over_to_where_something_may_be_missing_needs_to_be_meant(scene: Scene, cairn: Cairn) -> None:
+    precious = doubled(scene)
+    words = ("fail-over", "--from", HOME, "--to", THIRD)
+    code, _, said = cairn(*words)
+    assert code == Exit.USAGE
+    assert f"{precious} Precious: every acknowledged write stands in {AWAY}, not in {THIRD}" in said
+    assert scene.store not in said
+    assert "--yes" in said
+    assert {home_of(scene, store) for store in (precious, scene.store)} == {HOME}, "nothing was begun"
+    code, _, said = cairn(*words, "--yes")
+    assert (code, precious in said) == (0, True)
+    assert {home_of(scene, store) for store in (precious, scene.store)} == {THIRD}
+
+
+def test_failing_over_to_its_second_region_asks_nothing(scene: Scene, cairn: Cairn) -> None:
+    precious = doubled(scene)
+    code, out, said = cairn("fail-over", "--from", HOME, "--to", AWAY, "--stores", precious, "--json")
+    assert (code, said) == (0, "")
+    assert [one["state"] for one in json.loads(out)["stores"]] == ["moved"]
+
+
+def test_stores_of_another_home_are_none_of_it(scene: Scene, cairn: Cairn) -> None:
+    """Where the region that is gone was not the home, nothing can be missing; the store says so itself."""
+    precious = doubled(scene)
+    assert cairn("move", precious, "--to", AWAY)[0] == 0
+    scene.deliver()
+    code, out, said = cairn("fail-over", "--from", HOME, "--to", THIRD, "--stores", precious, "--json")
+    (one,) = json.loads(out)["stores"]
+    assert (code, one["state"]) != (0, "moved")
+    assert "second region" not in said
