@@ -5,7 +5,8 @@ associative and idempotent over the objects of one store, so that events may com
 rebuild; a property test holds them to it. What a row says of a path follows from two rows and is recomputed, not
 joined (`path_row`): joined like the others, one memory would be listed at two paths for ever, or at none.
 
-Slots are compared as text: within a store's accepted chain of epochs text order is slot order (`cairn.core.slots`).
+Slots are compared by the rank of their epochs. Two homes may have begun one epoch at once, and both have written in it
+before this region hears which of them is accepted: that is the one of the greater rank, and what it wrote has the say.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from cairn.core.records import Entry, Operation, Redaction
 from cairn.core.rows import LogRow, MemoryRow, PathRow, VersionRow
+from cairn.core.slots import Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,40 +47,49 @@ def log_facts(entry: Entry, *, void: bool = False) -> LogFacts:
 def join_log(before: LogRow | None, facts: LogFacts) -> LogRow:
     """The higher of each fact; who occupies the path goes with the higher arrival."""
     row = before or LogRow(store_id=facts.store_id, path_hash=facts.path_hash)
-    if facts.arrived is not None and (row.arrived is None or facts.arrived > row.arrived):
+    if facts.arrived is not None and (row.arrived is None or is_later(facts.arrived, row.arrived)):
         row = replace(row, arrived=facts.arrived, occupant=facts.occupant)
-    if facts.vacated is not None and (row.vacated is None or facts.vacated > row.vacated):
+    if facts.vacated is not None and (row.vacated is None or is_later(facts.vacated, row.vacated)):
         row = replace(row, vacated=facts.vacated)
-    if facts.voided is not None and (row.voided is None or facts.voided > row.voided):
+    if facts.voided is not None and (row.voided is None or is_later(facts.voided, row.voided)):
         row = replace(row, voided=facts.voided)
     return row
 
 
+def is_later(slot: str, other: str) -> bool:
+    """Whether a slot comes after another, both as text: of one epoch as its sequence says, else as epochs rank."""
+    if slot.rpartition(".")[0] == other.rpartition(".")[0]:
+        return slot > other
+    return Slot.parse(slot).rank > Slot.parse(other).rank
+
+
 def occupant_of(row: LogRow | None) -> str | None:
     """The memory_id at the path, as far as this row knows: one came, and none has left since."""
-    if row is None or row.arrived is None or (row.vacated is not None and row.vacated > row.arrived):
+    if row is None or row.arrived is None or (row.vacated is not None and is_later(row.vacated, row.arrived)):
         return None
     return row.occupant
 
 
-def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow:
-    """A path's row as a cut has it, with what `row` says of the `present` epoch, which began with that cut."""
-    if row is None:
-        return cut
-    if row.arrived is not None and row.arrived.startswith(present):
+def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow | None:
+    """A path's row as a cut has it, with what `row` says of the `present` epoch, which began with that cut.
+
+    None where neither says anything: a path of which only late entries are known has no row, in any region.
+    """
+    if row is not None and row.arrived is not None and row.arrived.startswith(present):
         cut = replace(cut, arrived=row.arrived, occupant=row.occupant)
-    if row.vacated is not None and row.vacated.startswith(present):
+    if row is not None and row.vacated is not None and row.vacated.startswith(present):
         cut = replace(cut, vacated=row.vacated)
-    if row.voided is not None and row.voided.startswith(present):
+    if row is not None and row.voided is not None and row.voided.startswith(present):
         cut = replace(cut, voided=row.voided)
-    return cut
+    return cut if tail_of(cut) is not None else None
 
 
 def tail_of(row: LogRow | None) -> str | None:
     """The highest slot this row knows to be taken; the occupant's own row may know a higher one."""
     if row is None:
         return None
-    return max((slot for slot in (row.arrived, row.vacated, row.voided) if slot is not None), default=None)
+    known = (slot for slot in (row.arrived, row.vacated, row.voided) if slot is not None)
+    return max(known, key=lambda slot: Slot.parse(slot).rank, default=None)
 
 
 def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
@@ -88,10 +99,12 @@ def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
     text; a blank head is not live. What a home that has lost its store still writes has higher generations, it may be,
     than the new home's; it has no say.
     """
-    if before is not None and _rank(str(entry.slot), entry.generation) < _rank(before.slot, before.generation):
-        return before
-    if before is not None and _rank(str(entry.slot), entry.generation) == _rank(before.slot, before.generation):
-        return without_text(before) if entry.blank else before
+    if before is not None:
+        standing, comes = Slot.parse(before.slot).epoch.rank, entry.slot.epoch.rank
+        if (comes, entry.generation) < (standing, before.generation):
+            return before
+        if (comes, entry.generation) == (standing, before.generation):
+            return without_text(before) if entry.blank else before
     gone = entry.operation is Operation.DELETED
     return MemoryRow(
         store_id=entry.key.store_id,
@@ -109,10 +122,6 @@ def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
         flags=list(entry.flags) or None,
         gone=gone,
     )
-
-
-def _rank(slot: str, generation: int) -> tuple[str, int]:
-    return slot.partition("-")[0], generation
 
 
 def without_text(row: MemoryRow) -> MemoryRow:
@@ -149,7 +158,7 @@ def join_version(before: VersionRow | None, entry: Entry) -> VersionRow:
     )
     if before is None:
         return row
-    if before.position is not None and slot_of(before.position) > str(entry.slot):
+    if before.position is not None and is_later(slot_of(before.position), str(entry.slot)):
         return blanked_version(before) if entry.blank else before
     row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
     return blanked_version(row) if before.blank or before.redacted_at is not None else row
@@ -194,6 +203,6 @@ def path_row(
         memory_id = occupant.memory_id
     row = replace(before, memory_id=memory_id) if before else PathRow(store_id=store_id, path=path, memory_id=memory_id)
     tail = tail_of(log)
-    if row.claim_position is not None and tail is not None and row.claim_position.partition("/")[2] <= tail:
+    if row.claim_position is not None and tail is not None and not is_later(slot_of(row.claim_position), tail):
         row = replace(row, claim_id=None, claim_position=None, claim_expires_at=None)
     return None if row.memory_id is None and row.claim_id is None else row
