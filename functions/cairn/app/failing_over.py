@@ -62,14 +62,18 @@ class FailingOver:
         return Moved(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
 
     def _begin(self, view: View, store: StoreRow) -> StoreRow:
-        """Names the epoch: from here on no region that has seen it takes the old home's word."""
+        """Names the epoch: from here on no region that has seen it takes the old home's word.
+
+        An epoch of which no cut is known here is left out of the chain: whatever it has taken after all comes late.
+        """
         epoch = Epoch(parse_epoch(store.epochs[-1]).number + 1, self._region.name)
+        cuts = tuple(store.cuts or ())
         record = replace(
             to_record(store, MOVER),
             state=StoreState.MOVING,
             home=self._region.name,
-            epochs=(*store.epochs, str(epoch)),
-            cuts=tuple(store.cuts or ()),
+            epochs=(*store.epochs[: len(cuts) + 1], str(epoch)),
+            cuts=cuts,
             moving_to=None,
             follows=store.slot,
             version_id=self._region.new_id("memver"),
