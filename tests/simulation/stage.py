@@ -23,6 +23,7 @@ from cairn.app.cairn import Cairn
 from cairn.core.errors import CairnError, OutcomeUnknown
 from cairn.core.paths import path_hash
 from cairn.core.rows import ControlRow
+from cairn.ports.errors import PortError
 from cairn.ports.index import Change
 from tests.support.cloud import WORKSPACE, Cloud
 
@@ -109,7 +110,12 @@ class Actor(Generic[T]):
         stops = self._stops(call)
         if stops and not self._after:
             self._wait()
-        result = self._faulty(call, act)
+        try:
+            result = self._faulty(call, act)
+        except PortError:
+            if stops and self._after:
+                self._wait()
+            raise
         if stops and self._after:
             self._wait()
         return result

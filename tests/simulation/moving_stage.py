@@ -1,0 +1,235 @@
+"""A stage on which homes change: moved, failed over, brought back, by the calls that operators make.
+
+    stage.hold_back()                    # what was put since is on no wire
+    with stage.dead(HOME):               # and its region answers nothing
+        stage.fail_over(AWAY)
+    stage.come_late(); stage.at_rest()   # it arrives after all; then nothing acknowledged may be missing anywhere
+
+Every write that was acknowledged through the stage is remembered, and `at_rest` looks for it in every region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.memory import MemoryDatabase, MemoryIndex, PutEvent
+from cairn.app.answers import Memory, VersionFilter
+from cairn.app.indexing import Indexing
+from cairn.app.region import View
+from cairn.core import fold
+from cairn.core.rows import LogRow, VersionRow
+from cairn.ports import errors as port_errors
+from tests.simulation.stage import AWAY, HOME, Stage
+
+T = TypeVar("T")
+THIRD = "ap-south-1"
+TABLES = ("memories", "logs", "paths", "versions", "stores")
+"""Those that are equal in every region at rest."""
+
+DELIVERIES_MAX = 20
+"""How often what fails is tried: in no scenario does anything wait for more that itself waits."""
+
+__all__ = ["AWAY", "HOME", "THIRD", "MovingStage"]
+
+
+class MovingStage(Stage):
+    """Three regions. `acknowledged` is every version that a caller was told of: its memory's id and its text's hash."""
+
+    def __init__(self, regions: Sequence[str] = (HOME, AWAY, THIRD), two_regions: bool = False) -> None:
+        self._dead: set[str] = set()
+        self._held: list[PutEvent] = []
+        self.acknowledged: dict[str, tuple[str, str]] = {}
+        super().__init__(regions)
+        if two_regions:
+            self.cairn().update_store(
+                self.call(), self.store, name="s", description="", metadata={}, durability="two_regions"
+            )
+            self.cloud.deliver()
+
+    # ---- operators ----------------------------------------------------------------------------------------------
+
+    def operate(self, region: str, call: str, **fields: Any) -> dict[str, Any]:
+        """What a region's reconciler answers to an operator, an error too."""
+        return dict(self.cloud.sites[region].homes.direct({"call": call, "store_id": self.store, **fields}))
+
+    def move(self, to: str) -> None:
+        answer = self.operate(to, "homes.move")
+        assert answer.get("state") in ("moved", "at home"), answer
+
+    def fail_over(self, to: str, old: str = HOME) -> None:
+        answer = self.operate(to, "homes.fail_over", old=old)
+        assert answer.get("state") in ("moved", "at home"), answer
+
+    def home(self, region: str) -> str:
+        """Where a region believes the store's home to be."""
+        return str(self.cloud.rows(region, "stores")[self.store, "record"]["home"])
+
+    def state(self, region: str) -> str:
+        """What a region believes of whether the store takes writes."""
+        return str(self.cloud.rows(region, "stores")[self.store, "record"]["state"])
+
+    def divergent(self, region: str = HOME) -> list[str]:
+        """The ids of the versions that stand apart, as the API lists them."""
+        page = self.cairn(region).divergent.page(self.call(), self.store, limit=100, after=None)
+        return sorted(version.version_id for version in page.items)
+
+    # ---- regions that die, links that are cut ---------------------------------------------------------------------
+
+    @contextmanager
+    def dead(self, *regions: str) -> Iterator[None]:
+        """Meanwhile nothing in these regions answers, or asks."""
+        self._dead |= set(regions)
+        try:
+            yield
+        finally:
+            self._dead -= set(regions)
+
+    def _around(self, call: PortCall, act: Callable[[], T]) -> T:
+        if not self._dead.isdisjoint((call.origin, call.target)):
+            raise port_errors.Unavailable("dead on purpose")
+        return super()._around(call, act)
+
+    def hold_back(self) -> list[PutEvent]:
+        """What was put since is on its way to nowhere, until it comes late; what it is."""
+        held, self.cloud.pending[:] = list(self.cloud.pending), []
+        self._held += held
+        return held
+
+    def deliver(self) -> None:
+        """Everything that is under way arrives and is indexed; what fails every time waits on."""
+        for _ in range(DELIVERIES_MAX):
+            waiting = len(self.cloud.pending)
+            for _ in range(waiting):
+                self.cloud.deliver_one(0)
+            if not self.cloud.pending:
+                return
+
+    def come_late(self, *keys: str) -> None:
+        """What was held back (default: all of it) arrives in every region, and is indexed there."""
+        coming = [event for event in self._held if not keys or event.key in keys]
+        assert not keys or {event.key for event in coming} == set(keys)
+        self._held = [event for event in self._held if event not in coming]
+        self.cloud.pending += coming
+        self.deliver()
+
+    def reach(self, region: str, *keys: str) -> None:
+        """Copies of these objects, or of all that was put and is not held back, come to one region and are indexed."""
+        events = [event for event in [*self.cloud.pending, *self._held] if event.key in keys or not keys]
+        for event in events:
+            if not event.replica and event.region != region:
+                self.cloud.buckets.replicate(event, region)
+        arrived = [event for event in self.cloud.pending if event.region == region and (event.key in keys or not keys)]
+        for event in arrived:
+            self.cloud.pending.remove(event)
+            self.index(event.key, region)
+
+    # ---- calls, remembered ----------------------------------------------------------------------------------------
+
+    def create(self, path: str, content: str = "x", region: str = HOME) -> Memory:
+        return self._told(super().create(path, content, region))
+
+    def update(
+        self,
+        memory_id: str,
+        content: str | None = None,
+        path: str | None = None,
+        expected: str | None = None,
+        region: str = HOME,
+        full: bool = False,
+    ) -> Memory:
+        return self._told(super().update(memory_id, content, path, expected, region, full))
+
+    def _told(self, memory: Memory) -> Memory:
+        self.acknowledged[memory.version_id] = (memory.id, memory.content_sha256)
+        return memory
+
+    # ---- at rest --------------------------------------------------------------------------------------------------
+
+    def at_rest(self, divergent: Sequence[str] | None = ()) -> None:
+        """Everything has arrived everywhere: one home, the same rows, nothing acknowledged lost; divergent are these.
+
+        None: whichever are divergent.
+        """
+        if self._held:
+            self.come_late()
+        self.deliver()
+        for event in self.cloud.pending:
+            self.index(event.key, event.region)
+        assert not self.cloud.pending
+        assert len({self.home(region) for region in self.cloud.regions}) == 1
+        for table in TABLES:
+            first, *others = [_facts(table, self.cloud.rows(region, table)) for region in self.cloud.regions]
+            for other in others:
+                assert other == first, f"regions differ in {table}: {_unlike(first, other)}"
+        for region in self.cloud.regions:
+            self._assert_kept(region)
+            self._assert_one_memory_one_path(region)
+            self._assert_rebuilt_the_same(region)
+            assert divergent is None or self.divergent(region) == sorted(divergent)
+
+    def _assert_kept(self, region: str) -> None:
+        apart = [row for row in self._versions(region) if row.memory_key is None]
+        for version_id, (memory_id, sha256) in self.acknowledged.items():
+            listed = [one for one in self._history(memory_id, region) if one.id == version_id]
+            divergent = [one for one in apart if one.version_id == version_id]
+            assert len(listed) + len(divergent) == 1, f"{region}: {version_id} {len(listed)} times, {divergent}"
+            kept = [one.content_sha256 for one in (*listed, *divergent)]
+            assert kept in ([sha256], [None]), f"{region}: {version_id} has another text"
+
+    def _versions(self, region: str) -> list[VersionRow]:
+        return [VersionRow.from_attributes(row) for row in self.cloud.rows(region, "versions").values()]
+
+    def _history(self, memory_id: str, region: str) -> Any:
+        chosen = VersionFilter(memory_id=memory_id)
+        page = self.cairn(region).list_versions(self.call(), self.store, chosen, limit=100, after=None, full=False)
+        operations = [version.operation for version in reversed(page.items)]
+        assert operations[:1] in ([], ["created"]) and "created" not in operations[1:], operations
+        return page.items
+
+    def _assert_one_memory_one_path(self, region: str) -> None:
+        rows = self.cloud.rows(region, "memories").values()
+        live = {row["path"]: row["memory_id"] for row in rows if row.get("path") is not None}
+        assert self.listed(region) == live and len(set(live.values())) == len(live)
+        for path, memory_id in live.items():
+            read = self.read(memory_id, region)
+            assert read.path == path and read.content is not None
+            assert not any(other.startswith(f"{path}/") for other in live), live
+
+    def _assert_rebuilt_the_same(self, region: str) -> None:
+        """The region's tables are those that its own bucket makes."""
+        here, database = self.cloud.sites[region].region, MemoryDatabase()
+        index, here.index = here.index, MemoryIndex(database)
+        try:
+            view = View(here.index, {}, complete=False, building=None)
+            indexing = Indexing(here)
+            for key in self.all_keys(region):
+                indexing.fold_object(view, key, journal=False)
+            indexing.judge(self.store, view=view)
+        finally:
+            here.index = index
+        for table in TABLES:
+            made = {key: dict(row) for key, (_, _, row) in database.table(table, 1).order.rows.items()}
+            made, standing = _facts(table, made), _facts(table, self.cloud.rows(region, table))
+            assert made == standing, f"{region} rebuilt differs in {table}: {_unlike(standing, made)}"
+
+
+def _facts(table: str, rows: Any) -> Any:
+    """What rows mean: claims stand in one region alone; of a log, who is at its path."""
+    if table == "logs":
+        logs = {key: LogRow.from_attributes(row) for key, row in rows.items()}
+        return {key: occupant for key, log in logs.items() if (occupant := fold.occupant_of(log)) is not None}
+    if table != "paths":
+        return {key: dict(row) for key, row in rows.items()}
+    kept = {
+        key: {name: value for name, value in row.items() if not name.startswith("claim_")} for key, row in rows.items()
+    }
+    return {key: row for key, row in kept.items() if "memory_id" in row}
+
+
+def _unlike(some: Any, others: Any) -> list[Any]:
+    return [
+        (key, some.get(key), others.get(key)) for key in some.keys() | others.keys() if some.get(key) != others.get(key)
+    ]
