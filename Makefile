@@ -82,8 +82,9 @@ demo: setup ## the main job on this machine; DIR=~/notes imports a folder of you
 cost: setup ## docs/cost.md's tables from counted calls and prices
 	$(BIN)/python -m scripts.cost
 
-bench: setup ## the write path beside a bare conditional put, and the fold's throughput
+bench: setup ## writes beside a bare conditional put, the fold's throughput, reads of a mount beside a local folder
 	$(BIN)/python -m scripts.bench
+	$(BIN)/python -m scripts.bench_mount
 
 bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
 	$(BIN)/python -m scripts.bench_scanner

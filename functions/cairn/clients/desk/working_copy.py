@@ -108,13 +108,13 @@ class WorkingCopy:
         parent = folder.rstrip("/")
         return [(name, self._is_shown_as_folder(f"{parent}/{name}")) for name in self.state.names(folder)]
 
-    def open_to_read(self, path: str) -> Shown:
-        """Notes that somebody is shown this text. No request. Raises OSError."""
+    def open_to_read(self, path: str) -> str:
+        """Notes that somebody is shown this text; its tag, as `Shown` has it. No request. Raises OSError."""
         found = self.state.find(path)
         if not isinstance(found, Head):
-            return self.stat(path)
+            return self.stat(path).tag
         self.state.seen[path] = found.content_sha256
-        return self._shown(path, found)
+        return found.content_sha256
 
     def read(self, path: str, offset: int, size: int) -> bytes:
         """A part of a text. A request if the text is not here; for many, a few. Raises OSError."""

@@ -24,6 +24,9 @@ from cairn.clients.desk.working_copy import Shown, WorkingCopy, Writing
 TOLD = mfusepy.fuse_version_major >= 3
 """Whether libfuse can tell the kernel that something has changed."""
 
+BOUNDED = (mfusepy.fuse_version_major, mfusepy.fuse_version_minor) >= (3, 12)
+"""Whether libfuse's loop can be told how many threads it may have. Source: libfuse ChangeLog.rst, 3.12.0."""
+
 TIMEOUT_S = 60.0 if TOLD else 1.0
 """How long the kernel may answer by itself what is where."""
 
@@ -131,13 +134,13 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
                 append, emptied = bool(fi.flags & os.O_APPEND), bool(fi.flags & os.O_TRUNC)
                 fi.fh = self._add(self._copy.open_to_write(path, append=append, emptied=emptied))
             if not fi.flags & os.O_TRUNC and fi.flags & os.O_ACCMODE != os.O_WRONLY:
-                shown = self._copy.open_to_read(path)
+                tag = self._copy.open_to_read(path)
             else:
-                shown = self._copy.stat(path)
+                tag = self._copy.stat(path).tag
         except FileNotFoundError:
             return -errno.ESTALE  # the kernel looks again whether it is there, and makes it if that is wanted
-        fi.keep_cache = int(self._in_kernel.get(path) == shown.tag)
-        self._in_kernel[path] = shown.tag
+        fi.keep_cache = int(self._in_kernel.get(path) == tag)
+        self._in_kernel[path] = tag
         return 0
 
     def read(self, path: str, size: int, offset: int, fi: Any) -> bytes:
@@ -250,7 +253,20 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
 
 
 class Fuse(mfusepy.FUSE):  # type: ignore[misc]
-    """`mfusepy`'s loop, which leaves out what libfuse 3 tells of a rename and of a truncate."""
+    """`mfusepy`'s loop, which leaves out what libfuse 3 tells of a rename and of a truncate.
+
+    Python gives a foreign thread that calls it a state, and takes it away when the call is over; that takes longer than
+    most of the calls do. Here each thread keeps its first one, where the loop has a bounded number of threads and none
+    of them ends before it.
+    """
+
+    _threads = threading.local()
+
+    def _wrapper(self, func: Callable[..., Any], *args: Any) -> int:
+        if BOUNDED and not hasattr(self._threads, "known"):
+            self._threads.known = True
+            ctypes.pythonapi.PyGILState_Ensure()
+        return int(super()._wrapper(func, *args))
 
     def rename_fuse_3(self, old: bytes, new: bytes, flags: int) -> int:
         """As the parent's, with the flags: `mv -n` must not replace."""

@@ -94,13 +94,12 @@ def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[
     Raises:
         OSError: it cannot be mounted.
     """
-    from cairn.clients.mount.filesystem import TIMEOUT_S, TOLD, Filesystem, Fuse, Invalidating
+    from cairn.clients.mount.filesystem import TIMEOUT_S, Filesystem, Fuse, Invalidating
 
     invalidating = Invalidating()
     copy.state.changed = invalidating.add
     freshness = Freshness(copy, interval_s, invalidating.add)
     files = Filesystem(copy, History(copy.client, copy.state.table), invalidating, mounted)
-    options = {"max_threads": THREADS, "max_idle_threads": THREADS} if TOLD else {"big_writes": True}
     freshness.start()
     try:
         Fuse(
@@ -114,7 +113,7 @@ def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[
             hard_remove=True,
             attr_timeout=TIMEOUT_S,
             entry_timeout=TIMEOUT_S,
-            **options,
+            **loop_options(),
         )
     except RuntimeError as error:
         if str(error) != ENDED_BY_SIGNAL or not files.shown:
@@ -123,6 +122,15 @@ def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[
         freshness.stop()
         invalidating.stop()
         copy.close()
+
+
+def loop_options() -> dict[str, int]:
+    """What this machine's libfuse is told of its threads, by the names of its options."""
+    from cairn.clients.mount.filesystem import BOUNDED, TOLD
+
+    if BOUNDED:
+        return {"max_threads": THREADS, "max_idle_threads": THREADS}
+    return {"max_idle_threads": THREADS} if TOLD else {"big_writes": True}
 
 
 class Freshness:
