@@ -18,7 +18,7 @@ from cairn.app.scanning import STORE_RULES, TextScanner
 from cairn.app.second_region import SecondRegion
 from cairn.core.durability import chosen_second
 from cairn.core.errors import InvalidRequest, NotFound, Unavailable
-from cairn.core.limits import METADATA_MAX_PAIRS
+from cairn.core.limits import DRAIN_S, METADATA_MAX_PAIRS
 from cairn.core.listing import check_position
 from cairn.core.records import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
 from cairn.core.retention import Retention
@@ -26,6 +26,9 @@ from cairn.core.rows import StoreRow
 from cairn.core.slots import Epoch, Slot
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Query
+
+ENDS_WRITING = ("archive", "delete")
+"""The changes after which nothing more may be acknowledged."""
 
 _POSITION = re.compile(r"\d{20}#[a-z0-9_]+", re.ASCII)
 
@@ -109,11 +112,14 @@ class Stores:
         return self._change(call, store_id, {"change": "update", **changes})
 
     def archive(self, call: Call, store_id: str) -> Store:
-        """Ends writing for good. Archiving again changes nothing."""
+        """Ends writing for good: once it is answered, nothing more is acknowledged. Archiving again changes nothing.
+
+        Takes five seconds: until no call that knows the store as it was may answer any more (`cairn.app.lease`).
+        """
         return self._change(call, store_id, {"change": "archive"})
 
     def delete(self, call: Call, store_id: str) -> str:
-        """Ends the store: from then on it is not found, nor anything in it."""
+        """Ends the store: from then on it is not found, nor anything in it. Takes five seconds, as `archive`."""
         self._change(call, store_id, {"change": "delete"})
         return store_id
 
@@ -166,9 +172,15 @@ class Stores:
         return to_store(to_row(placed))
 
     def change_at_home(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow:
-        """Carries a change out where the store's home is. One GET that finds nothing, one PUT, one transaction."""
+        """Carries a change out where the store's home is. One GET that finds nothing, one PUT, one transaction.
+
+        What ends writing is answered only after every lease has run out; so is its repetition, as whoever put the
+        record may have died while waiting.
+        """
         view = self._region.view()
         changed = self._records.change(view, row, lambda now: self._next(now, request))
+        if request["change"] in ENDS_WRITING:
+            self._region.clock.pause(DRAIN_S)
         self._second.keep_record(changed)
         return changed
 
