@@ -25,13 +25,8 @@ SETTLED_WITHIN_S = 240.0
 KNOWN_WITHIN_S = 60.0
 
 
-def steps(drill: Drill, *, homes: bool) -> tuple[Callable[[], None], ...]:
-    """In order; with `homes`, a home dies too, and homes move."""
-    losing_homes = (
-        drill.a_home_dies_and_another_region_takes_its_stores,
-        drill.the_home_answers_again_and_gets_its_stores_back,
-        drill.homes_are_moved_as_planned,
-    )
+def steps(drill: Drill) -> tuple[Callable[[], None], ...]:
+    """In order."""
     return (
         drill.nothing,
         drill.replication_stands_still,
@@ -42,7 +37,9 @@ def steps(drill: Drill, *, homes: bool) -> tuple[Callable[[], None], ...]:
         drill.functions_are_killed,
         drill.a_table_is_deleted,
         drill.a_region_is_cut_off,
-        *(losing_homes if homes else ()),
+        drill.a_home_dies_and_another_region_takes_its_stores,
+        drill.the_home_answers_again_and_gets_its_stores_back,
+        drill.homes_are_moved_as_planned,
     )
 
 
@@ -61,7 +58,7 @@ def clients(dev: Mapping[str, Any], stores: Mapping[str, str]) -> list[Assignmen
     ]
 
 
-def run(console: Console, *, homes: bool) -> Report:
+def run(console: Console) -> Report:
     """The drill itself, on a local cloud that is up."""
     dev = json.loads((PROJECT_ROOT / ".cairn" / "dev.json").read_text())
     urls = {region: dev["regions"][region]["api_url"] for region in REGIONS}
@@ -78,7 +75,7 @@ def run(console: Console, *, homes: bool) -> Report:
     load.start()
     lag.start()
     failed = []
-    for step in steps(drill, homes=homes):
+    for step in steps(drill):
         began, before = time.monotonic(), len(load.acknowledged())
         try:
             step()
@@ -113,7 +110,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Everything that can go wrong, on this machine, under load.")
     parser.add_argument("--keep", action="store_true", help="leave the local cloud running")
     parser.add_argument("--here", action="store_true", help="use the local cloud that runs, with these three regions")
-    parser.add_argument("--homes", action="store_true", help="a home dies too: fail over, return, move homes")
     arguments = parser.parse_args()
     console = Console(width=120)
     began = time.monotonic()
@@ -121,13 +117,13 @@ def main() -> int:
         if not arguments.here:
             local_cloud("down")
             local_cloud("up", "--regions", ",".join(REGIONS), "--enforce-iam")
-        report = run(console, homes=arguments.homes)
+        report = run(console)
     finally:
         if not (arguments.keep or arguments.here):
             local_cloud("down")
     report.show(console)
     console.print(f"in {time.monotonic() - began:.0f} s")
-    return 1 if report.broken else 0
+    return report.exit_code
 
 
 if __name__ == "__main__":

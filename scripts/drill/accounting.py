@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 import anthropic
 from anthropic import Anthropic
@@ -17,6 +21,10 @@ from scripts.drill.load import Acknowledged
 
 ASK_EVERY_S = 1.0
 LOOK_EVERY_S = 2.0
+READERS = 4
+
+Look = Callable[[Anthropic, Iterable[str]], dict[str, str | None]]
+"""What one region has of these stores: each version's id, and its text's hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,33 @@ def history(sdk: Anthropic, store_ids: Iterable[str]) -> dict[str, str | None]:
     }
 
 
+def texts(sdk: Anthropic, store_ids: Iterable[str]) -> dict[str, str | None]:
+    """The same, each text read from its object and hashed here: a row says what was there, not that it still is.
+
+    A text that cannot be read is left out. Raises as the SDK does, where not even the versions are listed.
+    """
+    with ThreadPoolExecutor(READERS) as pool:
+        found = pool.map(lambda store_id: _texts_of(sdk, store_id), store_ids)
+        return {id: sha for some in found for id, sha in some.items()}
+
+
+def _texts_of(sdk: Anthropic, store_id: str) -> dict[str, str | None]:
+    versions = sdk.beta.memory_stores.memory_versions
+    try:
+        return {one.id: _hash(one.content) for one in versions.list(store_id, limit=20, view="full")}
+    except anthropic.APIStatusError:
+        listed = [one.id for one in versions.list(store_id, limit=100)]
+    found: dict[str, str | None] = {}
+    for id in listed:
+        with contextlib.suppress(anthropic.APIStatusError):
+            found[id] = _hash(versions.retrieve(id, memory_store_id=store_id, view="full").content)
+    return found
+
+
+def _hash(content: str | None) -> str | None:
+    return None if content is None else hashlib.sha256(content.encode()).hexdigest()
+
+
 @dataclass(slots=True)
 class Lag:
     """Asks every region all along how far behind it is, and keeps the most that it said."""
@@ -122,17 +157,27 @@ def wait_until_settled(
     divergent: Callable[[], Mapping[str, frozenset[str]]],
     within_s: float,
 ) -> Account:
-    """Looks again and again until nothing is missing in any region, or the time is over; the last account."""
+    """Looks again and again until nothing is missing in any region, or the time is over; the last account.
+
+    Once every version is listed everywhere, every text is read everywhere.
+    """
     store_ids = sorted({one.store_id for one in acknowledged})
     deadline = time.monotonic() + within_s
+    looks: tuple[Look, ...] = (history, texts)
     while True:
-        histories: dict[str, dict[str, str | None]] = {}
-        for region, sdk in regions.items():
-            try:
-                histories[region] = history(sdk, store_ids)
-            except (anthropic.APIStatusError, anthropic.APIConnectionError):
-                histories[region] = {}
-        found = account(acknowledged, histories, divergent())
+        for look in looks:
+            histories = {region: _seen(partial(look, sdk, store_ids)) for region, sdk in regions.items()}
+            found = account(acknowledged, histories, divergent())
+            if not found.settled:
+                break
         if found.settled or time.monotonic() > deadline:
             return found
         time.sleep(LOOK_EVERY_S)
+
+
+def _seen(look: Callable[[], dict[str, str | None]]) -> dict[str, str | None]:
+    """Nothing, where the region does not answer."""
+    try:
+        return look()
+    except (anthropic.APIStatusError, anthropic.APIConnectionError):
+        return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -24,7 +25,8 @@ class Acknowledged:
 
     Attributes:
         at_s: when, by this machine's clock that only runs forwards.
-        took_s: how long the caller waited.
+        took_s: how long the caller waited for this answer.
+        waited_s: how long it has tried in vain, this answer included, since it last had an acknowledgement.
     """
 
     store_id: str
@@ -33,6 +35,7 @@ class Acknowledged:
     content_sha256: str
     at_s: float
     took_s: float
+    waited_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -48,13 +51,21 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What one client does: which regions it prefers, in order, and which store it writes to."""
+    """What one client does: which regions it prefers, in order, and which store it writes to.
+
+    Attributes:
+        memories: how many it goes round.
+        every_s: it begins a write so often, by the clock, the first `first_s` after its start; without it, whenever it
+            has rested after the last. A time that has passed while a write was under way is passed over.
+    """
 
     name: str
     base_urls: tuple[str, ...]
     api_key: str
     store_id: str
     memories: int = 6
+    every_s: float | None = None
+    first_s: float = 0.0
 
 
 class Client(threading.Thread):
@@ -78,6 +89,7 @@ class Client(threading.Thread):
         )
         self._known: dict[str, tuple[str, str]] = {}
         self._count = 0
+        self._tries_since: float | None = None
 
     def end(self) -> None:
         """No more writes after the present one."""
@@ -85,15 +97,24 @@ class Client(threading.Thread):
 
     def run(self) -> None:
         """Writes until ended."""
-        while not self._ended.is_set():
+        due = time.monotonic() + self._assignment.first_s
+        while not self._ended.wait(max(due - time.monotonic(), 0.0)):
             path = f"/{self.name}/{self._count % self._assignment.memories}.md"
             self._count += 1
-            self._ended.wait(REST_S if self._write(path) else REFUSED_REST_S)
+            due = self._next(due, REST_S if self._write(path) else REFUSED_REST_S)
+
+    def _next(self, due: float, rest_s: float) -> float:
+        """When the next write begins. One that was refused is tried again soon, whatever the clock says."""
+        now, every_s = time.monotonic(), self._assignment.every_s
+        if every_s is None or rest_s == REFUSED_REST_S:
+            return now + rest_s
+        return due + every_s * max(math.ceil((now - due) / every_s), 1)
 
     def _write(self, path: str) -> bool:
         """Whether it was acknowledged."""
         content = f"{self.name} wrote this as number {self._count}.\n"
         began = time.monotonic()
+        self._tries_since = began if self._tries_since is None else self._tries_since
         try:
             memory = self._send(path, content)
         except anthropic.ConflictError:
@@ -114,8 +135,10 @@ class Client(threading.Thread):
                 memory.content_sha256,
                 now,
                 now - began,
+                now - self._tries_since,
             )
         )
+        self._tries_since = None
         return True
 
     def _send(self, path: str, content: str) -> Any:

@@ -52,6 +52,11 @@ class Report:
             found.append("nothing was acknowledged")
         return found
 
+    @property
+    def exit_code(self) -> int:
+        """0 when every promise held."""
+        return 1 if self.broken else 0
+
     def show(self, console: Console) -> None:
         """Print it."""
         table = Table(title="What the drill saw", show_header=False, title_justify="left")

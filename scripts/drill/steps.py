@@ -37,6 +37,9 @@ RUNBOOK = {
     "fail over": ("fail-over.md", "cairn homes fail-over --from REGION --to OTHER"),
     "return": ("fail-over.md", "cairn homes return REGION"),
     "move": ("fail-over.md", "cairn homes move --from REGION --to OTHER"),
+    "homes": ("fail-over.md", "cairn homes list --region OTHER"),
+    "what stands apart": ("fail-over.md", "cairn divergent list"),
+    "show": ("fail-over.md", "cairn divergent show STORE VERSION"),
 }
 """What an operator does: the page of docs/operations and its command, as it stands there."""
 
@@ -46,7 +49,9 @@ POISON = (
     json.dumps({"fold": ["", "{}"]}),
 )
 WRITES_WITHIN_S = 60.0
-BACK_WITHIN_S = 60.0
+BACK_WITHIN_S = 30.0
+"""What is promised: every store takes writes again so soon after the command to fail over was given."""
+SET_ASIDE_WITHIN_S = 60.0
 STRUCK = {
     "cut": "requests to a region that was cut off",
     "throttle": "requests to tables refused as throttled",
@@ -120,8 +125,10 @@ class Drill:
         for region in self.regions:
             for text in POISON:
                 self.aws.sqs(region).send_message(QueueUrl=self.dev["regions"][region]["queue_url"], MessageBody=text)
-        self._writes_go_on(8)
-        self.operate("what was set aside")
+        self._writes_go_on(5)
+        self.until(self._all_set_aside, "not every poisoned message was set aside", SET_ASIDE_WITHIN_S)
+        self.operate("send back", self.home)
+        self._writes_go_on(3)
 
     def tables_are_throttled(self) -> None:
         """One request in four to the tables of the home, and of the second region, is refused."""
@@ -186,15 +193,22 @@ class Drill:
                 "a store takes no writes after the fail-over",
                 BACK_WITHIN_S,
             )
-        self.noted["all stores took writes after the command to fail over"] = f"{time.monotonic() - began:.1f} s"
+            back_s = time.monotonic() - began
+        self.noted["all stores took writes after the command to fail over"] = f"{back_s:.1f} s"
+        self.operate("homes", to=self.second)
         self._writes_go_on(8)
 
     def the_home_answers_again_and_gets_its_stores_back(self) -> None:
         """What it had acknowledged and nobody had seen is adopted, or divergent; then an operator moves home again."""
         self._answer_again(self.home)
         self._writes_go_on(5)
+        self.operate("send back", self.home)
         self.operate("return", self.home)
         self._at_home(self.home)
+        for one in self._apart(self.home)[:1]:
+            shown = json.loads(self.operate("show", store=one["memory_store_id"], version=one["id"], as_json=True))
+            if shown["content"] is None:
+                raise StepFailed(f"the text of {one['id']}, which stands apart, cannot be read")
 
     def homes_are_moved_as_planned(self) -> None:
         """All stores of a region to another one, with everybody there, and back."""
@@ -205,43 +219,68 @@ class Drill:
 
     # ---- what an operator does ------------------------------------------------------------------------------------
 
-    def operate(self, what: str, region: str = "", *, to: str = "", may_fail: bool = False) -> str:
+    def operate(
+        self,
+        what: str,
+        region: str = "",
+        *,
+        to: str = "",
+        store: str = "",
+        version: str = "",
+        may_fail: bool = False,
+        as_json: bool = False,
+        asking: str | None = None,
+        quietly: bool = False,
+    ) -> str:
         """Runs the command that docs/operations has for this; what it printed.
+
+        Args:
+            region, to, store, version: stand for the page's REGION, OTHER, STORE and VERSION.
+            may_fail: whether another exit code than 0 is no failure of the step.
+            as_json: whether its answer is to be read by a program.
+            asking: the region whose API it speaks to, where it speaks to one; by default the first.
+            quietly: it is not shown.
 
         Raises:
             StepFailed: it ended with another exit code than 0, unless it may.
         """
-        _, command = RUNBOOK[what]
-        filled = command.replace("REGION", region).replace("OTHER", to)
+        filled = RUNBOOK[what][1]
+        for name, value in (("REGION", region), ("OTHER", to), ("STORE", store), ("VERSION", version)):
+            filled = filled.replace(name, value)
+        words = [*filled.split()[1:], *(["--json"] if as_json else [])]
+        api = self.dev["regions"][asking or self.home]["api_url"]
         done = subprocess.run(
-            [sys.executable, "-m", "cairn.clients.cli", *filled.split()[1:]],
+            [sys.executable, "-m", "cairn.clients.cli", *words],
             cwd=PROJECT_ROOT,
+            env={**os.environ, "ANTHROPIC_BASE_URL": api, "ANTHROPIC_API_KEY": self.dev["api_key"]},
             capture_output=True,
             text=True,
             timeout=300,
             check=False,
         )
-        self.console.print(f"  $ {filled}", style="dim", highlight=False)
+        if not quietly:
+            self.console.print(f"  $ {filled}", style="dim", highlight=False)
         if done.returncode and not may_fail:
             raise StepFailed(f"`{filled}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-800:]}")
         return done.stdout
 
     def divergent(self) -> dict[str, frozenset[str]]:
-        """By region, the versions that its index holds apart: those that came late and could not be adopted."""
-        return {region: self._late(region) for region in self.regions}
+        """By region, the versions that it lists as divergent: those that came late and could not be adopted."""
+        return {region: frozenset(one["id"] for one in self._apart(region)) for region in self.regions}
 
-    def _late(self, region: str) -> frozenset[str]:
-        tables = self.aws.dynamodb(region)
-        names = [name for page in tables.get_paginator("list_tables").paginate() for name in page["TableNames"]]
-        generations = [name for name in names if "-versions-g" in name]
-        serving = max(generations, key=lambda name: int(name.rpartition("-g")[2]))
-        pages = tables.get_paginator("scan").paginate(TableName=serving, ConsistentRead=True)
-        items = [item for page in pages for item in page["Items"]]
-        return frozenset(
-            item["version_id"]["S"]
-            for item in items
-            if item["sk"].get("S", "").startswith("late#") and "version_id" in item
-        )
+    def _apart(self, region: str) -> list[dict[str, Any]]:
+        """What a region lists as divergent; nothing where it does not answer."""
+        told = self.operate("what stands apart", asking=region, as_json=True, may_fail=True, quietly=True)
+        listed: list[dict[str, Any]] = json.loads(told) if told else []
+        return listed
+
+    def _all_set_aside(self) -> bool:
+        """Whether every region has set aside what nobody can read."""
+        told = json.loads(self.operate("what was set aside", as_json=True, quietly=True))
+        number = dict.fromkeys(self.regions, 0)
+        for one in told:
+            number[one["region"]] += one.get("set_aside", 0)
+        return all(found >= len(POISON) for found in number.values())
 
     # ---- means ----------------------------------------------------------------------------------------------------
 

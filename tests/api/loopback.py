@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.api.transport import Answer, body_of, to_event
+
+
+class _Server(ThreadingHTTPServer):
+    """For a hundred clients that come at once, and go as they like."""
+
+    request_queue_size = 128
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hung up is none."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -34,7 +46,7 @@ def serving(answer: Answer) -> Iterator[int]:
         def log_message(self, format: str, *args: object) -> None:
             """Keeps the tests' output quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

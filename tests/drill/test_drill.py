@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import anthropic
 import pytest
 
-from scripts.drill.accounting import Account, account, history
+from cairn.adapters.memory import RecordingMetrics, SeededRandomness
+from cairn.adapters.system import SystemClock
+from cairn.wire.http import HttpApi
+from scripts.drill.accounting import Account, account, history, wait_until_settled
 from scripts.drill.load import Acknowledged, Assignment, Load, Told
 from scripts.drill.report import Report
 from scripts.drill.steps import RUNBOOK
 from scripts.local_cloud.layout import PROJECT_ROOT
 from tests.api.harness import model_backend
 from tests.api.loopback import serving
+from tests.support.cloud import Cloud, Site
 
 HERE, THERE = "us-east-1", "eu-west-1"
 WITHIN_S = 60.0
@@ -108,6 +113,49 @@ def test_a_client_that_reaches_nobody_counts_refusals_and_goes_on() -> None:
     until(lambda: load.clients[0].told.refused >= 1)
     load.end()
     assert load.acknowledged() == []
+
+
+def test_a_write_whose_object_somebody_deleted_behind_everybodys_back_is_missed() -> None:
+    """Every row still says that it is there. In the replica alone nothing is lost: its home still has it."""
+    cloud = Cloud((HERE, THERE), clock=SystemClock())
+    api_key = cloud.key()
+    with ExitStack() as stack:
+        urls = {name: stack.enter_context(answering(site)) for name, site in cloud.sites.items()}
+        sdk = {
+            name: stack.enter_context(anthropic.Anthropic(base_url=url, api_key=api_key, max_retries=0))
+            for name, url in urls.items()
+        }
+        store_id = sdk[HERE].beta.memory_stores.create(name="Drill").id
+        load = Load([Assignment("c", (urls[HERE],), api_key, store_id, memories=1)])
+        load.start()
+        until(lambda: len(load.acknowledged()) >= 2)
+        load.end()
+        cloud.deliver()
+        lost, *_ = load.acknowledged()
+        key = key_of(cloud, store_id, lost.version_id)
+        judged = []
+        for region in (None, THERE, HERE):
+            if region is not None:
+                cloud.buckets.remove(region, key)
+            judged.append(report(wait_until_settled(load.acknowledged(), sdk, dict, within_s=0)))
+    assert [one.exit_code for one in judged] == [0, 0, 1]
+    assert all(lost.version_id in problem for problem in judged[-1].broken)
+    assert len(judged[-1].broken) == 2, "in both regions"
+
+
+@contextmanager
+def answering(site: Site) -> Iterator[str]:
+    """One region's API, on loopback; its address."""
+    api = HttpApi(site.cairn, site.region.clock, SeededRandomness(), RecordingMetrics(), site.cairn.sessions)
+    with serving(api.answer) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def key_of(cloud: Cloud, store_id: str, version_id: str) -> str:
+    """Where a version's object lies."""
+    objects = cloud.sites[HERE].region.objects
+    keys = objects.list(f"{HERE}/log/{store_id}/").keys
+    return next(key for key in keys if objects.head(key).metadata["id"] == version_id)
 
 
 def until(holds: Callable[[], bool]) -> None:
