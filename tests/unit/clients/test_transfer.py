@@ -94,19 +94,28 @@ def test_everything_that_is_no_memory_is_named_with_the_reason(desk: Desk, tmp_p
     os.mkfifo(folder / "pipe")
     (folder / "tool.sh").chmod(0o755)
     report = moved(desk, "import", str(folder), "--store", desk.store, code=Exit.IN_PART)
-    assert report["results"] == {"created": 2, "left out": 6, "noted": 3}
+    assert report["results"] == {"created": 3, "left out": 5, "noted": 4}
+    assert report["not_carried"] == ["time", "mode", "owner", "extended attributes"]
     assert reasons(report) == {
         "/latin": "not UTF-8 text (byte 3)",
         "/large": "larger than 102,400 bytes (102,401)",
         "/tab\there": "the API takes no such path: path: must not contain control or format characters",
-        "/e\u0301": "the API takes no such path: path: must be in Unicode normalization form NFC",
+        "/e\u0301": "its name, which a memory has in Unicode normalization form NFC",
         "/.git/": "a folder of version control",
         "/nothing/": "an empty folder",
         "/link": "a link, to a.md",
         "/pipe": "no regular file",
         "/tool.sh": "its mode: memories are not executable",
     }
-    assert desk.ok("ls", desk.store, "-r").split() == ["/a.md", "/tool.sh"]
+    assert desk.ok("ls", desk.store, "-r").split() == ["/a.md", "/tool.sh", "/é"]
+
+
+def test_of_two_names_that_differ_in_their_normalization_form_alone_one_goes_in(desk: Desk, tmp_path: Path) -> None:
+    folder = fill(tmp_path / "f", {"\u00e9": "composed", "e\u0301": "decomposed"})
+    report = moved(desk, "import", str(folder), "--store", desk.store, code=Exit.IN_PART)
+    assert report["results"] == {"created": 1, "left out": 1}
+    assert list(reasons(report)) == ["/e\u0301"]
+    assert desk.ok("cat", desk.store, "/é") == "composed"
 
 
 def test_a_tar_goes_in_and_comes_out_whether_compressed_or_not(desk: Desk, tmp_path: Path) -> None:
@@ -336,24 +345,51 @@ def test_the_folder_that_claude_codes_settings_name_is_the_one(desk: Desk, home:
     assert report["source"] == str(home / "mine")
 
 
+def test_what_claude_code_keeps_for_itself_beside_a_memory_stays_there_and_is_named(
+    desk: Desk, home: Path, tmp_path: Path
+) -> None:
+    app = fill(tmp_path / "app", {".git/HEAD": ""})
+    files = {
+        "MEMORY.md": MEMORY_MD,
+        "builds.md": TOPIC,
+        "team/MEMORY.md": MEMORY_MD,
+        "logs/2026/11/2026-11-01.md": "-\n",
+    }
+    own = {".consolidate-lock": "4711\n1795336622665", "team/.consolidate-lock.md": "a note of that name\n"}
+    fill(claude_folder(home, app), {**files, **own})
+    report = moved(desk, "import", "--from", "claude-code", str(app))
+    assert list(reasons(report)) == ["/.consolidate-lock"]
+    desk.ok("export", report["store"], str(tmp_path / "back"))
+    del own[".consolidate-lock"]
+    assert texts(tmp_path / "back") == {name: text.encode() for name, text in {**files, **own}.items()}
+
+
 @on_both
 def test_codexs_memories_go_in_and_come_back(desk: Desk, home: Path, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "memory_summary.md": "v1\n\nThe user prefers short answers.\n",
         "MEMORY.md": "# Task Group: builds\nscope: app\n\n## Task 1\n### keywords\nmake\n",
         "rollout_summaries/2026-11-01-a.md": "thread_id: 1\n",
+        "raw_memories.md": "# Raw Memories\n" + "x" * 119_985,
+        "extensions/ad_hoc/instructions.md": "# Ad-hoc notes\n",
+        "extensions/ad_hoc/notes/2026-11-01T09-00-00-use-make.md": "Use make.\n",
         "skills/release/SKILL.md": "---\nname: release\n---\n",
+        "skills/release/scripts/tag.sh": "#!/bin/sh\ngit tag\n",
         "phase2_workspace_diff.md": b"+" * 200_000,
         ".git/HEAD": "ref: refs/heads/main\n",
     }
     folder = fill(home / ".codex" / "memories", files)
+    (folder / "skills/release/scripts/tag.sh").chmod(0o755)
     report = moved(desk, "import", "--from", "codex", code=Exit.IN_PART)
     assert reasons(report) == {
         "/.git/": "a folder of version control",
-        "/phase2_workspace_diff.md": "larger than 102,400 bytes (200,000)",
+        "/phase2_workspace_diff.md": "Codex writes it anew whenever it consolidates",
+        "/raw_memories.md": "larger than 102,400 bytes (120,000)",
+        "/skills/release/scripts/tag.sh": "its mode: memories are not executable",
     }
     desk.ok("export", report["store"], "--to", "codex", str(tmp_path / "other"))
-    kept = {name: text for name, text in texts(folder).items() if name not in ("phase2_workspace_diff.md", ".git/HEAD")}
+    left = ("phase2_workspace_diff.md", ".git/HEAD", "raw_memories.md")
+    kept = {name: text for name, text in texts(folder).items() if name not in left}
     assert texts(tmp_path / "other") == kept
 
 

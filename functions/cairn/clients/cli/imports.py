@@ -17,7 +17,8 @@ from cairn.clients.transfer import found, history
 from cairn.clients.transfer.found import Found
 from cairn.clients.transfer.history import HistoryImporter
 from cairn.clients.transfer.importing import Importer
-from cairn.clients.transfer.report import Row, told
+from cairn.clients.transfer.places import Place
+from cairn.clients.transfer.report import NOT_CARRIED, Row, told
 from cairn.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -66,9 +67,10 @@ def import_(
         with ending_report(rows, as_json) as ending:
             _import_history(place.folder, store, name, rows, ending, lambda: connect(url, key))
         return
-    with _read(place.folder, under) as read, ending_report(rows, as_json) as ending:
+    with _read(place, under) as read, ending_report(rows, as_json) as ending:
         rows += told(read.left_out)
         ending["source"], ending["store"] = str(place.folder), store
+        ending["not_carried"] = NOT_CARRIED
         for folder in place.beside:
             typer.echo(f"note: {folder} may have memories of this project too; it was not read", err=True)
         with speaking():
@@ -121,14 +123,15 @@ def _make(client: Any, name: str, description: str) -> str:
 
 
 @contextmanager
-def _read(source: Path, under: str) -> Iterator[Found]:
+def _read(place: Place, under: str) -> Iterator[Found]:
     """Raises InvalidRequest: there is nothing of that name, or it cannot be read."""
+    source = place.folder
     try:
         if source.is_dir():
-            yield found.folder(source, under)
+            yield found.composed(found.folder(source, under, place.own_files))
         elif source.is_file():
             with found.archive(source, under) as read:
-                yield read
+                yield found.composed(read)
         else:
             raise InvalidRequest("SOURCE", f"{source} is neither a folder nor an archive")
     except OSError as error:

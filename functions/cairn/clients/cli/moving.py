@@ -80,5 +80,7 @@ def _show(rows: list[Row], about: dict[str, Any], json_wanted: bool) -> None:
     for row in report["rows"]:
         if row["result"] not in MOVED:
             print(visible(f"{row['result']}  {row['path']}: {row['reason']}"))
+    if any(row["result"] == "created" for row in report["rows"]) and about.get("not_carried"):
+        print(f"not carried, of any file: its {', '.join(about['not_carried'])}")
     counted = ", ".join(f"{number} {result}" for result, number in sorted(report["results"].items()))
     print(visible("  ".join([about.get("store") or "", counted or "nothing to do"]).strip()))

@@ -10,10 +10,11 @@ import lzma
 import os
 import stat
 import tarfile
+import unicodedata
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cairn.core.errors import InvalidRequest
@@ -79,34 +80,60 @@ def text_of(file: File) -> str:
         raise ValueError(f"not UTF-8 text (byte {error.start})") from error
 
 
-def folder(root: Path, under: str = "/") -> Found:
+def folder(root: Path, under: str = "/", own_files: Mapping[str, str] | None = None) -> Found:
     """Every file below a folder; `under` is the folder of the store that it stands for.
+
+    Args:
+        own_files: what lies in the folder itself and is not looked at, by the beginning of its name; and why.
 
     Raises:
         OSError: the folder itself cannot be listed.
     """
     found = Found()
-    _walk(root, under, found)
+    _walk(root, under, found, own_files or {})
     found.files.sort(key=lambda file: file.path)
     found.left_out.sort(key=lambda one: one.path)
     return found
 
 
-def _walk(folder: Path, under: str, found: Found) -> None:
+def composed(found: Found) -> Found:
+    """With names in Unicode's form NFC, as paths of memories are: macOS keeps the same name in another form.
+
+    What another file has as its name already is left out.
+    """
+    taken = {file.path for file in found.files}
+    into = Found(left_out=list(found.left_out))
+    for file in found.files:
+        path = unicodedata.normalize("NFC", file.path)
+        if path == file.path:
+            into.files.append(file)
+        elif path in taken:
+            into.leave_out(file.path, "another one is there whose name differs in Unicode's normalization form alone")
+        else:
+            taken.add(path)
+            into.files.append(replace(file, path=path))
+            into.leave_out(file.path, "its name, which a memory has in Unicode normalization form NFC", lossy=False)
+    return into
+
+
+def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str]) -> None:
     with os.scandir(folder) as listed:
         children = list(listed)
     if not children and under != "/":
         found.leave_out(under, "an empty folder", lossy=False)
     for child in children:
         path = f"{under}{child.name}"
-        if child.is_symlink():
+        own = next((why for begin, why in own_files.items() if child.name.startswith(begin)), None)
+        if own is not None:
+            found.leave_out(path, own, lossy=False)
+        elif child.is_symlink():
             found.leave_out(path, f"a link, to {Path(child.path).readlink()}")
         elif child.is_dir():
             if child.name in VERSION_CONTROL:
                 found.leave_out(f"{path}/", "a folder of version control", lossy=False)
                 continue
             try:
-                _walk(Path(child.path), f"{path}/", found)
+                _walk(Path(child.path), f"{path}/", found, {})
             except OSError as error:
                 found.leave_out(f"{path}/", f"cannot be read: {error.strerror}")
         elif child.is_file():

@@ -35,6 +35,9 @@ not have: a mode, the name of an empty folder."""
 LOSSES: frozenset[Result] = frozenset({"kept", "conflict", "refused", "left out"})
 """Results after which one side lacks a text of the other."""
 
+NOT_CARRIED = ("time", "mode", "owner", "extended attributes")
+"""What no file's memory has. It is said of a whole import, once; of a mode that matters, in a row of its own."""
+
 MOVED: frozenset[Result] = frozenset({"created", "changed", "written", "unchanged"})
 
 
