@@ -14,7 +14,7 @@ from typing import Any
 from cairn.app.passing import encode_placed
 from cairn.app.records import MOVER, Placed, Records, to_record, to_row
 from cairn.app.region import Region, View
-from cairn.core.errors import Busy, InvalidRequest, NotFound
+from cairn.core.errors import Busy, NotFound, Unavailable
 from cairn.core.limits import DRAIN_S
 from cairn.core.records import StoreRecord, StoreState
 from cairn.core.rows import StoreRow
@@ -31,21 +31,21 @@ class HandingOver:
     def begin(self, store_id: str, to: str) -> dict[str, Any]:
         """Ends writing here, and waits until no lease runs any more: five seconds. The record that stands.
 
-        That is `moving`, or `moved` where somebody has committed a move already. Repeatable.
+        That is `moving`, or `moved` where somebody has committed a move already; or, where the home is elsewhere,
+        the one that says which region is. Repeatable.
 
         Raises:
             NotFound, Unavailable, OutcomeUnknown. Busy: the store is being moved to another region.
-            InvalidRequest: this is not the store's home.
         """
         view, row = self._newest(store_id)
-        if row.state == StoreState.MOVED:
+        if row.state == StoreState.MOVED or row.home != self._region.name:
             return encode_placed(self._placed(row))
-        if row.home != self._region.name:
-            raise InvalidRequest("store_id", f"has its home in {row.home}, not in {self._region.name}")
         version_id = self._region.new_id("memver")
 
         def moving(now: StoreRow) -> StoreRecord | None:
             _require_present(now)
+            if now.state == StoreState.MOVING and now.moving_to is None:
+                raise Unavailable("a fail-over to the store's home is not finished; repeat that first")
             if now.state == StoreState.MOVING and now.moving_to != to:
                 raise Busy(f"the store is being moved to {now.moving_to}; finish that, or give it up, first")
             if now.state != StoreState.ACTIVE:

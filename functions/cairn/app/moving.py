@@ -96,12 +96,12 @@ class Moving:
         ahead = self._surveying.run(store)
         began_us = self._region.clock.ticks_us()
         placed = decode_placed(self._ask(old, {"call": "homes.begin", "store_id": store_id, "to": self._region.name}))
-        if placed.record.state is StoreState.MOVING:
+        if placed.record.state is StoreState.MOVING and placed.record.home == old:
             placed, more = self._drained(view, placed, old, ahead)
             copied += more
-        if placed.record.state is not StoreState.MOVED:
+        if placed.record.home == old:
             raise Busy("the move was given up; look at `cairn homes list`")
-        if placed.record.home != self._region.name:
+        if placed.record.home != self._region.name or placed.record.state is not StoreState.MOVED:
             return self._records.fold(view, placed)
         row = self._records.take_up(view, self._records.fold(view, placed))
         paused_ms = (self._region.clock.ticks_us() - began_us) // 1000
