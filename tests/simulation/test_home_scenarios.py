@@ -119,3 +119,29 @@ def test_a_region_that_dies_while_it_takes_over_is_failed_over_in_its_turn(stage
     stage.move(AWAY)
     stage.at_rest()
     assert {stage.read(memory.id, region).content for region in REGIONS} == {"three"}
+
+
+# ---- two fail-overs at once -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adopted_here_too", [True, False])
+def test_what_a_losing_home_had_adopted_is_in_the_history_once(stage: MovingStage, adopted_here_too: bool) -> None:
+    """The accepted home has it as well: by its cut, or as an adoption of its own."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.update(memory.id, "two")
+    (late,) = [event.key for event in stage.hold_back()]
+    stage.fail_over(THIRD)
+    stage.reach(THIRD, late)
+    assert stage.read(memory.id, THIRD).content == "two"
+    stage.hold_back()
+    if adopted_here_too:
+        stage.fail_over(AWAY)
+        stage.reach(AWAY, late)
+    else:
+        stage.reach(AWAY, late)
+        stage.fail_over(AWAY)
+    stage.update(memory.id, "three", region=AWAY)
+    stage.at_rest()
+    assert {stage.read(memory.id, region).content for region in REGIONS} == {"three"}
+    assert len(stage.history(memory.id, HOME)) == 3

@@ -206,8 +206,33 @@ class Folder:
         self._set_apart(rows, row)
         return rows.changes(set())
 
+    def fold_where_it_stands(self, view: View, entry: Entry, instead_of: str | None = None) -> None:
+        """Has a version be in the history at its entry, which counts, and nowhere else.
+
+        `instead_of` is the position that its row may name: of a copy that does not count. A read; if need be a
+        transaction. Raises as `fold`.
+        """
+        for index in view.indexes:
+            work_out = partial(self._place, entry=entry, instead_of=instead_of)
+            self._commit_until_done(index, work_out, None, None)
+
+    def _place(self, rows: _Rows, entry: Entry, instead_of: str | None) -> list[Change]:
+        key = VersionRow.key(entry.key.store_id, entry.version_id)
+        late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
+        rows.load([key, late_key])
+        standing = rows.version(key)
+        if standing is not None and instead_of is not None and standing.position == instead_of:
+            standing = replace(standing, position=None)
+        rows.after[key] = fold.join_version(standing, entry)
+        rows.after[late_key] = None
+        return rows.changes(set())
+
     def _set_apart(self, rows: _Rows, row: VersionRow) -> None:
-        """Moves a version out of the history; one that stands there at another position was adopted, and stays."""
+        """Moves a version out of the history; one that stands there at another position was adopted, and stays.
+
+        Of one that came late at several positions, as it does where a home that lost its epoch had adopted it, the row
+        names the last.
+        """
         key = VersionRow.key(row.store_id, row.version_id)
         late_key = VersionRow.late_key(row.store_id, row.version_id)
         rows.load([key, late_key])
@@ -215,6 +240,10 @@ class Folder:
         if standing is not None and standing.position not in (None, row.position):
             rows.after[late_key] = None
             return
+        if apart is not None and apart.position is not None and fold.is_behind(row.position, apart.position):
+            row = replace(
+                apart, redacted_at=row.redacted_at, redacted_by=row.redacted_by, blank=apart.blank or row.blank
+            )
         blank = any(one is not None and one.blank for one in (standing, apart, row))
         row = fold.late_version(fold.blanked_version(row) if blank else row)
         for one in (standing, apart):

@@ -231,6 +231,8 @@ class Indexing:
         if entry.blank and settled and entry.memory_id:
             self._overtaken(view, entry.key, entry.memory_id, entry.generation)
         self._folder.fold(view, settled, journal=journal, paths_too=paths_too)
+        if store is not None and key.slot.epoch != current_epoch(store):
+            self._judging.stands(view, settled)
         if journal and not entry.blank:
             self._measure(entry)
         reactions: list[Callable[[], object]] = []

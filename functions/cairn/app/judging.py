@@ -8,12 +8,12 @@ and may be repeated. Whoever decides by a row of an older epoch judges it first;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
 from cairn.app.cuts import Cuts, current_epoch
-from cairn.app.folding import Folder, Restored
+from cairn.app.folding import Folder, Restored, Settled
 from cairn.app.listings import keys_under
 from cairn.app.logs import Logs
 from cairn.app.region import Region, View, asked, asked_each
@@ -144,7 +144,36 @@ class Judging:
         found = asked(partial(view.index.query, Query("versions", partition, index=BY_MEMORY.name, limit=1_000)))
         rows = [VersionRow.from_attributes(one.attributes) for one in found]
         positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
-        return [row for row, at in positions if self._cuts.is_late(store, at.path_hash, at.slot)]
+        late = [(row, at) for row, at in positions if self._cuts.is_late(store, at.path_hash, at.slot)]
+        return [row for row, at in late if not self._stands(view, store, self._late_entry(store, at))]
+
+    def _late_entry(self, store: StoreRow, at: LogRef) -> Entry | None:
+        return self._logs.entry(LogKey(store.store_id, at.path_hash, at.slot))
+
+    def _stands(self, view: View, store: StoreRow, copy: Entry | None) -> bool:
+        """Whether a version of which a copy came late counts at another position of its log; then its row says so.
+
+        A home that lost its epoch may have adopted what the accepted one has too: from the old home itself, or as an
+        adoption of its own. No call for what is no copy; else a LIST a region, and a HEAD for each later entry.
+        """
+        if copy is None or copy.adopts is None:
+            return False
+        for key in self._later(store, copy, copy.adopts):
+            entry = self._logs.entry(key)
+            if entry is not None and entry.version_id == copy.version_id:
+                self._folder.fold_where_it_stands(view, entry, instead_of=str(copy.ref))
+                return True
+        return False
+
+    def _later(self, store: StoreRow, copy: Entry, origin: Slot) -> list[LogKey]:
+        """What counts of a copy's log, from the epoch on in which its version was first."""
+        hash = copy.key.path_hash
+        places = [f"{region}/log/{store.store_id}/{hash}/" for region in self._region.regions]
+        keys = [parse_key(text) for place in places for text in asked_each(keys_under(self._region.objects, place))]
+        logged = [key for key in keys if isinstance(key, LogKey) and key.slot.epoch.number >= origin.epoch.number]
+        return sorted(
+            (key for key in logged if not self._cuts.is_late(store, hash, key.slot)), key=lambda key: key.slot.rank
+        )
 
     # ---- a late entry -------------------------------------------------------------------------------------------
 
@@ -154,7 +183,8 @@ class Judging:
         Raises:
             Unavailable, OutcomeUnknown: not all of it is done.
         """
-        self._folder.fold_late(view, version)
+        if not self._stands(view, store, version):
+            self._folder.fold_late(view, version)
         memory_key = MemoryRow.key(store.store_id, version.memory_id)
         log_key = LogRow.key(store.store_id, version.key.path_hash)
         rows = self._region.read(view.index, [memory_key, log_key])
@@ -162,6 +192,15 @@ class Judging:
             self.memory(view, store, MemoryRow.from_attributes(rows[memory_key]))
         if log_key in rows:
             self.log(view, store, version.key.path_hash, LogRow.from_attributes(rows[log_key]))
+
+    def stands(self, view: View, settled: Sequence[Settled]) -> None:
+        """Has versions of an older epoch that count stand apart no more, as a copy of them may that came first. A read.
+
+        Raises as `came_late`.
+        """
+        for one in settled:
+            if one.is_version:
+                self._folder.fold_where_it_stands(view, one.entry)
 
     # ---- all of a store -----------------------------------------------------------------------------------------
 

@@ -158,14 +158,18 @@ def join_version(before: VersionRow | None, entry: Entry) -> VersionRow:
     )
     if before is None:
         return row
-    if before.position is not None and is_later(slot_of(before.position), str(entry.slot)):
+    if before.position is not None and is_behind(str(entry.ref), before.position):
         return blanked_version(before) if entry.blank else before
     row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
     return blanked_version(row) if before.blank or before.redacted_at is not None else row
 
 
-def slot_of(position: str) -> str:
-    """The slot in the text of a `LogRef`."""
+def is_behind(position: str | None, other: str) -> bool:
+    """Whether a position, the text of a `LogRef`, is of an earlier slot than another of the same log."""
+    return position is not None and is_later(_slot_of(other), _slot_of(position))
+
+
+def _slot_of(position: str) -> str:
     return position.partition("/")[2]
 
 
@@ -203,6 +207,6 @@ def path_row(
         memory_id = occupant.memory_id
     row = replace(before, memory_id=memory_id) if before else PathRow(store_id=store_id, path=path, memory_id=memory_id)
     tail = tail_of(log)
-    if row.claim_position is not None and tail is not None and not is_later(slot_of(row.claim_position), tail):
+    if row.claim_position is not None and tail is not None and not is_later(_slot_of(row.claim_position), tail):
         row = replace(row, claim_id=None, claim_position=None, claim_expires_at=None)
     return None if row.memory_id is None and row.claim_id is None else row
