@@ -85,19 +85,18 @@ class LateRecords:
         return found
 
     def _ends(self, store_id: str, chain: list[Epoch]) -> dict[Epoch, int]:
-        """The last record of each epoch that the next one followed; of one that was passed over, none."""
+        """The last record of each epoch that a later one followed, as far back as is known; 0 of one passed over."""
         ends: dict[Epoch, int] = {}
-        number = len(chain) - 1
-        while number > 0:
-            first = self._records.at(store_id, Slot(chain[number], 1))
+        epoch: Epoch | None = chain[-1]
+        while epoch is not None:
+            first = self._records.at(store_id, Slot(epoch, 1))
             followed = None if first is None or first.follows is None else Slot.parse(first.follows)
-            if followed is None or followed.epoch not in chain[:number]:
-                break
-            ends[followed.epoch] = followed.sequence
-            before = chain.index(followed.epoch)
-            ends |= dict.fromkeys(chain[before + 1 : number], 0)
-            number = before
-        return ends
+            epoch = None if followed is None else followed.epoch
+            if followed is not None:
+                ends[followed.epoch] = followed.sequence
+        known = [number for number, epoch in enumerate(chain) if epoch in ends]
+        passed_over = [epoch for epoch in chain[min(known) : -1] if epoch not in ends] if known else []
+        return ends | dict.fromkeys(passed_over, 0)
 
     def _before(self, slot: Slot, record: StoreRecord) -> StoreRecord | None:
         """The record that a late one was made from, if it is here."""

@@ -47,13 +47,13 @@ def is_late(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bo
     """Whether a record stands beyond what the accepted epochs were made from.
 
     `chain` are the accepted epochs, and `ends` says of those that are over, as far as it is known, the sequence of the
-    last record that the next one followed. What cannot be told yet is not late.
+    last record that a later one followed. What cannot be told yet is not late.
     """
     if slot.epoch == chain[-1]:
         return False
-    if slot.epoch in chain:
-        return slot.epoch in ends and slot.sequence > ends[slot.epoch]
-    return slot.epoch.rank < chain[-1].rank
+    if slot.epoch in ends:
+        return slot.sequence > ends[slot.epoch]
+    return slot.epoch not in chain and slot.epoch.rank < chain[-1].rank
 
 
 def take_up(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreRecord | None:

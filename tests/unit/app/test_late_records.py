@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 
+from cairn.adapters.layered import Crash, Fault, Strike
 from cairn.adapters.memory import PutEvent
 from cairn.core.errors import InvalidRequest, NotFound
 from cairn.core.rows import StoreRow
@@ -139,6 +140,20 @@ def test_a_record_that_came_while_the_home_failed_over_is_looked_at_then(scene: 
     scene.deliver()
     for region in REGIONS:
         assert scene.at(region).retrieve_store(scene.call(), scene.store).archived_at is not None
+
+
+def test_it_holds_too_where_a_home_that_was_only_beginning_was_lost_in_between(scene: Scene) -> None:
+    scene.at(HOME).archive_store(scene.call(), scene.store)
+    held = hold_back(scene)
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, "objects.put_if_absent", 1)):
+        fail_over(scene)
+    scene.deliver()
+    fail_over(scene, THIRD, old=AWAY)
+    scene.deliver()
+    send(scene, held)
+    for region in REGIONS:
+        assert scene.at(region).retrieve_store(scene.call(), scene.store).archived_at is not None
+        assert row(scene, region) == row(scene, HOME)
 
 
 def test_what_the_losing_home_of_two_did_holds_too(scene: Scene) -> None:
