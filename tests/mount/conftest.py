@@ -80,7 +80,7 @@ class Desk:
         """A working copy on this machine's folder, as a process that starts makes it."""
         clock = DeskClock(self.backend.clock)
         client = HttpStoreClient(BASE_URL, self.backend.api_key, self.store_id, clock, self.network)
-        shelf = Shelf(self.folder / "local")
+        shelf = Shelf(self.folder / "local", take_over=not read_only)
         self.copy = WorkingCopy(client, Contents(self.folder / "contents"), shelf, clock, SeededRandomness(), read_only)
         self.copy.start()
 
@@ -91,7 +91,7 @@ class Desk:
 
     @property
     def history(self) -> History:
-        return History(self.copy.client, self.copy.state.table)
+        return History(self.copy.state)
 
     # ---- as programs do -----------------------------------------------------------------------------------------
 

@@ -127,3 +127,20 @@ def test_a_cached_text_that_the_disk_has_spoilt_is_fetched_again(desk: Desk) -> 
     [cached] = (desk.folder / "contents").glob("??/*")
     cached.write_bytes(b"on")
     assert desk.read("/a.md") == "one"
+
+
+def test_a_read_only_mount_leaves_what_waits_to_the_next_that_writes(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.network.down = True
+    with pytest.raises(OSError, match="does not answer"):
+        desk.save("/a.md", "two")
+    desk.die()
+    desk.network.down = False
+    desk.start(read_only=True)
+    desk.copy.settle(all=True)
+    assert desk.read("/a.md") == "one"
+    desk.copy.close()
+    assert desk.stored() == {"/a.md": "one"}
+    desk.start()
+    desk.copy.settle(all=True)
+    assert desk.stored() == {"/a.md": "two"}

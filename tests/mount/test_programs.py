@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from cairn.entry.compose_local import Machine, open_site, owner_key
 from cairn.scanner import Scanner
 from tests.api.laptop import running
+from tests.mount.editors import PROGRAMS, REPLAYS, Program
 from tests.mount.mounted import Laptop, Mounted, fuse_is_missing, mounted, until
 from tests.support.folders import quick_folder
 
@@ -47,10 +48,6 @@ def here(both: tuple[Mounted, Mounted]) -> Mounted:
     return both[0]
 
 
-def has(program: str) -> bool:
-    return shutil.which(program) is not None
-
-
 def test_what_a_shell_writes_is_in_the_store_when_it_goes_on(laptop: Laptop, here: Mounted) -> None:
     here.ok("mkdir -p shell && echo one > shell/a.md && echo two >> shell/a.md && cat shell/a.md > shell/b.md")
     stored = laptop.stored(here.store_id)
@@ -61,37 +58,66 @@ def test_what_a_shell_writes_is_in_the_store_when_it_goes_on(laptop: Laptop, her
     assert ".cairn" not in here.ok("ls -a")
 
 
-def test_editors_save_as_one_version_and_leave_no_temporary_name_in_the_log(laptop: Laptop, here: Mounted) -> None:
-    here.ok("mkdir -p edit && printf 'a\\nb\\n' > edit/v.md")
-    saves = ["sed -i s/a/A/ edit/v.md", "printf 'x\\n' > edit/v.md.tmp && mv edit/v.md.tmp edit/v.md"]
-    if has("vim"):
-        vim = "vim -u NONE -i NONE -es -c 'set nocp backup writebackup backupcopy={}' -c 'normal onew' -c wq edit/v.md"
-        saves += [vim.format("yes"), vim.format("no")]
-    if has("ed"):
-        saves.append("printf 'a\\nlast\\n.\\nw\\nq\\n' | ed -s edit/v.md")
-    for save in saves:
-        here.ok(f"{save} < /dev/null" if "ed -s" not in save else save)
-    here.ok("rm -f edit/v.md~")
-    log = [path for _, path in laptop.log(here.store_id) if path is not None and path.startswith("/edit/")]
-    assert log == ["/edit/v.md"] * (1 + len(saves))
-    assert here.ok("ls -A edit") == "v.md\n"
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_a_program_saves_as_one_version_and_leaves_no_temporary_name_in_the_log(
+    program: Program, laptop: Laptop, here: Mounted, tmp_path: Path
+) -> None:
+    if program.missing:
+        pytest.skip(program.missing)
+    folder = f"saved{PROGRAMS.index(program)}"
+    here.ok(f"mkdir {folder} && printf 'a\\nb\\n' > {folder}/v.md")
+    here.ok(f"export TMPDIR={tmp_path}; {program.script.replace('{}', folder + '/v.md')}")
+    log = [path for _, path in laptop.log(here.store_id) if path is not None and path.startswith(f"/{folder}/")]
+    assert log == [f"/{folder}/v.md"] * 2
+    assert here.ok(f"ls -A {folder}") == "v.md\n"
+    assert here.ok(f"cat {folder}/v.md") != "a\nb\n"
 
 
-def test_copies_moves_and_comparisons_do_as_on_any_disk(laptop: Laptop, here: Mounted) -> None:
+@pytest.mark.parametrize("save", REPLAYS, ids=lambda save: save.__name__)
+def test_the_system_calls_of_an_editor_are_one_version_and_leave_no_temporary_name_in_the_log(
+    save: Callable[[Path, str], None], laptop: Laptop, here: Mounted
+) -> None:
+    folder = f"calls-{save.__name__}"
+    here.ok(f"mkdir {folder} && echo before > {folder}/v.md")
+    save(here.folder / folder / "v.md", "after\n")
+    log = [path for _, path in laptop.log(here.store_id) if path is not None and path.startswith(f"/{folder}/")]
+    assert log == [f"/{folder}/v.md"] * 2
+    assert here.ok(f"ls -A {folder} && cat {folder}/v.md") == "v.md\nafter\n"
+
+
+@pytest.fixture(scope="module")
+def source(laptop: Laptop) -> Path:
+    """A folder of this machine, with a folder in it."""
     source = laptop.folder / "source"
     (source / "deep").mkdir(parents=True)
     for number in range(5):
         (source / "deep" / f"{number}.md").write_text(f"text {number}\n")
     (source / "top.md").write_text("top\n")
+    return source
+
+
+def test_copies_moves_and_comparisons_do_as_on_any_disk(laptop: Laptop, here: Mounted, source: Path) -> None:
     here.ok(f"cp -r {source} copied && git diff --no-index {source} copied")
-    if has("rsync"):
-        here.ok(f"rsync -a {source}/ synced && rsync -a {source}/ synced && diff -r {source} synced && rm -r synced")
     here.ok("mv copied moved && mv moved/top.md moved/deep/under.md && rm -r moved/deep/0.md")
     stored = {path for path in laptop.stored(here.store_id) if path.startswith("/moved")}
     assert stored == {f"/moved/deep/{name}.md" for name in ("1", "2", "3", "4", "under")}
     assert here.sh("mv -n moved/deep/1.md moved/deep/2.md; cat moved/deep/2.md").out == "text 2\n"
-    temporary = [path for _, path in laptop.log(here.store_id) if path and "/." in path]
-    assert temporary == []
+
+
+@pytest.mark.skipif(shutil.which("rsync") is None, reason="rsync is not installed: only its names are tried")
+def test_rsync_copies_a_folder_twice_and_leaves_no_temporary_name_in_the_log(
+    laptop: Laptop, here: Mounted, source: Path
+) -> None:
+    here.ok(f"rsync -a {source}/ synced && rsync -a {source}/ synced && diff -r {source} synced && rm -r synced")
+    assert [path for _, path in laptop.log(here.store_id) if path and "/." in path] == []
+
+
+def test_what_the_store_does_not_have_can_be_listed(here: Mounted) -> None:
+    here.ok("echo x > plan.md~ && cat .cairn/local")
+    assert "temporary\t/plan.md~\tonly a program's" in here.ok("cat .cairn/local")
+    here.ok("rm plan.md~")
+    assert "plan.md~" not in here.ok("cat .cairn/local")
+    assert "Read-only file system" in here.sh("echo x > .cairn/local").err
 
 
 def test_a_program_is_told_what_the_store_refuses_and_its_text_is_kept(laptop: Laptop, here: Mounted) -> None:

@@ -1,4 +1,4 @@
-"""``.cairn/versions/PATH/``: the versions of the memory at a path, as files that nobody can write.
+"""``.cairn`` of a mount, which nobody can write: ``local`` (`standing`), and ``versions/PATH/``, a memory's versions.
 
 One file for each version that has a text, its name in the order of time:
 ``20261122T052530.123456Z-modified-memver_….md``. It is not in any listing, so that nothing that walks the tree walks
@@ -13,13 +13,14 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TypeVar
 
-from cairn.clients.desk.client import DeskError, Head, StoreClient, Version
-from cairn.clients.desk.state import errno_of, fail
-from cairn.clients.desk.table import Table
+from cairn.clients.desk.client import DeskError, Head, Version
+from cairn.clients.desk.standing import standing
+from cairn.clients.desk.state import State, errno_of, fail
 from cairn.clients.desk.working_copy import Shown
 from cairn.core.times import rfc3339
 
 ROOT = "/.cairn"
+LOCAL = ROOT + "/local"
 VERSIONS = ROOT + "/versions"
 MEMORIES_REMEMBERED = 64
 TEXTS_REMEMBERED = 64
@@ -28,10 +29,10 @@ T = TypeVar("T")
 
 
 class History:
-    """The versions of what is in a table. May be shared between threads."""
+    """What a working copy's state has besides its files. May be shared between threads."""
 
-    def __init__(self, client: StoreClient, table: Table) -> None:
-        self._client, self._table = client, table
+    def __init__(self, state: State) -> None:
+        self._state, self._client, self._table = state, state.client, state.table
         self._lock = threading.Lock()
         self._listed: OrderedDict[str, Mapping[str, Version]] = OrderedDict()
         self._texts: OrderedDict[str, bytes] = OrderedDict()
@@ -45,13 +46,15 @@ class History:
         """What is at a path; asks for a memory's versions when one of its files is looked at. Raises OSError."""
         if self._is_folder(path):
             return Shown(True)
+        if path == LOCAL:
+            return Shown(False, len(standing(self._state)), self._state.now_ns())
         version = self._version(path)
         return Shown(False, version.size_bytes or 0, version.made_at_us * 1_000, version.version_id)
 
     def names(self, folder: str) -> list[tuple[str, bool]]:
         """The names in a folder, and whether each is a folder too. Raises OSError."""
         if folder == ROOT:
-            return [("versions", True)]
+            return [("local", False), ("versions", True)]
         if not self._is_folder(folder):
             fail(errno.ENOENT, "there is no such folder")
         place = _place(folder)
@@ -62,6 +65,8 @@ class History:
 
     def read(self, path: str, offset: int, size: int) -> bytes:
         """A part of a version's text. Raises OSError."""
+        if path == LOCAL:
+            return standing(self._state)[offset : offset + size]
         version_id = self._version(path).version_id
         with self._lock:
             text = self._texts.get(version_id)

@@ -4,22 +4,25 @@
 - **Rename the file to a backup and write it anew** is the same: a memory whose file went to a temporary name is
   displaced, and nothing of it reaches the store. What is written at its path becomes its new text. If the backup is
   deleted and nothing was written, the memory is deleted; if it is renamed back, nothing has happened; if nothing more
-  happens, the file comes back.
+  happens, the file comes back, or is renamed after all where a person may have meant the name.
 """
 
 from __future__ import annotations
 
 import errno
+import logging
 
 from cairn.clients.desk.client import DeskError, Gone, Head, NoAnswer, Overtaken
 from cairn.clients.desk.closing import Closing
-from cairn.clients.desk.names import is_local
+from cairn.clients.desk.names import is_local, may_be_meant
 from cairn.clients.desk.shelf import Kind, LocalText
 from cairn.clients.desk.state import Displaced, State, check_name, errno_of, fail
 from cairn.clients.desk.tree import split, within
 
 COMES_BACK_US = 30 * 1_000_000
 RENAME_ATTEMPTS = 3
+
+log = logging.getLogger("cairn.mount")
 
 
 class Moving:
@@ -50,17 +53,35 @@ class Moving:
             self._rename_file(old, new)
 
     def come_back(self) -> set[str]:
-        """Shows displaced memories again for which nobody wrote a new text; their paths."""
+        """Ends for good what nobody went on with; the paths that show something else now.
+
+        A displaced memory for which nobody wrote a new text is renamed, if a person may have meant its new name;
+        else its file is shown again.
+        """
         state, now = self._state, self._state.clock.now_us()
         with state.lock:
-            back = {
-                path
-                for path, displaced in state.displaced.items()
-                if now - displaced.since_us >= COMES_BACK_US and path not in state.locals
-            }
-            for path in back:
-                del state.displaced[path]
-        return back
+            late = [one for one in state.displaced.items() if now - one[1].since_us >= COMES_BACK_US]
+        changed: set[str] = set()
+        for path, displaced in late:
+            with state.hold(path, displaced.backup):
+                if state.displaced.get(path) is displaced and path not in state.locals:
+                    changed |= self._end(path, displaced)
+        return changed
+
+    def _end(self, path: str, displaced: Displaced) -> set[str]:
+        local = self._state.locals.get(displaced.backup)
+        if local is not None and local.base == displaced.base and not local.touched and may_be_meant(local.path):
+            try:
+                self._rename_memory(displaced.base, local.path)
+            except OSError as error:
+                if error.errno == errno.EIO:
+                    return set()
+                log.warning("%s could not be renamed to %s: %s", path, local.path, error.strerror)
+            else:
+                self._state.drop_local(local)
+        with self._state.lock:
+            del self._state.displaced[path]
+        return {path, displaced.backup}
 
     def _rename_file(self, old: str, new: str) -> None:
         found = self._state.find(old)
@@ -129,7 +150,9 @@ class Moving:
         with self._state.lock:
             base = self._state.base_unseen(head.path) or head
             self._drop_at(new)
-            self._state.add_local(new, Kind.TEMPORARY, base, text)
+            backup = self._state.add_local(new, Kind.TEMPORARY, base, text)
+            backup.complete = True
+            self._state.shelf.record(backup)
             self._state.displaced[head.path] = Displaced(base, new, self._state.clock.now_us())
 
     def _replace(self, head: Head, new: str) -> None:

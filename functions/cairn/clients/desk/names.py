@@ -1,7 +1,9 @@
-"""Names that never reach the store: temporary ones that programs write to and rename, and texts that are kept beside.
+"""Names that do not reach the store: temporary ones that programs write to and rename, and texts that are kept beside.
 
 A name is looked at only where nothing of that name is in the store: what is there already is a memory, whatever it is
-called.
+called. Some names only programs give (``.todo.md.swp``): these files stay on the desk for good, and the desk says so.
+Others a person may give as well (``.x.config``, ``plan.tmp``): these stay for as long as a program takes that renames
+or deletes them, and are memories then, so that nothing is kept out in silence.
 """
 
 from __future__ import annotations
@@ -9,23 +11,35 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+STAYS_US = 60 * 1_000_000
+"""So long a new file whose name a program's temporary file could have stays on the desk, once it was left alone."""
+
 _TEMPORARY = re.compile(
     r"""
-      \..+\.sw[a-z]                # vim: .todo.md.swp, .swo, .swx
-    | \.sw[a-z]                    # vim, a buffer without a name
-    | .+~                          # vim and emacs: the backup
-    | 4913 | 5036 | 5159 | 5282    # vim: whether a file can be made here (src/bufwrite.c counts on by 123)
-    | \#.+\#                       # emacs: auto-save
-    | sed[A-Za-z0-9]{6}            # GNU sed -i (sed/execute.c)
-    | \..+\.[A-Za-z0-9]{6}         # rsync: .todo.md.Xa81fQ
+      \.(.+\.)?sw[a-z]             # vim: .todo.md.swp, .swo, .swx; .swp of a buffer without a name
+    | .+~                          # vim, emacs, nano and others: the backup
+    | \#.+\# | \.\#.+             # emacs: auto-save, lock
     | \.goutputstream-[A-Z0-9]{6}  # GLib: gedit and others
-    | .+\.tmp | .+\.temp | .+\.tmp\.[0-9A-Za-z.]+ # many: todo.md.tmp, todo.md.tmp.41.1763788000
-    | tmp\.[A-Za-z0-9]{10}         # mktemp
-    | tmp[a-z0-9_]{8}              # Python's tempfile
     | .+___jb_(tmp|old|bak)___     # JetBrains
+    | .+\.vsctmp                   # Visual Studio Code
+    | \..+\.kate-swp               # Kate
+    | \.~lock\..+\# | ~\$.+        # office programs
     | \.nfs[0-9a-f]+               # NFS: deleted while open
     | \.fuse_hidden[0-9a-f]+       # libfuse: deleted while open
-    | \.(.+)\.kate-swp             # Kate
+    """,
+    re.VERBOSE,
+)
+_PERHAPS = re.compile(
+    r"""
+      4913 | 5036 | 5159 | 5282    # vim: whether a file can be made here (src/bufwrite.c counts on by 123)
+    | sed[A-Za-z0-9]{6}            # GNU sed -i (sed/execute.c)
+    | \..+\.[A-Za-z0-9]{6}         # rsync: .todo.md.Xa81fQ
+    | .+\.(tmp|temp)               # many: todo.md.tmp
+    | .+\.tmp\.[0-9A-Za-z.]+       # todo.md.tmp.41.1763788000
+    | tmp\.[A-Za-z0-9]{10}         # mktemp
+    | tmp[a-z0-9_]{8}              # Python's tempfile
+    | \.tmp[A-Za-z0-9]{6}          # Rust's tempfile
+    | .+\.(?=.*[a-z])(?=.*[A-Z])[A-Za-z]{6}  # Qt's QSaveFile: todo.md.kWvXzQ
     """,
     re.VERBOSE,
 )
@@ -33,9 +47,22 @@ _BESIDE = re.compile(r".+\.(conflict|refused|unsaved)-\d{8}T\d{6}Z(-\d+)?")
 
 
 def is_local(path: str) -> bool:
-    """Whether a new file of this path stays on the desk."""
+    """Whether a new file of this path stays on the desk: for good, or at first (`may_be_meant`)."""
     name = path.rpartition("/")[2]
-    return _TEMPORARY.fullmatch(name) is not None or _BESIDE.fullmatch(name) is not None
+    return any(pattern.fullmatch(name) for pattern in (_TEMPORARY, _PERHAPS, _BESIDE))
+
+
+def may_be_meant(path: str) -> bool:
+    """Whether a person may well give a file this name, though programs do: it stays for `STAYS_US` only."""
+    name = path.rpartition("/")[2]
+    return _PERHAPS.fullmatch(name) is not None and not any(one.fullmatch(name) for one in (_TEMPORARY, _BESIDE))
+
+
+def why_local(path: str) -> str:
+    """Why a new file of this path is not in the store, for a person."""
+    if may_be_meant(path):
+        return "a temporary file could have this name: it becomes a memory once it was left alone for a minute"
+    return "only a program's temporary file has such a name: it stays on this machine until it is renamed"
 
 
 def is_kept(path: str) -> bool:

@@ -31,7 +31,7 @@ class Kind(StrEnum):
     EDIT = "edit"
     """Of a memory, or of one that is to be; it waits for its commit."""
     TEMPORARY = "temporary"
-    """An editor's temporary file."""
+    """By its name a program's temporary file."""
     KEPT = "kept"
     """Beside a file, because its commit was refused, or its writer died."""
 
@@ -49,6 +49,8 @@ class LocalText:
         reason: why it is kept, for a person.
         failure: the errno that its last commit ended with; 0: none.
         writers: how many have it open and have written to it.
+        left_us: when it was last written, closed, moved, or taken over from a dead mount.
+        told: it was said that it stays on this machine.
     """
 
     id: str
@@ -64,6 +66,8 @@ class LocalText:
     waiting: bool = True
     failure: int = 0
     writers: int = 0
+    left_us: int = 0
+    told: bool = False
     descriptor: int = -1
 
 
@@ -72,18 +76,19 @@ class Shelf:
 
     Args:
         folder: of all mounts of one store; it is made.
+        take_over: whether what the dead have left becomes this one's.
 
     Attributes:
         inherited: what mounts that are dead have left, now this one's.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, take_over: bool = True) -> None:
         folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         self._folder = folder / token_hex(8)
         with locked(folder / "starting"):
             self._folder.mkdir(PRIVATE_FOLDER)
             self._lock = _lock(self._folder)
-            self.inherited = list(self._inherit(folder))
+            self.inherited = list(self._inherit(folder)) if take_over else []
 
     def add(self, path: str, kind: Kind, base: Head | None, text: bytes, now_ns: int) -> LocalText:
         """A new local text, on disk when this returns."""

@@ -113,6 +113,7 @@ class State:
     def add_local(self, path: str, kind: Kind, base: Head | None = None, text: bytes = b"") -> LocalText:
         """A new local text, over whatever is at the path."""
         local = self.shelf.add(path, kind, base, text, self.now_ns())
+        local.left_us = self.clock.now_us()
         self.show_local(local)
         return local
 
@@ -140,7 +141,7 @@ class State:
         """Gives a local text another path."""
         with self.lock:
             self.hide_local(local)
-            local.path = path
+            local.path, local.left_us = path, self.clock.now_us()
             self.show_local(local)
         self.shelf.record(local)
 

@@ -24,8 +24,9 @@ from cairn.clients.desk.closing import Closing
 from cairn.clients.desk.committing import Committing
 from cairn.clients.desk.contents import Contents
 from cairn.clients.desk.moving import Moving
-from cairn.clients.desk.names import is_local
+from cairn.clients.desk.names import STAYS_US, is_local, may_be_meant, why_local
 from cairn.clients.desk.shelf import Kind, LocalText, Shelf
+from cairn.clients.desk.standing import reason_of, state_of
 from cairn.clients.desk.state import State, check_name, errno_of, fail
 from cairn.clients.desk.tree import split
 from cairn.ports.clock import Clock
@@ -133,8 +134,7 @@ class WorkingCopy:
             return {}
         told = {"reason": self.state.reasons.get(path, "")}
         if isinstance(found, LocalText):
-            told |= {"state": "waiting" if found.kind is Kind.EDIT else found.kind.value}
-            told |= {"reason": found.reason} if found.reason else {}
+            told |= {"state": state_of(found), "reason": reason_of(found) or told["reason"]}
         else:
             told |= {"state": "withheld" if found.withheld else "stored", "content_sha256": found.content_sha256}
             told |= {"memory_id": found.memory_id, "version_id": found.version_id}
@@ -216,6 +216,7 @@ class WorkingCopy:
                 self._let_go(writing)
                 fail(local.failure, local.reason)
             if local.kind is not Kind.EDIT or not local.waiting:
+                self._close_local(local)
                 self._let_go(writing)
                 return
             if not local.touched and not last:
@@ -303,11 +304,15 @@ class WorkingCopy:
 
     def settle(self, *, all: bool = False) -> None:
         """Commits what waits and nobody has open; `all`: also what was written just now. Errors are told in the log."""
-        now = self.clock.now_us()
+        now_us = self.clock.now_us()
         for local in list(self.state.locals.values()):
-            quiet = all or now * 1_000 - local.changed_at_ns >= QUIET_US * 1_000
-            if local.kind is Kind.EDIT and local.waiting and not local.writers and quiet:
+            if local.writers:
+                continue
+            left_alone_us = now_us - local.left_us
+            if local.kind is Kind.EDIT and local.waiting and (all or left_alone_us >= QUIET_US):
                 self._settle_one(local)
+            elif local.kind is Kind.TEMPORARY and left_alone_us >= (QUIET_US if all else STAYS_US):
+                self._settle_temporary(local)
 
     def close(self) -> None:
         """Commits what waits and lets go of the shelf; what could not be committed is offered at the next start."""
@@ -322,6 +327,22 @@ class WorkingCopy:
                 with _told(path):
                     self._closing.commit(local)
 
+    def _settle_temporary(self, local: LocalText) -> None:
+        """A file that was taken for a program's, and that nobody has renamed or deleted: it was meant, or is told."""
+        path = local.path
+        if not may_be_meant(path):
+            if not local.told:
+                log.warning("%s: %s", path, why_local(path))
+                local.told = True
+            return
+        with self.state.hold(path):
+            if local.complete and local.kind is Kind.TEMPORARY and local.path == path and not local.writers:
+                if any(displaced.backup == path for displaced in self.state.displaced.values()):
+                    return
+                local.kind, local.base, local.waiting, local.touched = Kind.EDIT, None, True, True
+                with _told(path):
+                    self._closing.commit(local)
+
     # ---- local texts --------------------------------------------------------------------------------------------
 
     def _take_over(self, local: LocalText) -> None:
@@ -330,6 +351,8 @@ class WorkingCopy:
             self._closing.keep_unsaved(local)
             return
         local.waiting = local.kind is Kind.EDIT
+        if local.kind is Kind.TEMPORARY:
+            local.left_us = self.clock.now_us()
         if local.path in self.state.locals:
             self._closing.keep_unsaved(local)
         else:
@@ -365,17 +388,23 @@ class WorkingCopy:
             fail(errno_of(error), error.message)
 
     def _touch(self, local: LocalText, writing: Writing | None) -> None:
-        local.changed_at_ns = self.state.now_ns()
+        local.changed_at_ns, local.left_us = self.state.now_ns(), self.clock.now_us()
         local.touched = True
-        if local.kind is Kind.EDIT:
-            local.waiting = True
-            if local.complete:
-                local.complete = False
-                self.shelf.record(local)
+        local.waiting = local.kind is Kind.EDIT
+        if local.complete and local.kind is not Kind.KEPT:
+            local.complete = False
+            self.shelf.record(local)
         if writing is not None and writing.local is not local:
             self._let_go(writing)
             writing.local = local
             local.writers += 1
+
+    def _close_local(self, local: LocalText) -> None:
+        """A close of what is no edit: what a dead mount leaves of it is whole."""
+        local.left_us = self.clock.now_us()
+        if not local.complete:
+            local.complete = True
+            self.shelf.record(local)
 
     def _no_append(self, local: LocalText) -> None:
         local.appended_from = None

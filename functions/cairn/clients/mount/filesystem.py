@@ -18,7 +18,7 @@ from typing import Any
 
 import mfusepy
 
-from cairn.clients.desk.history import History
+from cairn.clients.desk.history import LOCAL, History
 from cairn.clients.desk.working_copy import Shown, WorkingCopy, Writing
 
 TOLD = mfusepy.fuse_version_major >= 3
@@ -123,7 +123,8 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     def open(self, path: str, fi: Any) -> int:
         reads = fi.flags & os.O_ACCMODE == os.O_RDONLY
         if History.covers(path):
-            fi.keep_cache = 1
+            fi.direct_io = int(path == LOCAL)  # it changes, and nobody tells the kernel
+            fi.keep_cache = int(path != LOCAL)
             return 0 if reads else -errno.EROFS
         if self._copy.read_only and TOLD:
             return -errno.ENOSYS  # the kernel opens by itself from now on

@@ -56,13 +56,13 @@ def check_folder(folder: Path) -> None:
         InvalidRequest: it cannot be mounted on.
     """
     try:
-        folder.stat()
-    except OSError as error:
-        if error.errno == errno.ENOTCONN:
+        try:
+            empty = _made_and_empty(folder)
+        except OSError as error:
+            if error.errno != errno.ENOTCONN:
+                raise
             let_go(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        empty = not any(folder.iterdir())
+            empty = _made_and_empty(folder)
     except OSError as error:
         raise InvalidRequest("DIR", f"{folder} cannot be used: {error.strerror}") from error
     if os.path.ismount(folder):
@@ -71,9 +71,18 @@ def check_folder(folder: Path) -> None:
         raise InvalidRequest("DIR", f"{folder} is not empty, and a mount would hide what is in it")
 
 
+def _made_and_empty(folder: Path) -> bool:
+    """Raises OSError: ENOTCONN: a dead mount is there, which only who looks into the folder is told for sure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return not any(folder.iterdir())
+
+
 def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCopy:
-    """A working copy of a store, with what dead mounts of it left. Raises DeskError: the store cannot be read."""
-    contents, shelf = Contents(place / "contents"), Shelf(place / "local")
+    """A working copy of a store, with what dead mounts of it left; raises DeskError: the store cannot be read.
+
+    One that writes nothing leaves what waits to the next that does.
+    """
+    contents, shelf = Contents(place / "contents"), Shelf(place / "local", take_over=not read_only)
     copy = WorkingCopy(client, contents, shelf, SystemClock(), SystemRandomness(), read_only)
     copy.start()
     return copy
@@ -99,7 +108,7 @@ def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[
     invalidating = Invalidating()
     copy.state.changed = invalidating.add
     freshness = Freshness(copy, interval_s, invalidating.add)
-    files = Filesystem(copy, History(copy.client, copy.state.table), invalidating, mounted)
+    files = Filesystem(copy, History(copy.state), invalidating, mounted)
     freshness.start()
     try:
         Fuse(

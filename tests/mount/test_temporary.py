@@ -1,0 +1,189 @@
+"""Names of temporary files: they reach no log, and nothing that a person may have meant is kept out in silence."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from cairn.clients.desk.names import is_local, may_be_meant
+from tests.mount.conftest import Desk
+
+MINUTE_S = 61
+
+
+def left_alone(desk: Desk, seconds: float = MINUTE_S) -> None:
+    """Time passes, and the mount does what it does every few seconds."""
+    desk.backend.clock.advance(seconds)
+    desk.copy.refresh()
+    desk.copy.settle()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".todo.md.swp", ".todo.md.swo", ".swp", "todo.md~", "#todo.md#", ".#todo.md", ".todo.md.kate-swp"),
+        *("todo.md___jb_tmp___", "todo.md___jb_old___", "todo.md.vsctmp", ".goutputstream-X7K2Q1"),
+        *(".~lock.todo.md#", "~$todo.md", ".nfs0000000004a1", ".fuse_hidden0000000a"),
+        *("todo.md.conflict-20261122T052530Z", "todo.md.refused-20261122T052530Z-1"),
+    ],
+)
+def test_a_name_that_only_programs_give_stays_on_the_desk(name: str) -> None:
+    assert is_local(f"/notes/{name}")
+    assert not may_be_meant(f"/notes/{name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sedX3f9aQ", ".todo.md.Xa81fQ", "todo.md.tmp", "todo.md.temp", "todo.md.tmp.41.1763788000", "todo.md.kWvXzQ"),
+        *("tmp.a8Xk2Mq01Z", "tmpk3_9x1ab", ".tmpR4d0mX", "4913", ".x.config", ".app.sqlite", "sedations"),
+    ],
+)
+def test_a_name_that_a_person_may_give_too_stays_on_the_desk_at_first(name: str) -> None:
+    assert is_local(f"/notes/{name}")
+    assert may_be_meant(f"/notes/{name}")
+
+
+@pytest.mark.parametrize("name", ["todo.md", ".gitignore", ".env", "x.config", "4914", "tmp", "sed.md", "a~b", "swp"])
+def test_any_other_name_is_a_memorys(name: str) -> None:
+    assert not is_local(f"/notes/{name}")
+
+
+@pytest.mark.parametrize("name", [".x.config", "plan.tmp", "4913"])
+def test_a_file_that_was_meant_though_its_name_looks_temporary_is_a_memory_after_a_minute(
+    desk: Desk, name: str
+) -> None:
+    desk.save(f"/{name}", "mine\n")
+    left_alone(desk, 30)
+    assert desk.log() == []
+    assert desk.copy.attributes(f"/{name}")["state"] == "temporary"
+    assert "becomes a memory" in desk.copy.attributes(f"/{name}")["reason"]
+    left_alone(desk, 31)
+    assert desk.log() == [("created", f"/{name}", "mine\n")]
+    desk.append(f"/{name}", "more\n")
+    assert desk.log()[1:] == [("modified", f"/{name}", "mine\nmore\n")]
+
+
+def test_the_minute_begins_again_with_each_write_and_close_and_a_time_that_is_set_does_not_shorten_it(
+    desk: Desk,
+) -> None:
+    desk.save("/todo.md.tmp", "a\n")
+    left_alone(desk, 40)
+    desk.append("/todo.md.tmp", "b\n")
+    desk.copy.set_time("/todo.md.tmp", 0)
+    left_alone(desk, 40)
+    desk.copy.rename("/todo.md.tmp", "/todo.md")
+    assert desk.log() == [("created", "/todo.md", "a\nb\n")]
+
+
+def test_a_file_that_is_open_still_is_not_taken_for_meant_however_long_it_lasts(desk: Desk) -> None:
+    writing = desk.copy.create("/todo.md.tmp")
+    desk.copy.write("/todo.md.tmp", writing, 0, b"half")
+    left_alone(desk, 3600)
+    assert desk.log() == []
+    desk.copy.flush("/todo.md.tmp", writing)
+    desk.copy.rename("/todo.md.tmp", "/todo.md")
+    assert desk.log() == [("created", "/todo.md", "half")]
+
+
+def test_a_file_that_only_a_program_names_so_never_reaches_the_log_and_that_is_said_once(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.save("/mine~", "mine\n")
+    with caplog.at_level(logging.WARNING, "cairn.mount"):
+        left_alone(desk)
+        left_alone(desk)
+    assert [record.getMessage() for record in caplog.records if "/mine~" in record.getMessage()] == [
+        "/mine~: only a program's temporary file has such a name: it stays on this machine until it is renamed"
+    ]
+    assert desk.log() == []
+    desk.copy.rename("/mine~", "/mine")
+    assert desk.stored() == {"/mine": "mine\n"}
+
+
+def test_what_is_on_this_machine_alone_stands_in_a_file_of_the_mount(desk: Desk) -> None:
+    desk.save("/stored.md", "x")
+    desk.save("/a.md~", "backup")
+    desk.save("/b.tmp", "new")
+    desk.network.down = True
+    with pytest.raises(OSError, match="does not answer"):
+        desk.save("/c.md", "edit")
+    told = desk.history.read("/.cairn/local", 0, 10_000).decode()
+    assert [line.split("\t")[:2] for line in told.splitlines()] == [
+        ["temporary", "/a.md~"],
+        ["temporary", "/b.tmp"],
+        ["waiting", "/c.md"],
+    ]
+    assert "does not answer" in told.splitlines()[2]
+    assert desk.history.stat("/.cairn/local").size_bytes == len(told)
+    assert desk.history.names("/.cairn") == [("local", False), ("versions", True)]
+
+
+def test_a_memory_that_is_moved_to_a_name_that_was_meant_is_renamed_after_half_a_minute(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    memory_id = desk.copy.attributes("/plan.md")["memory_id"]
+    desk.copy.rename("/plan.md", "/plan.md.tmp")
+    assert desk.stored() == {"/plan.md": "plan\n"}
+    desk.backend.clock.advance(31)
+    assert desk.copy.refresh() == {"/plan.md", "/plan.md.tmp"}
+    assert desk.stored() == {"/plan.md.tmp": "plan\n"}
+    assert desk.copy.attributes("/plan.md.tmp")["memory_id"] == memory_id
+    assert desk.names() == ["plan.md.tmp"]
+
+
+def test_a_memory_that_was_moved_to_such_a_name_while_nobody_answered_is_renamed_once_somebody_does(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    desk.copy.rename("/plan.md", "/plan.md.tmp")
+    desk.network.lost = 3
+    desk.backend.clock.advance(31)
+    desk.copy.refresh()
+    assert desk.names() == ["plan.md.tmp"]
+    desk.copy.refresh()
+    assert desk.names() == ["plan.md.tmp"]
+    assert desk.stored() == {"/plan.md.tmp": "plan\n"}
+
+
+def test_where_somebody_else_took_the_name_the_file_comes_back(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    desk.copy.rename("/plan.md", "/plan.md.tmp")
+    desk.others_write("/plan.md.tmp", "theirs\n")
+    left_alone(desk, 31)
+    assert desk.read("/plan.md") == "plan\n"
+    left_alone(desk)
+    assert desk.stored() == {"/plan.md": "plan\n", "/plan.md.tmp": "theirs\n"}
+    [kept] = desk.beside("/plan.md.tmp", "conflict")
+    assert desk.read(kept) == "plan\n"
+
+
+def test_a_backup_whose_file_was_written_anew_is_a_memory_of_its_own_after_a_minute(desk: Desk) -> None:
+    desk.save("/plan.md", "old\n")
+    memory_id = desk.copy.attributes("/plan.md")["memory_id"]
+    desk.copy.rename("/plan.md", "/plan.md.tmp")
+    desk.save("/plan.md", "new\n")
+    left_alone(desk)
+    assert desk.stored() == {"/plan.md": "new\n", "/plan.md.tmp": "old\n"}
+    assert desk.copy.attributes("/plan.md")["memory_id"] == memory_id
+
+
+def test_after_kill_9_what_was_closed_is_a_memory_in_the_end_and_what_was_not_is_no_memory(desk: Desk) -> None:
+    desk.save("/.x.config", "mine\n")
+    writing = desk.copy.create("/half.tmp")
+    desk.copy.write("/half.tmp", writing, 0, b"half")
+    desk.die()
+    desk.start()
+    left_alone(desk, 30)
+    assert desk.log() == []
+    left_alone(desk, 31)
+    assert desk.stored() == {"/.x.config": "mine\n"}
+    assert desk.copy.read("/half.tmp", 0, 10) == b"half"
+
+
+def test_a_clean_end_makes_memories_of_what_nobody_is_at_and_offers_the_rest_again(desk: Desk) -> None:
+    desk.save("/.x.config", "mine\n")
+    desk.backend.clock.advance(5)
+    desk.save("/just.tmp", "just now\n")
+    desk.copy.close()
+    assert desk.stored() == {"/.x.config": "mine\n"}
+    desk.start()
+    assert [local.path for local in desk.copy.shelf.inherited] == ["/just.tmp"]
