@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cairn.clients.desk.client import Denied, DeskError, Gone, Head, NoAnswer, Overtaken, StoreClient
 from cairn.clients.desk.committing import Committing, Edit
+from cairn.clients.desk.names import why_local
 from cairn.clients.sync.decide import Step, step
 from cairn.clients.sync.folder import Folder, Here
 from cairn.clients.transfer.found import VERSION_CONTROL, text_of
@@ -65,10 +66,11 @@ class Syncing:
                 self._folder.save()
 
     def _run(self, tell: Tell) -> None:
-        here, left_out = self._folder.look()
-        for row in told(left_out):
+        there = {head.path: head for head in self._client.heads().heads}
+        look = self._folder.look(there, self._clock.now_us())
+        for row in [*told(look.left_out), *(Row(path, "local", why_local(path)) for path in look.staying)]:
             tell(row)
-        one = _Pass(here, {head.path: head for head in self._client.heads().heads}, tell)
+        here, one = look.here, _Pass(look.here, there, tell)
         common = self._folder.memory.common
         steps: dict[Step, list[str]] = {kind: [] for kind in Step}
         for path in sorted({*here, *one.there, *common}):
@@ -92,7 +94,7 @@ class Syncing:
         if head is None:
             self._folder.forget(path)
         else:
-            self._folder.agree(path, head.memory_id, head.content_sha256)
+            self._folder.agree(path, head.memory_id, head.content_sha256, one.here[path].proof)
 
     # ---- to the store -------------------------------------------------------------------------------------------
 
@@ -113,7 +115,7 @@ class Syncing:
             except (DeskError, ValueError):
                 continue
             self._folder.forget(path)
-            self._folder.agree(target, now.memory_id, now.content_sha256)
+            self._folder.agree(target, now.memory_id, now.content_sha256, one.here[target].proof)
             one.tell(Row(target, "moved", f"from {path}"))
             done |= {path, target}
         return done
@@ -160,7 +162,7 @@ class Syncing:
             self._folder.memory.refused[path] = seen.sha256
             one.tell(Row(path, "refused", error.message))
         else:
-            self._folder.agree(done.head.path, done.head.memory_id, done.head.content_sha256)
+            self._folder.agree(done.head.path, done.head.memory_id, done.head.content_sha256, seen.proof)
             one.tell(Row(path, "sent"))
 
     # ---- to the folder ------------------------------------------------------------------------------------------
@@ -212,7 +214,7 @@ class Syncing:
                 head, text = self._client.text(head.memory_id)
             if head.path != path:
                 return
-            self._folder.put(path, text, was, head.changed_at_us)
+            stamp = self._folder.put(path, text, was, head.changed_at_us)
         except Gone:
             return
         except Denied as error:
@@ -220,7 +222,7 @@ class Syncing:
         except OSError as error:
             one.tell(Row(path, "kept", f"cannot be written here: {error.strerror}"))
         else:
-            self._folder.agree(path, head.memory_id, head.content_sha256)
+            self._folder.agree(path, head.memory_id, head.content_sha256, stamp)
             one.tell(Row(path, "fetched"))
 
 
