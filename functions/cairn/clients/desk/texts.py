@@ -127,7 +127,7 @@ class Texts:
 
     def _take(self, texts: Iterator[tuple[Head, bytes]]) -> None:
         for number, (_, text) in enumerate(texts):
-            self._contents.put(text)
+            self._contents.put_soon(text)
             if number % 10 == 0:
                 self._tell()
         self._tell()

@@ -318,6 +318,7 @@ class WorkingCopy:
         """Commits what waits and lets go of the shelf; what could not be committed is offered at the next start."""
         self.settle(all=True)
         self.state.texts.close()
+        self.contents.settle()
         self.shelf.close()
 
     def _settle_one(self, local: LocalText) -> None:
