@@ -88,6 +88,22 @@ def test_what_the_losing_home_of_an_epoch_wrote_is_late_in_that_epoch_and_in_the
     assert stage.read(memory.id, THIRD).content == "ours"
 
 
+# ---- fold_is_a_join -------------------------------------------------------------------------------------------------
+
+
+def test_a_region_that_hears_of_epochs_in_their_order_keeps_what_it_knew_of_the_last(stage: MovingStage) -> None:
+    """It has passed on a write, and so has rows of an epoch whose predecessor's record comes only now."""
+    stage.fail_over(AWAY)
+    stage.move(HOME)
+    memory = stage.create("/a", region=THIRD)
+    assert stage.listed(THIRD) == {"/a": memory.id}
+    records = [event.key for event in stage.cloud.pending if "/store/" in event.key and not event.replica]
+    for key in records:
+        stage.reach(THIRD, key)
+        assert stage.listed(THIRD) == {"/a": memory.id}
+    stage.at_rest()
+
+
 # ---- frozen_lease_clock ---------------------------------------------------------------------------------------------
 
 

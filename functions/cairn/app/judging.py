@@ -72,9 +72,9 @@ class Judging:
             return False
         present = str(current_epoch(store))
         facts = [] if row is None else [row.arrived, row.vacated, row.voided]
-        older = [Slot.parse(fact) for fact in facts if fact is not None and not fact.startswith(present)]
+        older = [Slot.parse(fact) for fact in facts if fact is not None and not fold.is_since(fact, present)]
         late = any(self._cuts.is_late(store, path_hash, slot) for slot in older)
-        if row is not None and not late and any(fact and fact.startswith(present) for fact in facts[:2]):
+        if row is not None and not late and any(fact and fold.is_since(fact, present) for fact in facts[:2]):
             return False
         tail, resident = self._cuts.tail(store, path_hash), self._cuts.resident(store, path_hash)
         if not late and fold.occupant_of(row) == resident and (row is not None or tail is None):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from cairn.core.records import Entry, Operation, Redaction
 from cairn.core.rows import LogRow, MemoryRow, PathRow, VersionRow
-from cairn.core.slots import Slot
+from cairn.core.slots import Epoch, Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,21 @@ def occupant_of(row: LogRow | None) -> str | None:
 def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow | None:
     """A path's row as a cut has it, with what `row` says of the `present` epoch, which began with that cut.
 
+    Also with what it says of a newer epoch than the record by which it is judged knows: another judgement follows.
     None where neither says anything: a path of which only late entries are known has no row, in any region.
     """
-    if row is not None and row.arrived is not None and row.arrived.startswith(present):
+    if row is not None and row.arrived is not None and is_since(row.arrived, present):
         cut = replace(cut, arrived=row.arrived, occupant=row.occupant)
-    if row is not None and row.vacated is not None and row.vacated.startswith(present):
+    if row is not None and row.vacated is not None and is_since(row.vacated, present):
         cut = replace(cut, vacated=row.vacated)
-    if row is not None and row.voided is not None and row.voided.startswith(present):
+    if row is not None and row.voided is not None and is_since(row.voided, present):
         cut = replace(cut, voided=row.voided)
     return cut if tail_of(cut) is not None else None
+
+
+def is_since(slot: str, present: str) -> bool:
+    """Whether a slot, as text, is of an epoch, as text, or of one that ranks higher."""
+    return slot.rpartition(".")[0] == present or Slot.parse(slot).epoch.rank > Epoch.parse(present).rank
 
 
 def tail_of(row: LogRow | None) -> str | None:
