@@ -54,7 +54,7 @@ class Actor(Generic[T]):
         return self
 
     def step(self) -> Actor[T]:
-        """Goes on to just after its next port call, or to its end."""
+        """Goes on to just after its next port call, or to its end. Of a call to a peer those count that it makes."""
         self._stop = (None, None, 1, True)
         self._resume()
         return self
@@ -124,7 +124,8 @@ class Actor(Generic[T]):
         if self._stop is None:
             return False
         name, about, occurrence, after = self._stop
-        if name not in (None, call.name) or not (about is None or any(about in subject for subject in call.subjects)):
+        named = call.name == name if name is not None else call.name != "peers.call"
+        if not named or not (about is None or any(about in subject for subject in call.subjects)):
             return False
         self._stop, self._after = (name, about, occurrence - 1, after), after
         return occurrence == 1

@@ -84,6 +84,8 @@ class Moving:
         """The move, or the record of where the store's home is instead of where it was thought to be."""
         store_id = store.store_id
         if store.home == self._region.name:
+            if (newer := self._records.newer(store)) is not None:
+                return self._records.fold(view, newer)
             if store.state != StoreState.ACTIVE:
                 self._go_on(store)
             elif (elsewhere := self._seen_elsewhere(view, store)) is not None:
