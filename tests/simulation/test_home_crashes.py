@@ -1,7 +1,7 @@
 """Movers, and those who fail over or bring back, killed at every step; whoever comes next takes their work over.
 
 Each dies right after every port call that changes anything; one that dies before it, or at a read, leaves what one has
-left that died after the one before. There is a write before, one that is tried in between, and one after in every region.
+left that died after the one before. A write comes before, one is tried in between, and each region writes afterwards.
 Those who come next take turns: each of them meets states of every kind.
 """
 
