@@ -26,6 +26,7 @@ app = typer.Typer(
 LagMs = Annotated[float | None, typer.Option(min=0, help="How old an object is, at least, when it is copied.")]
 JitterMs = Annotated[float | None, typer.Option(min=0, help="Up to this much more, drawn for each object.")]
 Duplicate = Annotated[float | None, typer.Option(min=0, max=1, help="Share of the copies that are put twice.")]
+Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 Reorder = Annotated[float | None, typer.Option(min=0, max=1, help="Share of the objects that later ones overtake.")]
 
 
@@ -43,12 +44,13 @@ def up(
     jitter_ms: JitterMs = None,
     duplicate: Duplicate = None,
     reorder: Reorder = None,
+    as_json: Json = False,
 ) -> None:
     """Start the local cloud and deploy Cairn into it. If it runs already, deploy what has changed.
 
     Example: cairn dev up --regions us-east-1,eu-west-1 --enforce-iam
     """
-    console = Console()
+    console = Console(stderr=as_json)
     choices = Choices(
         regions=tuple(region.strip() for region in regions.split(",") if region.strip()),
         stage=stage,
@@ -61,22 +63,27 @@ def up(
     with _explained(console), screen.Steps(console) as steps:
         report = _up(LocalCloud(watcher=steps), choices)
     screen.show_report(console, report)
+    if as_json:
+        typer.echo(json.dumps(report.dev))
 
 
 @app.command()
-def down() -> None:
+def down(as_json: Json = False) -> None:
     """End the local cloud and everything it started; remove its state. Logs and caches stay in .cairn.
 
     Example: cairn dev down
     """
     console = Console()
     ended = LocalCloud().down()
+    if as_json:
+        typer.echo(json.dumps({"ended": ended}))
+        return
     console.print(f"Ended: {', '.join(ended)}." if ended else "Nothing was running.")
 
 
 @app.command()
 def status(
-    as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """What runs, where it answers, and how replication stands. Exit code 1 if nothing runs.
 
@@ -107,7 +114,7 @@ def replication(
         list[str] | None, typer.Option(help="Keys that begin so are not copied. Replaces earlier holds.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Nothing is paused or held any more.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The replicator's answer, as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Change how the regions replicate, while they do; without options, show it.
 
@@ -115,7 +122,7 @@ def replication(
 
     Example: cairn dev replication --resume
     """
-    console = Console()
+    console = Console(stderr=as_json)
     settings = _given(lag_ms=lag_ms, jitter_ms=jitter_ms, duplicate=duplicate, reorder=reorder)
     if pause or resume:
         settings["pause"] = [_pair(one) for one in pause or ()]
@@ -139,8 +146,9 @@ def faults(
         list[str] | None, typer.Option(help="REGION=SHARE of the puts into its logs are done and not answered.")
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Nothing fails any more.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Have the emulator fail, while it runs; without options, show what does. Printed as JSON.
+    """Have the emulator fail, while it runs; without options, show what does.
 
     Example: cairn dev faults --cut eu-west-1 --throttle us-east-1=0.2
 
@@ -151,8 +159,13 @@ def faults(
         wanted["cut"] = cut
     wanted |= {"throttle": _shares(throttle)} if throttle else {}
     wanted |= {"lose_replies": _shares(lose_replies)} if lose_replies else {}
-    with _explained(Console()):
-        typer.echo(json.dumps(LocalCloud().faults(wanted)))
+    console = Console(stderr=as_json)
+    with _explained(console):
+        striking = LocalCloud().faults(wanted)
+    if as_json:
+        typer.echo(json.dumps(striking))
+    else:
+        screen.show_faults(console, striking)
 
 
 def _shares(texts: list[str]) -> dict[str, float]:

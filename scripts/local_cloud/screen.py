@@ -133,3 +133,14 @@ def _number(value: float | None) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+
+
+def show_faults(console: Console, striking: Mapping[str, Any]) -> None:
+    """A line for each kind of fault that strikes, and one if none does."""
+    lines = [f"{name.replace('_', ' '):<12} {_listed(what)}" for name, what in striking.items() if what]
+    console.print("\n".join(lines) or "Nothing fails.", highlight=False, markup=False)
+
+
+def _listed(what: Any) -> str:
+    shares = [f"{region}={share:g}" for region, share in what.items()] if isinstance(what, Mapping) else what
+    return ", ".join(map(str, shares))

@@ -46,6 +46,23 @@ def test_down_of_nothing_is_no_error(cloud: LocalCloud) -> None:
     assert run("down") == (0, "Nothing was running.\n")
 
 
+def test_as_json_they_say_one_value_also_where_nothing_runs(cloud: LocalCloud) -> None:
+    status, output = run("status", "--json")
+    assert (status, json.loads(output)) == (1, None)
+    assert json.loads(run("down", "--json")[1]) == {"ended": []}
+
+
+def test_what_fails_is_shown_a_line_each_or_as_json(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    striking = {"cut": ["eu-west-1"], "throttle": {"us-east-1": 0.2}, "lose_replies": {}, "struck": {"cut": 3}}
+    monkeypatch.setattr(LocalCloud, "faults", lambda self, wanted: striking)
+    assert json.loads(run("faults", "--json")[1]) == striking
+    assert run("faults")[1].splitlines() == [
+        "cut          eu-west-1",
+        "throttle     us-east-1=0.2",
+        "struck       cut=3",
+    ]
+
+
 def test_replication_without_a_cloud_says_how_to_start_one(cloud: LocalCloud) -> None:
     status, output = run("replication", "--lag-ms", "5")
     assert status == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.names import QUEUES
 from cairn.app.rebuild_pages import Progress as Step
-from cairn.clients.cli import main
+from cairn.clients.cli import index, main
 from cairn.clients.cli.index import _speed_and_rest
 from cairn.clients.cli.output import console
 from cairn.core.rows import ControlRow
@@ -83,6 +83,23 @@ def test_a_rebuild_says_how_fast_it_is_and_how_long_the_rest_will_take_once_it_k
     assert _speed_and_rest(Step("folding", folded=1, found=9, per_s=1250.0)) == "1,250/s, still counting"
     whole = Step("folding", folded=10_000, found=1_000_000, counted=True, per_s=1_100.0)
     assert _speed_and_rest(whole) == "1,100/s, 15 min left"
+
+
+def test_a_rebuild_as_json_says_which_generation_serves_and_its_progress_goes_beside_it(
+    region: Region, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Done:
+        def __init__(self, *_: object) -> None: ...
+
+        def run(self, report: Callable[[Step], None]) -> int:
+            report(Step("folding", folded=3, found=3))
+            return 2
+
+    monkeypatch.setattr(index, "Rebuild", Done)
+    code = cairn("index", "rebuild", "--region", HOME, "--json")
+    out, err = capsys.readouterr()
+    assert (code, json.loads(out)) == (0, {"region": HOME, "generation": 2})
+    assert "folding" in err
 
 
 def test_a_region_that_is_well_says_so(region: Region, capsys: pytest.CaptureFixture[str]) -> None:

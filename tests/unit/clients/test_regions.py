@@ -60,9 +60,14 @@ def steps(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
     target = SimpleNamespace(account="111122223333")
     monkeypatch.setattr(regions, "find_target", lambda aws: target)
-    monkeypatch.setattr(regions, "copy", lambda target, region: done.append(f"copy {region}"))
-    monkeypatch.setattr("cairn.clients.cli.index.rebuild", lambda region, **_: done.append(f"rebuild {region}"))
-    monkeypatch.setattr(regions, "serving", lambda target, region: 2)
+
+    def did(step: str, answer: int) -> int:
+        done.append(step)
+        return answer
+
+    monkeypatch.setattr(regions, "copy", lambda target, region, said_on: did(f"copy {region}", 5))
+    rebuilt = "cairn.clients.cli.index.rebuilt"
+    monkeypatch.setattr(rebuilt, lambda target, region, settle_s, progress_on: did(f"rebuild {region}", 2))
     return done
 
 
@@ -77,6 +82,15 @@ def test_the_record_names_it_cdk_deploys_it_and_then_it_is_filled_and_indexed(
     ]
     assert steps == [f"copy {NEW}", f"rebuild {NEW}"]
     assert checkout.cairn == {"stage": "dev", "regions": [OLD, NEW], "index_generation": {NEW: 2}}
+
+
+def test_as_json_the_answer_is_one_value_and_what_cdk_says_goes_beside_it(
+    checkout: Checkout, steps: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    regions.add(NEW, yes=True, aws=True, as_json=True)
+    out, err = capfd.readouterr()
+    assert json.loads(out) == {"region": NEW, "objects_copied": 5, "generation": 2}
+    assert "cdk deploy" in err
 
 
 def test_yes_answers_cdks_question_before_it_is_asked(checkout: Checkout, steps: list[str]) -> None:
@@ -137,3 +151,5 @@ def test_filling_copies_what_the_other_regions_have(
     regions.fill(NEW)
     assert site.objects.list("").keys == MemoryObjects(buckets, OLD).list("").keys
     assert f"{NEW}: 5 objects copied" in capsys.readouterr().out
+    regions.fill(NEW, as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"region": NEW, "objects_copied": 0}

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cairn.adapters.aws.compose import region_on_aws
@@ -22,7 +23,7 @@ from cairn.app import operating
 from cairn.app.operating import IndexStatus
 from cairn.app.rebuild_pages import Progress as Step
 from cairn.app.rebuilding import Rebuild
-from cairn.clients.cli.output import Json, console, show_rows
+from cairn.clients.cli.output import Json, aside, console, show_rows
 from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core.errors import CairnError, InvalidRequest
 
@@ -53,6 +54,7 @@ def rebuild(
         float, typer.Option(help="How long calls under way may take to end, in seconds.")
     ] = LONGEST_LIFE_S,
     aws: Aws = False,
+    as_json: Json = False,
 ) -> None:
     """Build a region's tables anew from its bucket, beside live traffic, and switch to them.
 
@@ -61,23 +63,30 @@ def rebuild(
 
     Example: cairn index rebuild --region eu-west-1
     """
-    target = find_target(aws)
-    deployment = target.deployment(region)
-    cairn = region_on_aws(target.clients, deployment, RecordingMetrics())
-    tables = DynamoTables(target.clients, deployment, cairn.clock)
-    queue = SqsQueue(target.clients, deployment, deployment.queue("rebuild"), cairn.clock, cairn.randomness)
-    try:
-        generation = _rebuild(Rebuild(cairn, tables, queue, settle_s))
-    except KeyboardInterrupt:
-        console.print("Interrupted. Run the same command again, and it goes on from here.", highlight=False)
-        raise typer.Exit(130) from None
+    generation = rebuilt(find_target(aws), region, settle_s, progress_on=aside if as_json else console)
+    if as_json:
+        print(json.dumps({"region": region, "generation": generation}))
+        return
     console.print(f"{region}: generation {generation} serves; everything in the bucket is indexed.", highlight=False)
     console.print(
         f'Set "index_generation": {{"{region}": {generation}}} in cdk.json, context "cairn", before you deploy.'
     )
 
 
-def _rebuild(rebuilding: Rebuild) -> int:
+def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Console) -> int:
+    """Rebuilds a region's index, and says how far it is; the generation that serves then. Raises as `Rebuild.run`."""
+    deployment = target.deployment(region)
+    cairn = region_on_aws(target.clients, deployment, RecordingMetrics())
+    tables = DynamoTables(target.clients, deployment, cairn.clock)
+    queue = SqsQueue(target.clients, deployment, deployment.queue("rebuild"), cairn.clock, cairn.randomness)
+    try:
+        return _rebuild(Rebuild(cairn, tables, queue, settle_s), progress_on)
+    except KeyboardInterrupt:
+        progress_on.print("Interrupted. Run the same command again, and it goes on from here.", highlight=False)
+        raise typer.Exit(130) from None
+
+
+def _rebuild(rebuilding: Rebuild, progress_on: Console) -> int:
     """Runs it, with a line that says how far it is."""
     columns = (
         SpinnerColumn(),
@@ -87,7 +96,7 @@ def _rebuild(rebuilding: Rebuild) -> int:
         TextColumn("{task.fields[speed_and_rest]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=progress_on) as progress:
         task = progress.add_task("starting", total=None, speed_and_rest="")
 
         def report(step: Step) -> None:

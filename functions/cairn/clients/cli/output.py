@@ -13,6 +13,8 @@ from rich.table import Table
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
 console = Console()
+aside = Console(stderr=True)
+"""For progress and whatever else is not the answer, where standard output is one JSON value."""
 
 
 def show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json: bool) -> None:

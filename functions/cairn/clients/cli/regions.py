@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cairn.adapters.aws.compose import region_on_aws
@@ -25,10 +26,9 @@ from cairn.app.joining import Joining
 from cairn.app.joining import Progress as Step
 from cairn.clients.cli import index
 from cairn.clients.cli.address import DEV_FILE
-from cairn.clients.cli.output import console
+from cairn.clients.cli.output import Json, aside, console
 from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core.errors import InvalidRequest, Unavailable
-from cairn.core.rows import ControlRow
 
 RECORD = Path("cdk.json")
 CDK = Path("node_modules/.bin/cdk")
@@ -51,6 +51,7 @@ def add(
     region: Annotated[str, typer.Argument(help="Such as eu-west-1.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before permissions are changed.")] = False,
     aws: Aws = False,
+    as_json: Json = False,
 ) -> None:
     """Add a region to the deployment, and bring it everything that is already there.
 
@@ -62,31 +63,40 @@ def add(
         raise InvalidRequest("", "a local cloud runs here: start it with the regions you want, or say --aws")
     if not CDK.exists():
         raise InvalidRequest("", f"{CDK} is missing: run this in Cairn's checkout, after `make setup`")
-    name_in_record(region)
+    said_on = aside if as_json else console
+    name_in_record(region, said_on)
     target = find_target(aws=True)
-    run_cdk("bootstrap", f"aws://{target.account}/{region}")
+    run_cdk(said_on, "bootstrap", f"aws://{target.account}/{region}")
     run_cdk(
+        said_on,
         "deploy",
         "--all",
         "--import-existing-resources",
         *(["--require-approval", "never"] if yes else []),
     )
-    copy(target, region)
-    index.rebuild(region=region, settle_s=index.LONGEST_LIFE_S, aws=True)
-    _change_record(lambda record: record.setdefault("index_generation", {}).update({region: serving(target, region)}))
+    copied = copy(target, region, said_on)
+    generation = index.rebuilt(target, region, index.LONGEST_LIFE_S, progress_on=said_on)
+    _change_record(lambda record: record.setdefault("index_generation", {}).update({region: generation}))
+    if as_json:
+        print(json.dumps({"region": region, "objects_copied": copied, "generation": generation}))
+        return
     console.print(f"{region} is part of the deployment; {RECORD} says so: commit it.", highlight=False)
 
 
 @app.command()
-def fill(region: Annotated[str, typer.Argument(help="Whose bucket to fill.")], aws: Aws = False) -> None:
+def fill(
+    region: Annotated[str, typer.Argument(help="Whose bucket to fill.")], aws: Aws = False, as_json: Json = False
+) -> None:
     """Copy into a region's bucket what the other regions have and it has not; `add` does this too.
 
     Example: cairn regions fill ap-southeast-2
     """
-    copy(find_target(aws), region)
+    copied = copy(find_target(aws), region, aside if as_json else console)
+    if as_json:
+        print(json.dumps({"region": region, "objects_copied": copied}))
 
 
-def name_in_record(region: str) -> None:
+def name_in_record(region: str, said_on: Console) -> None:
     """Adds the region to ``cdk.json`` if it is not there; a region that the app refuses is taken out again.
 
     Raises:
@@ -100,25 +110,28 @@ def name_in_record(region: str) -> None:
 
     _change_record(append)
     try:
-        run_cdk("synth", "--quiet")
+        run_cdk(said_on, "synth", "--quiet")
     except Unavailable:
         RECORD.write_text(before)
         raise InvalidRequest("region", f"the app refuses a deployment with {region}; {RECORD} is as it was") from None
 
 
-def run_cdk(*words: str) -> None:
-    """Runs the CDK command line, which asks and answers on this terminal. Raises Unavailable if it fails."""
-    console.print(f"cdk {' '.join(words)}", style="bold", highlight=False)
-    if subprocess.run([str(CDK), *words], check=False).returncode:
+def run_cdk(said_on: Console, *words: str) -> None:
+    """Runs the CDK command line, which asks and answers on this terminal. Raises Unavailable if it fails.
+
+    What it says goes where the rest goes: to standard error, where standard output is for JSON.
+    """
+    said_on.print(f"cdk {' '.join(words)}", style="bold", highlight=False)
+    if subprocess.run([str(CDK), *words], stdout=2 if said_on is aside else None, check=False).returncode:
         raise Unavailable(f"cdk {words[0]} failed; mend what it says and run the same command again")
 
 
-def copy(target: Target, region: str) -> None:
-    """Fills the region's bucket from the others, and says how far it is. Raises as `Joining.run`."""
+def copy(target: Target, region: str, said_on: Console) -> int:
+    """Fills the region's bucket from the others, and says how far it is; how many were copied. As `Joining.run`."""
     cairn = region_on_aws(target.clients, target.deployment(region), RecordingMetrics())
     others = [other for other in target.regions if other != region]
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=said_on) as progress:
         task = progress.add_task("comparing", total=None)
 
         def report(step: Step) -> None:
@@ -127,16 +140,8 @@ def copy(target: Target, region: str) -> None:
             progress.update(task, description=text)
 
         copied = Joining(cairn.objects, cairn.parallel, others).run(report)
-    console.print(f"{region}: {copied} objects copied; its bucket holds what the others hold.", highlight=False)
-
-
-def serving(target: Target, region: str) -> int:
-    """The generation of the region's index that serves. Raises Unavailable if that cannot be told."""
-    cairn = region_on_aws(target.clients, target.deployment(region), RecordingMetrics())
-    attributes = cairn.read(cairn.index, [ControlRow.KEY]).get(ControlRow.KEY)
-    if attributes is None:
-        raise Unavailable(f"{region} has no control row; deploy it again")
-    return ControlRow.from_attributes(attributes).serving
+    said_on.print(f"{region}: {copied} objects copied; its bucket holds what the others hold.", highlight=False)
+    return copied
 
 
 def _change_record(change: Callable[[dict[str, Any]], None]) -> None:

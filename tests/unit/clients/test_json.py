@@ -1,0 +1,127 @@
+"""Programs read what the commands print: every command that answers takes ``--json``, and then says one JSON value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cairn.adapters.aws.clients import Clients
+from cairn.app.passing import decode_error
+from cairn.clients.cli import keys
+from cairn.clients.cli.target import Target
+from tests.api.harness import Backend, cairn_backend
+from tests.unit.app.scene import AWAY, HOME, Scene
+from tests.unit.clients.desk import Desk
+from tests.unit.clients.test_address import commands
+
+WITHOUT = {"mcp": "its standard input and output are the protocol's, which is JSON already"}
+"""The commands that have no ``--json``, each with the reason."""
+
+ELSEWHERE = {
+    "tests/laptop/processes.py": {"serve"},
+    "tests/local_cloud/test_commands.py": {"dev up", "dev status", "dev replication", "dev faults", "dev down"},
+    "tests/mount/mounted.py": {"mount"},
+    "tests/unit/clients/test_divergent.py": {f"divergent {word}" for word in ("list", "show", "restore", "dismiss")},
+    "tests/unit/clients/test_erasure.py": {"erasure status", "erasure verify", "erasure resume"},
+    "tests/unit/clients/test_homes.py": {f"homes {word}" for word in ("list", "move", "fail-over", "return")},
+    "tests/unit/clients/test_index.py": {"index status", "index redrive", "index rebuild"},
+    "tests/unit/clients/test_quarantine.py": {f"quarantine {word}" for word in ("list", "show", "release", "restore")},
+    "tests/unit/clients/test_regions.py": {"regions add", "regions fill"},
+}
+"""The commands that need a region, a cloud or a mount to answer, by the tests that read their JSON."""
+
+HERE = {"keys create", "keys list", "keys revoke"}
+
+
+@pytest.fixture
+def backend() -> Backend:
+    return cairn_backend()
+
+
+def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes]]:
+    """Each command of the API by its words, what else is typed, and what it reads, in an order in which all work."""
+    (folder / "notes").mkdir()
+    (folder / "notes" / "c.md").write_text("third\n")
+    desk.editor("file.write_text('edited')")
+    store = desk.store
+    yield "stores create", ["Other"], b""
+    other = desk.json("stores", "list")[-1]["id"]
+    yield "stores list", [], b""
+    yield "stores show", [store], b""
+    yield "stores update", [store, "--name", "Notes"], b""
+    yield "put", [store, "/a.md"], b"first"
+    yield "put", [store, "/a.md"], b"second"
+    yield "edit", [store, "/a.md"], b""
+    yield "cat", [store, "/a.md"], b""
+    yield "ls", [store], b""
+    yield "search", [store, "edited"], b""
+    yield "log", [store, "/a.md"], b""
+    yield "diff", [store, "/a.md"], b""
+    yield "mv", [store, "/a.md", "/b.md"], b""
+    first = desk.json("log", store, "/b.md")[-1]["version"]
+    yield "restore", [store, "/b.md", "--version", first], b""
+    yield "rm", [store, "/b.md"], b""
+    yield "import", [str(folder / "notes"), "--store", store], b""
+    yield "export", [store, str(folder / "out")], b""
+    yield "sync", [store, str(folder / "synced")], b""
+    yield "lint", [store], b""
+    yield "scan", [str(folder / "notes")], b""
+    yield "context", [store], b""
+    yield "sessions begin", [store], b""
+    session = desk.json("sessions", "begin", store)["id"]
+    for word in ("show", "token", "end"):
+        yield f"sessions {word}", [session], b""
+    yield "stores archive", [other, "--yes"], b""
+    yield "stores delete", [other, "--yes"], b""
+
+
+def test_every_command_of_the_api_answers_with_one_json_value(desk: Desk, tmp_path: Path) -> None:
+    """Lint has remarks on what is written here, which is no failure but exit code 1."""
+    tried = set()
+    for words, more, typed in of_the_api(desk, tmp_path):
+        code, out, err = desk.run(*words.split(), *more, "--json", typed=typed)
+        assert code == (1 if words == "lint" else 0), f"{words}: {err}"
+        assert isinstance(json.loads(out), dict | list), words
+        tried.add(words)
+    everywhere = set().union(*ELSEWHERE.values())
+    assert tried | everywhere | HERE | set(WITHOUT) == {words for words, _ in commands()}
+    assert not tried & everywhere
+
+
+def test_every_command_that_answers_takes_json_and_the_others_have_a_reason() -> None:
+    without = {words for words, command in commands() if "--json" not in _options(command)}
+    assert without == set(WITHOUT)
+
+
+@pytest.mark.parametrize("module", ELSEWHERE)
+def test_the_tests_that_read_the_json_of_the_others_are_there(module: str) -> None:
+    assert "json" in (Path(__file__).parents[3] / module).read_text()
+
+
+def _options(command: Any) -> set[str]:
+    return {option for parameter in command.params for option in parameter.opts}
+
+
+def test_keys_are_told_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+
+    def invoke(target: Target, region: str, function: str, payload: dict[str, Any]) -> Any:
+        answer = scene.cloud.peers.call(region, function, payload)
+        if "error" in answer:
+            raise decode_error(answer["error"])
+        return answer
+
+    monkeypatch.setattr(keys, "find_target", lambda aws: Target(Clients(), "dev", "0" * 12, (HOME, AWAY)))
+    monkeypatch.setattr(keys, "invoke", invoke)
+
+    def run(*words: str) -> Any:
+        return json.loads(CliRunner().invoke(keys.app, [*words, "--json"]).stdout)
+
+    issued = run("create", "--name", "ci", "--scope", "read")
+    assert [row["name"] for row in run("list") if row["key_id"] == issued["key_id"]] == ["ci"]
+    assert {row["region"]: row["confirmed"] for row in run("revoke", issued["key_id"])} == {HOME: True, AWAY: True}
