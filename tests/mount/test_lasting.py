@@ -144,3 +144,16 @@ def test_a_read_only_mount_leaves_what_waits_to_the_next_that_writes(desk: Desk)
     desk.start()
     desk.copy.settle(all=True)
     assert desk.stored() == {"/a.md": "two"}
+
+
+@pytest.mark.parametrize("path", ["/a.md", "/.a.md.swp", "/a.tmp"])
+def test_a_file_that_was_deleted_while_it_was_open_is_not_there_after_kill_9(desk: Desk, path: str) -> None:
+    writing = desk.copy.create(path)
+    desk.copy.write(path, writing, 0, b"gone")
+    desk.copy.unlink(path)
+    desk.copy.flush(path, writing)
+    desk.copy.release(path, writing)
+    desk.die()
+    desk.start()
+    assert desk.copy.shelf.inherited == []
+    assert desk.names() == []

@@ -99,7 +99,9 @@ class Shelf:
         return local
 
     def record(self, local: LocalText) -> None:
-        """Writes down where it belongs and what it is; whole or not at all."""
+        """Writes down where it belongs and what it is; whole or not at all. Nothing for one that was dropped."""
+        if local.descriptor < 0:
+            return
         told = {
             "path": local.path,
             "kind": local.kind.value,

@@ -19,6 +19,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cairn.clients.desk.appending import Appending
 from cairn.clients.desk.client import DeskError, Head, StoreClient
 from cairn.clients.desk.closing import Closing
 from cairn.clients.desk.committing import Committing
@@ -41,9 +42,16 @@ log = logging.getLogger("cairn.mount")
 
 @dataclass(slots=True, eq=False)
 class Writing:
-    """A file that is open to be written; `local`: what was written through it and has not been answered for."""
+    """A file that is open to be written.
+
+    Attributes:
+        append: at its end only.
+        path: where it was opened.
+        local: what was written through it and has not been answered for.
+    """
 
     append: bool = False
+    path: str = ""
     local: LocalText | None = None
 
 
@@ -74,6 +82,7 @@ class WorkingCopy:
     state: State = field(init=False)
     _closing: Closing = field(init=False)
     _moving: Moving = field(init=False)
+    _appending: Appending = field(init=False, default_factory=Appending)
 
     def __post_init__(self) -> None:
         self.state = State(self.client, self.contents, self.shelf, self.clock, read_only=self.read_only)
@@ -163,16 +172,21 @@ class WorkingCopy:
             local = state.add_local(path, kind, base)
             local.appended_from = 0 if append and base is None else None
             local.writers = 1
-            return Writing(append, local)
+            return self._opened(Writing(append, path, local))
 
     def open_to_write(self, path: str, *, append: bool = False, emptied: bool = False) -> Writing:
         """An existing file, open to be written, `emptied` at once if that is wanted. Raises OSError."""
         self.state.check_writable()
         if self.stat(path).folder:
             fail(errno.EISDIR, "it is a folder")
-        writing = Writing(append)
+        writing = Writing(append, path)
         if emptied:
             self.truncate(path, 0, writing)
+        return self._opened(writing)
+
+    def _opened(self, writing: Writing) -> Writing:
+        if writing.append:
+            self._appending.opened(writing.path, writing)
         return writing
 
     def write(self, path: str, writing: Writing, offset: int, content: bytes) -> int:
@@ -187,6 +201,8 @@ class WorkingCopy:
                 self._no_append(local)
             self.shelf.write(local, offset, content)
             self._touch(local, writing)
+        if writing.append:
+            self._appending.settled(writing.path, writing)
         return len(content)
 
     def truncate(self, path: str, size: int, writing: Writing | None = None) -> None:
@@ -204,7 +220,12 @@ class WorkingCopy:
             local.touched = touched
 
     def flush(self, path: str, writing: Writing, *, last: bool = False) -> None:
-        """A close, or an fsync. One commit if something was written. Raises OSError as `Closing.commit` does."""
+        """A close, or an fsync. One commit if something was written. Raises OSError as `Closing.commit` does.
+
+        One commit for all who append at the same time; each of them is told if it fails.
+        """
+        if writing.append and writing.local is not None and writing.local.touched:
+            self._appending.wait(writing.path)
         with self.state.hold(path):
             local = writing.local
             if local is None:
@@ -228,6 +249,7 @@ class WorkingCopy:
 
     def release(self, path: str, writing: Writing) -> None:
         """The last close. What was only made or emptied is committed now; nobody can be told if that fails."""
+        self._appending.settled(writing.path, writing)
         local = writing.local
         if local is None:
             return

@@ -201,8 +201,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     def release(self, path: str | None, fi: Any) -> int:
         if fi.fh:
             writing = self._writings.pop(fi.fh)
-            if writing.local is not None:
-                self._copy.release(writing.local.path, writing)
+            self._copy.release(writing.path, writing)
         return 0
 
     def unlink(self, path: str) -> int:
