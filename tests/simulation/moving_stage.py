@@ -63,6 +63,14 @@ class MovingStage(Stage):
         answer = self.operate(to, "homes.fail_over", old=old)
         assert answer.get("state") in ("moved", "at home"), answer
 
+    def end_what_was_begun(self) -> None:
+        """As the errors of a store that stays `moving` tell its operator: a move is given up, a fail-over repeated."""
+        home = self.home(AWAY)
+        if self.state(AWAY) == "moving":
+            if "error" in self.operate(home, "homes.move"):
+                self.fail_over(home)
+            self.deliver()
+
     def home(self, region: str) -> str:
         """Where a region believes the store's home to be."""
         return str(self.cloud.rows(region, "stores")[self.store, "record"]["home"])
@@ -171,7 +179,7 @@ class MovingStage(Stage):
             assert divergent is None or self.divergent(region) == sorted(divergent)
 
     def _assert_kept(self, region: str) -> None:
-        apart = [row for row in self._versions(region) if row.memory_key is None]
+        apart = [row for row in self._versions(region) if row.memory_key is None and row.position is not None]
         for version_id, (memory_id, sha256) in self.acknowledged.items():
             listed = [one for one in self._history(memory_id, region) if one.id == version_id]
             divergent = [one for one in apart if one.version_id == version_id]

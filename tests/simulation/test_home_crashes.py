@@ -77,13 +77,8 @@ def write_everywhere(stage: MovingStage) -> None:
 
 
 def finish(stage: MovingStage) -> None:
-    """Everything has arrived; what was begun and left undone is ended: a move given up, a fail-over repeated."""
     stage.come_late()
-    home = stage.home(AWAY)
-    if stage.state(AWAY) == "moving":
-        if "error" in stage.operate(home, "homes.move"):
-            stage.fail_over(home)
-        stage.deliver()
+    stage.end_what_was_begun()
 
 
 # ---- who comes next -------------------------------------------------------------------------------------------------

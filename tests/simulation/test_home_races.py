@@ -1,0 +1,268 @@
+"""Homes that change twice at once, and what comes late while it is adopted: each race steered by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
+from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+
+PUT = "objects.put_if_absent"
+REGIONS = (HOME, AWAY, THIRD)
+Act = Callable[[MovingStage], object]
+
+
+def everywhere(stage: MovingStage, memory_id: str) -> set[str | None]:
+    return {stage.read(memory_id, region).content for region in REGIONS}
+
+
+# ---- two at once ----------------------------------------------------------------------------------------------------
+
+
+def written() -> tuple[MovingStage, str]:
+    """A store with a version that its home alone has."""
+    stage = MovingStage()
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.update(memory.id, "two")
+    return stage, memory.id
+
+
+def puts_of(act: Act) -> list[int]:
+    """Which of its puts decide something: of the shards of a cut, which nobody waits for, the first stands for all."""
+    stage, _ = written()
+    actor = stage.actor(lambda: act(stage))
+    actor.finish()
+    puts = [line for line in actor.trail if line.startswith(PUT)]
+    return [number for number, line in enumerate(puts, 1) if "/cut/" not in line or line.endswith("/000")]
+
+
+MOVE: Act = lambda stage: stage.operate(AWAY, "homes.move")  # noqa: E731
+FAIL_OVER: Act = lambda stage: stage.operate(AWAY, "homes.fail_over", old=HOME)  # noqa: E731
+MOVE_ELSEWHERE: Act = lambda stage: stage.operate(THIRD, "homes.move")  # noqa: E731
+FAIL_OVER_ELSEWHERE: Act = lambda stage: stage.operate(THIRD, "homes.fail_over", old=HOME)  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param(MOVE, MOVE, id="two movers to one place"),
+        pytest.param(MOVE, MOVE_ELSEWHERE, id="two movers to two places"),
+        pytest.param(MOVE, FAIL_OVER_ELSEWHERE, id="a move and a fail-over"),
+        pytest.param(FAIL_OVER, MOVE_ELSEWHERE, id="a fail-over and a move"),
+        pytest.param(FAIL_OVER, FAIL_OVER, id="two fail-overs to one place"),
+        pytest.param(FAIL_OVER, FAIL_OVER_ELSEWHERE, id="two fail-overs to two places"),
+    ],
+)
+def test_two_who_change_a_home_at_once_leave_one(one: Act, other: Act) -> None:
+    """The other does all of its work just before a put of the first, whichever; either may be told to try again."""
+    for number in puts_of(one):
+        stage, memory_id = written()
+        first = stage.actor(lambda stage=stage: one(stage)).until(PUT, occurrence=number)  # type: ignore[misc]
+        other(stage)
+        for region in REGIONS:
+            with suppress(Busy, Unavailable, OutcomeUnknown):
+                stage.update(memory_id, f"meanwhile in {region}", region=region)
+        first.finish()
+        stage.deliver()
+        stage.end_what_was_begun()
+        for region in REGIONS:
+            stage.update(memory_id, f"at last in {region}", region=region)
+        stage.at_rest(divergent=None)
+        assert everywhere(stage, memory_id) == {f"at last in {THIRD}"}
+
+
+def test_a_commit_that_comes_after_the_move_was_given_up_commits_nothing() -> None:
+    """The mover's call to the old home is still on its way when somebody else decides; then when others decide anew."""
+    for again in (False, True):
+        stage, memory_id = written()
+        commit = stage.actor(lambda stage=stage: MOVE(stage)).until(PUT, "us-east-1/store/", occurrence=2)  # type: ignore[misc]
+        assert stage.operate(HOME, "homes.move")["state"] == "at home"
+        stage.update(memory_id, "the home writes again")
+        if again:
+            stage.move(THIRD)
+            stage.update(memory_id, "another home writes", region=THIRD)
+        assert "error" in commit.finish() or again
+        stage.at_rest()
+        assert stage.home(THIRD) == (AWAY if again else HOME), "it goes on from where the store is, or is told"
+
+
+# ---- what comes late ------------------------------------------------------------------------------------------------
+
+
+def late(stage: MovingStage, write: Callable[[], object]) -> list[str]:
+    """What the old home put last, alone, before it was failed over; nobody else has it yet."""
+    stage.deliver()
+    write()
+    keys = [event.key for event in stage.hold_back() if "/log/" in event.key]
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    return keys
+
+
+@pytest.fixture
+def stage() -> MovingStage:
+    return MovingStage()
+
+
+def test_a_late_version_is_adopted_once_however_often_and_wherever_it_is_met(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    (key,) = late(stage, lambda: stage.update(memory.id, "late"))
+    stage.reach(AWAY, key)
+    for _ in range(2):
+        for region in REGIONS:
+            stage.index(key, region)
+        stage.deliver()
+    stage.update(memory.id, "three", region=THIRD)
+    stage.index(key, AWAY)
+    stage.at_rest()
+    assert len(stage.history(memory.id, THIRD)) == 3
+    assert len([key for key in stage.keys(AWAY) if stage.hash_of("/a") in key]) == 4
+
+
+def test_two_adoptions_at_once_are_one(stage: MovingStage) -> None:
+    """Both have decided that it can be; the slot is taken once."""
+    memory = stage.create("/a", "one")
+    (key,) = late(stage, lambda: stage.update(memory.id, "late"))
+    stage.cloud.buckets.arrive(stage.under_way(key), AWAY)
+    slow = stage.actor(lambda: stage.index(key, AWAY)).until(PUT)
+    stage.index(key, AWAY)
+    slow.finish()
+    stage.at_rest()
+    assert len(stage.history(memory.id, THIRD)) == 2
+
+
+@pytest.mark.parametrize("adopted_first", [False, True])
+def test_a_write_and_an_adoption_at_once_follow_each_other_or_the_late_one_stands_apart(
+    stage: MovingStage, adopted_first: bool
+) -> None:
+    memory = stage.create("/a", "one")
+    (key,) = late(stage, lambda: stage.update(memory.id, "late"))
+    (version_id,) = [id for id in stage.acknowledged if id != memory.version_id]
+    stage.cloud.buckets.arrive(stage.under_way(key), AWAY)
+    adoption: Callable[[], object] = lambda: stage.index(key, AWAY)  # noqa: E731
+    write: Callable[[], object] = lambda: stage.update(memory.id, "ours", region=AWAY)  # noqa: E731
+    first, then = (adoption, write) if adopted_first else (write, adoption)
+    slow = stage.actor(then).until(PUT)
+    first()
+    slow.finish()
+    stage.at_rest(divergent=[] if adopted_first else [version_id])
+    assert everywhere(stage, memory.id) == {"ours"}
+
+
+@pytest.mark.parametrize(
+    ("name", "occurrence", "after"),
+    [
+        pytest.param(PUT, 1, False, id="before it names its epoch"),
+        pytest.param(PUT, 1, True, id="once it has"),
+        pytest.param("objects.list", 1, False, id="before it lists the logs"),
+        pytest.param("objects.list", 1, True, id="once it has listed the old home's"),
+        pytest.param(PUT, 2, False, id="before its cut"),
+        pytest.param(PUT, 17, True, id="after its cut"),
+        pytest.param(PUT, 18, True, id="once writing begins"),
+    ],
+)
+def test_a_version_that_comes_during_a_fail_over_is_in_its_cut_or_adopted_after_it(
+    name: str, occurrence: int, after: bool
+) -> None:
+    stage, memory_id = written()
+    (key,) = [event.key for event in stage.hold_back()]
+    taking_over = stage.actor(lambda: stage.fail_over(AWAY)).until(name, occurrence=occurrence, after=after)
+    stage.reach(AWAY, key)
+    taking_over.finish()
+    stage.deliver()
+    stage.update(memory_id, "three", region=AWAY)
+    stage.at_rest()
+    assert everywhere(stage, memory_id) == {"three"}
+    assert len(stage.history(memory_id, THIRD)) == 3
+
+
+# ---- what is not adopted --------------------------------------------------------------------------------------------
+
+
+def test_half_a_late_rename_and_then_the_other_change_nothing(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    moved_in, moved_out = late(stage, lambda: stage.update(memory.id, path="/b"))
+    (renamed,) = [id for id in stage.acknowledged if id != memory.version_id]
+    for key in (moved_out, moved_in):
+        stage.come_late(key)
+        assert stage.listed(AWAY) == {"/a": memory.id}
+    other = stage.create("/b", "other", region=THIRD)
+    stage.at_rest(divergent=[renamed])
+    assert stage.listed(HOME) == {"/a": memory.id, "/b": other.id}
+
+
+def test_what_was_built_on_a_late_rename_stands_apart_with_it(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    before = set(stage.acknowledged)
+    late(stage, lambda: stage.update(stage.update(memory.id, path="/b").id, "two"))
+    stage.at_rest(divergent=sorted(set(stage.acknowledged) - before))
+    assert stage.listed(THIRD) == {"/a": memory.id} and everywhere(stage, memory.id) == {"one"}
+
+
+@pytest.mark.parametrize("path", ["/a", "/a/b", "/"])
+def test_a_late_creation_yields_to_who_is_at_its_path_now_or_above_or_below_it(stage: MovingStage, path: str) -> None:
+    there = "/a" if path == "/" else path
+    mine = "/a/b" if path == "/" else "/a"
+    late(stage, lambda: stage.create(mine, "late"))
+    (version_id,) = stage.acknowledged
+    ours = stage.create(there, "ours", region=AWAY)
+    stage.at_rest(divergent=[version_id])
+    assert stage.listed(HOME) == {there: ours.id}
+    stage.delete(ours.id, region=THIRD)
+    stage.at_rest(divergent=[version_id])
+
+
+def test_a_late_version_of_a_memory_that_was_renamed_or_deleted_since_stands_apart(stage: MovingStage) -> None:
+    renamed, deleted = stage.create("/a", "one"), stage.create("/b", "one")
+    before = set(stage.acknowledged)
+    late(stage, lambda: (stage.update(renamed.id, "late"), stage.update(deleted.id, "late")))
+    lost = set(stage.acknowledged) - before
+    stage.update(renamed.id, path="/c", region=AWAY)
+    stage.delete(deleted.id, region=AWAY)
+    stage.at_rest(divergent=sorted(lost))
+    assert stage.listed(THIRD) == {"/c": renamed.id} and everywhere(stage, renamed.id) == {"one"}
+
+
+# ---- erasing what came late -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_a_late_text_is_erased_wherever_it_stands(stage: MovingStage, adopted: bool) -> None:
+    """In every copy that was adopted, of two homes even, and in the original that arrives after the order."""
+    memory = stage.create("/a", "one")
+    (key,) = late(stage, lambda: stage.update(memory.id, "SECRET"))
+    (version_id,) = [id for id in stage.acknowledged if id != memory.version_id]
+    original = stage.under_way(key)
+    if not adopted:
+        stage.update(memory.id, "ours", region=AWAY)
+    stage.cloud.buckets.arrive(original, AWAY)
+    stage.index(key, AWAY)
+    stage.update(memory.id, "clean", region=AWAY)
+    if adopted:
+        stage.redact(version_id, AWAY)
+    else:
+        stage.cairn(AWAY).divergent.dismiss(stage.call(), stage.store, version_id)
+    stage.at_rest()
+    stage.arrive(original, THIRD)
+    stage.at_rest()
+    assert [stage.found("SECRET", region) for region in REGIONS] == [[], [], []]
+    assert everywhere(stage, memory.id) == {"clean"}
+
+
+def test_a_text_that_two_homes_of_one_epoch_adopted_is_erased_in_both(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    second = stage.update(memory.id, "SECRET")
+    (key,) = [event.key for event in stage.hold_back()]
+    for region in (THIRD, AWAY):
+        stage.fail_over(region)
+        stage.reach(region, key)
+        stage.hold_back()
+    stage.update(memory.id, "clean", region=AWAY)
+    stage.redact(second.version_id, AWAY)
+    stage.at_rest()
+    assert [stage.found("SECRET", region) for region in REGIONS] == [[], [], []]
