@@ -12,7 +12,7 @@ from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 
 PUT = "objects.put_if_absent"
 REGIONS = (HOME, AWAY, THIRD)
-Act = Callable[[MovingStage], object]
+Act = Callable[[MovingStage], dict[str, object]]
 
 
 def everywhere(stage: MovingStage, memory_id: str) -> set[str | None]:
