@@ -42,6 +42,7 @@ from cairn.core.slots import (
     LogRef,
     RedactionKey,
     SessionKey,
+    Slot,
     StoreKey,
     VerdictKey,
     parse_key,
@@ -60,6 +61,9 @@ NOTED_STORES_MAX = 10_000
 
 BEGINNINGS = 2
 """The first records of an epoch: the one that names it, and of a fail-over the one that names its cut."""
+
+JUDGING_US = 10_000_000
+"""How long the event that brings an epoch judges its store's rows at most; `cairn.app.sweeping` judges the rest."""
 
 
 class Malformed(Exception):
@@ -160,7 +164,7 @@ class Indexing:
         text_late = placed.record.has_text and (standing.state == StoreState.DELETED or not view.complete)
         if deletion or text_late:
             return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": store_id})]
-        if view.complete and slot.epoch.number > 1 and slot.sequence <= BEGINNINGS:
+        if view.complete and begins_an_epoch(slot):
             return [lambda: self.judge(store_id)]
         if view.complete and self._is_home(standing) and slot.epoch != current_epoch(standing):
             return [lambda: self._ask_to_adopt({"call": "adopt_records", "store_id": store_id})]
@@ -169,21 +173,40 @@ class Indexing:
     def judge(self, store_id: str, memory_id: str | None = None, view: View | None = None) -> None:
         """Judges the rows of a store, or of one memory, by the cut that its present epoch began with. Repeatable.
 
+        Of a store as many as there is time for; all of them for tables that do not serve yet, whose `view` is given.
+
+        Raises:
+            Unavailable, OutcomeUnknown: try again later.
+        """
+        if memory_id is None:
+            self.sweep(store_id, None, self._region.clock.now_us() + JUDGING_US if view is None else None, view)
+            return
+        view = view or self._region.view()
+        keys = [StoreRow.key(store_id), MemoryRow.key(store_id, memory_id)]
+        rows = self._region.read(view.index, keys)
+        if all(key in rows for key in keys):
+            store = StoreRow.from_attributes(rows[keys[0]])
+            self._judging.memory(view, store, MemoryRow.from_attributes(rows[keys[1]]))
+
+    def sweep(
+        self, store_id: str, after: str | None, deadline_us: int | None = None, view: View | None = None
+    ) -> str | None:
+        """Judges every row of a store, or as many as there is time for; the place to go on `after`, None at the end.
+
         Raises:
             Unavailable, OutcomeUnknown: try again later.
         """
         view = view or self._region.view()
-        keys = [StoreRow.key(store_id), *([] if memory_id is None else [MemoryRow.key(store_id, memory_id)])]
-        rows = self._region.read(view.index, keys)
-        if keys[0] not in rows:
-            return
-        store = StoreRow.from_attributes(rows[keys[0]])
-        if memory_id is None:
-            self._judging.sweep(view, store, lambda key: self._fold_again(view, store, key))
-            if len(store.epochs) > 1 and self._is_home(store):
-                self._ask_to_adopt({"call": "adopt_records", "store_id": store_id})
-        elif keys[1] in rows:
-            self._judging.memory(view, store, MemoryRow.from_attributes(rows[keys[1]]))
+        attributes = self._region.read(view.index, [StoreRow.key(store_id)]).get(StoreRow.key(store_id))
+        if attributes is None:
+            return None
+        store = StoreRow.from_attributes(attributes)
+        if after is None and len(store.epochs) > 1 and self._is_home(store):
+            self._ask_to_adopt({"call": "adopt_records", "store_id": store_id})
+        for place in self._judging.sweep(view, store, lambda key: self._fold_again(view, store, key), after):
+            if deadline_us is not None and self._region.clock.now_us() > deadline_us:
+                return place
+        return None
 
     def _fold_again(self, view: View, store: StoreRow, key: str) -> None:
         known = replace(
@@ -427,6 +450,11 @@ class Indexing:
             return None
         except port_errors.Unavailable as error:
             raise Unavailable("the bucket does not answer; try again") from error
+
+
+def begins_an_epoch(slot: Slot) -> bool:
+    """Whether a record in this slot may be what makes rows of older epochs wrong."""
+    return slot.epoch.number > 1 and slot.sequence <= BEGINNINGS
 
 
 def store_of(key: str) -> list[RowKey]:

@@ -8,10 +8,11 @@ and may be repeated. Whoever decides by a row of an older epoch judges it first;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
+from cairn.app.batches import batches
 from cairn.app.cuts import Cuts, current_epoch
 from cairn.app.folding import Folder, Restored, Settled
 from cairn.app.listings import keys_under
@@ -26,6 +27,7 @@ from cairn.core.tables import BY_MEMORY
 from cairn.ports.index import Query
 
 ROWS_PER_QUERY = 500
+ROWS_PER_READ = 100
 
 _RowT = TypeVar("_RowT", MemoryRow, LogRow)
 
@@ -204,51 +206,102 @@ class Judging:
 
     # ---- all of a store -----------------------------------------------------------------------------------------
 
-    def sweep(self, view: View, store: StoreRow, fold_again: Callable[[str], object]) -> None:
+    def sweep(
+        self, view: View, store: StoreRow, fold_again: Callable[[str], object], after: str | None = None
+    ) -> Iterator[str]:
         """Judges every row of a store, and has `fold_again` look at every late entry that this bucket has.
 
-        A LIST for a thousand objects of the store's logs, a query for five hundred rows, a HEAD and a transaction for
-        each that is mended. Repeatable; it changes nothing where nothing is late.
+        Gives, page after page, the place to go on `after` if it stops there. In all a LIST for a thousand objects of
+        the store's logs, a query for five hundred rows, a read for a hundred places of the cut, a HEAD and a
+        transaction for each row that is mended. Repeatable; it changes nothing where nothing is late.
 
         Raises:
-            Unavailable, OutcomeUnknown: repeat it.
+            Unavailable, OutcomeUnknown: repeat it, or go on after the last place.
         """
         if len(store.epochs) == 1 or not _has_cut(store):
             return
-        for key in self._late_keys(store):
-            fold_again(key)
-        seen: set[str] = set()
-        for memory in self._rows(view, "memories", store.store_id, MemoryRow):
-            seen.add(memory.memory_id)
-            self.memory(view, store, memory)
-            place = self._cuts.place(store, memory.memory_id)
-            if self._is_behind(memory, place):
-                self._restore(view, store, memory.memory_id, memory, place)
-        for memory_id, place in self._cuts.places(store).items():
-            if memory_id not in seen:
-                self._restore(view, store, memory_id, None, place)
-        hashes: set[str] = set()
-        for log in self._rows(view, "logs", store.store_id, LogRow):
-            hashes.add(log.path_hash)
-            self.log(view, store, log.path_hash, log)
-        for path_hash in self._cuts.tails(store).keys() - hashes:
-            self.log(view, store, path_hash, None)
+        parts: dict[str, Callable[[str | None], Iterator[str]]] = {
+            **{region: partial(self._late_entries, store, fold_again, region) for region in self._region.regions},
+            "memories": partial(self._sweep_memories, view, store),
+            "places": partial(self._sweep_places, view, store),
+            "logs": partial(self._sweep_logs, view, store),
+            "tails": partial(self._sweep_tails, view, store),
+        }
+        begun, _, place = (after or "").partition(" ")
+        names = list(parts)
+        for name in names[names.index(begun) if begun in names else 0 :]:
+            if name != begun:
+                yield name
+                place = ""
+            for reached in parts[name](place or None):
+                yield f"{name} {reached}"
 
-    def _rows(self, view: View, table: str, store_id: str, kind: type[_RowT]) -> Iterator[_RowT]:
-        after: str | None = None
+    def _late_entries(
+        self, store: StoreRow, fold_again: Callable[[str], object], region: str, after: str | None
+    ) -> Iterator[str]:
+        while True:
+            prefix = f"{region}/log/{store.store_id}/"
+            page = asked(partial(self._region.objects.list, prefix, after))
+            for text in page.keys:
+                key = parse_key(text)
+                if isinstance(key, LogKey) and self._cuts.is_late(store, key.path_hash, key.slot):
+                    fold_again(text)
+            after = page.next_after
+            if after is None:
+                return
+            yield after
+
+    def _sweep_memories(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
+        for rows in self._pages(view, "memories", store.store_id, MemoryRow, after):
+            for memory in rows:
+                self.memory(view, store, memory)
+                place = self._cuts.place(store, memory.memory_id)
+                if self._is_behind(memory, place):
+                    self._restore(view, store, memory.memory_id, memory, place)
+            yield rows[-1].memory_id
+
+    def _sweep_places(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
+        """Live memories of the cut of which there is no row."""
+        places = self._cuts.places(store)
+        for some in _following(places, after):
+            keys = {MemoryRow.key(store.store_id, id): id for id in some}
+            rows = self._region.read(view.index, list(keys))
+            for key, memory_id in keys.items():
+                if key not in rows:
+                    self._restore(view, store, memory_id, None, places[memory_id])
+            yield some[-1]
+
+    def _sweep_logs(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
+        for rows in self._pages(view, "logs", store.store_id, LogRow, after):
+            for log in rows:
+                self.log(view, store, log.path_hash, log)
+            yield rows[-1].path_hash
+
+    def _sweep_tails(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
+        """Paths of the cut of which there is no row."""
+        for some in _following(self._cuts.tails(store), after):
+            keys = {LogRow.key(store.store_id, hash): hash for hash in some}
+            rows = self._region.read(view.index, list(keys))
+            for key, path_hash in keys.items():
+                if key not in rows:
+                    self.log(view, store, path_hash, None)
+            yield some[-1]
+
+    def _pages(
+        self, view: View, table: str, store_id: str, kind: type[_RowT], after: str | None
+    ) -> Iterator[list[_RowT]]:
         while True:
             found = asked(partial(view.index.query, Query(table, store_id, after=after, limit=ROWS_PER_QUERY)))
-            yield from (kind.from_attributes(one.attributes) for one in found)
+            if found:
+                yield [kind.from_attributes(one.attributes) for one in found]
             if len(found) < ROWS_PER_QUERY:
                 return
             after = found[-1].sort_key
 
-    def _late_keys(self, store: StoreRow) -> Iterator[str]:
-        for region in self._region.regions:
-            for text in asked_each(keys_under(self._region.objects, f"{region}/log/{store.store_id}/")):
-                key = parse_key(text)
-                if isinstance(key, LogKey) and self._cuts.is_late(store, key.path_hash, key.slot):
-                    yield text
+
+def _following(names: Iterable[str], after: str | None) -> Iterator[list[str]]:
+    """Those that come after `after`, in order, as many at a time as one read takes."""
+    yield from batches(sorted(name for name in names if after is None or name > after), ROWS_PER_READ)
 
 
 def _has_cut(store: StoreRow) -> bool:

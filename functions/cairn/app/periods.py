@@ -19,6 +19,7 @@ from itertools import islice
 from cairn.app.listings import keys_under
 from cairn.app.logs import gallop
 from cairn.app.region import Region
+from cairn.app.sweeping import Sweeping
 from cairn.core.checkpoint import NAMES_PER_PART, Checkpoint, Named, part_from_json, part_to_json
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
 from cairn.core.rows import (
@@ -56,6 +57,7 @@ class Periods:
 
     def __init__(self, region: Region) -> None:
         self._region = region
+        self._sweeping = Sweeping(region)
         self._home = region.name
         self._key = JournalStateRow.key(region.name)
 
@@ -208,6 +210,7 @@ class Periods:
     def _put_part(self, state: JournalStateRow, part: tuple[tuple[Named, str], ...]) -> JournalStateRow:
         """One part more, and a note of how far that is. What an invocation put that then died stands, and counts."""
         cursor = part[-1][1]
+        self._sweeping.note(name for name, _ in part)
         key = str(self._checkpoint(state).part_key(state.parts))
         if not self._put(key, part_to_json(tuple(name for name, _ in part))) and state.listed:
             cursor = part_from_json(self._body(key))[-1].key
@@ -219,6 +222,7 @@ class Periods:
         """The checkpoint stands, and the period is over; if the journal is, after all was read, still what it was."""
         if self._state() != state:
             raise Busy("the journal has changed meanwhile; the period is published the next time")
+        self._sweeping.note(names)
         checkpoint = replace(self._checkpoint(state), names=names)
         key = str(CheckpointKey(self._home, checkpoint.period))
         ours = self._put(key, checkpoint.to_json()) or Checkpoint.from_json(self._body(key)).run == state.run

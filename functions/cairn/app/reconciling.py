@@ -1,4 +1,4 @@
-"""What the reconciler does every minute: the home's period, then the other homes' checkpoints."""
+"""What the reconciler does every minute: the home's period, the other homes' checkpoints, stores to be judged again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from cairn.app.periods import Periods
 from cairn.app.region import Region
+from cairn.app.sweeping import Sweeping
 from cairn.app.watermarks import SETTLED_US, Watermarks
 from cairn.core.errors import CairnError
 
@@ -29,9 +30,10 @@ class Reconciling:
         self._region = region
         self._periods = Periods(region)
         self._watermarks = Watermarks(region, settled_us)
+        self._sweeping = Sweeping(region)
 
     def tick(self) -> Ticked:
-        """Turns the period and advances the watermarks. Repeatable, and safe beside another.
+        """Turns the period, advances the watermarks, goes on with sweeps. Repeatable, and safe beside another.
 
         What fails is left to the next tick, and does not stop the rest.
         """
@@ -43,6 +45,7 @@ class Reconciling:
 
         self._attempt(ticked, turn)
         self._attempt(ticked, lambda: self._watermarks.advance(ticked.period, deadline_us))
+        self._attempt(ticked, lambda: self._sweeping.run(deadline_us))
         return ticked
 
     def _attempt(self, ticked: Ticked, act: Callable[[], None]) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from cairn.app.holding import Brought, Holding
 from cairn.app.indexing import Indexing
 from cairn.app.region import Region, View
+from cairn.app.sweeping import Sweeping
 from cairn.core.checkpoint import Checkpoint, Named, part_from_json
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
 from cairn.core.rows import Attributes, CompletenessRow, ControlRow, RowKey, mark_key
@@ -75,6 +76,7 @@ class Watermarks:
         self._region = region
         self._settled_us = settled_us
         self._holding = Holding(region, Indexing(region))
+        self._sweeping = Sweeping(region)
 
     def advance(self, period: int | None, deadline_us: int) -> None:
         """Follows every home as far as it goes, until `deadline_us` at most, and says so in the row that calls read.
@@ -193,6 +195,7 @@ class Watermarks:
     def _fold_names(self, view: View, names: tuple[Named, ...], home: str, late: bool) -> bool:
         missing = self._holding.missing(view, names)
         brought = self._holding.bring(view, missing, home, fetch=late) if missing else {}
+        self._sweeping.note(names)
         return Brought.WAITING not in brought.values()
 
     def _is_late(self, until: int | None) -> bool:
