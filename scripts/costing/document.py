@@ -10,6 +10,7 @@ from scripts.costing.meter import Units
 from scripts.costing.paths import (
     FORWARDED,
     HOME,
+    IMPORTS,
     LISTED,
     READS,
     REGIONS,
@@ -71,6 +72,16 @@ def _writes() -> str:
     return _table(head, rows)
 
 
+def _imports() -> str:
+    head = ["a million of", "1 region", "2 regions", "3 regions"]
+    rows = []
+    for path in IMPORTS:
+        counts = (2, 3) if path.at != HOME else (1, 2, 3)
+        told = [_money(_total(used(path, count))) for count in counts]
+        rows.append([path.name, *[""] * (3 - len(told)), *told])
+    return _table(head, rows)
+
+
 def _reads() -> str:
     rows = [[path.name, _money(_total(used(path, 1)))] for path in READS]
     return _table(["a million of", "$"], rows)
@@ -125,7 +136,7 @@ def _by_item(by_region: Mapping[str, Units]) -> dict[str, float]:
 def _counted() -> str:
     head = ["one", "where", "PUT", "GET, HEAD", "WRU", "RRU", "SQS", "Lambda", "GB-s"]
     rows = []
-    for path in (*WRITES, *FORWARDED, *READS):
+    for path in (*WRITES, *FORWARDED, *IMPORTS[1:], *READS):
         for region, units in used(path, 2).items():
             if units:
                 rows.append([path.name, _where(path, region), *_uses(units)])
@@ -215,6 +226,7 @@ def _assumptions() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "writes": _writes,
     "broken down": _broken_down,
+    "imports": _imports,
     "two regions": _durable,
     "reads": _reads,
     "sessions": _sessions,

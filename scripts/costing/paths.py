@@ -12,6 +12,7 @@ from cairn.adapters.memory import ManualClock
 from cairn.app.answers import Memory, VersionFilter
 from cairn.app.cairn import Cairn
 from cairn.app.inspecting import DeepScanner
+from cairn.core.commands import BroughtVersion
 from cairn.core.rows import RowKey
 from cairn.core.tables import BY_NAME
 from cairn.scanner import Family, Finding, Policy, Report, Severity, Verdict
@@ -23,6 +24,8 @@ T = TypeVar("T")
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-1")
 HOME, AWAY = REGIONS[0], REGIONS[1]
 LISTED = 20
+IMPORTED = 20
+"""Versions in one call of an import: the command line sends fifty at most, and at most 700 KB."""
 TEXT, OTHER = "x" * CONTENT_BYTES, "y" * CONTENT_BYTES
 
 
@@ -101,6 +104,15 @@ class Played:
             self.call, self.store, memory.id, content=content, path=path, expected_content_sha256=None, full=False
         )
 
+    def told(self, number: int) -> BroughtVersion:
+        """The number-th version of a memory in another Cairn."""
+        names = ("mem_01m80gqgrfyn8361t51thggc0e", f"memver_01m80gqgrfyn8361t51thgg{number:03d}")
+        operation = "created" if number == 1 else "modified"
+        return BroughtVersion(*names, operation, "user:user_1", number, "/projects/atlas/brought.md", f"{TEXT}{number}")
+
+    def bring(self, *versions: BroughtVersion, at: str = HOME) -> object:
+        return self.cloud.sites[at].cairn.import_versions(self.call, self.store, versions)
+
     def measure(self, path: Path) -> dict[str, Units]:
         """What a call of this kind uses, and what its events use in every region."""
         path.before(self)
@@ -115,7 +127,10 @@ class Played:
         while self.cloud.pending:
             self._event()
         self._measuring = False
-        return {name: dict(self.meter.units[name]) for name in self.cloud.regions}
+        return {
+            name: {unit: amount / path.shared_by for unit, amount in self.meter.units[name].items()}
+            for name in self.cloud.regions
+        }
 
     def _event(self) -> None:
         """One event: its copies, its message, its share of an indexer's batch."""
@@ -150,6 +165,7 @@ class Path:
     Attributes:
         before: what is done first and not counted.
         by_http: whether the call comes through the HTTP API.
+        shared_by: how many things one call does; what it uses is told of one of them.
     """
 
     name: str
@@ -158,6 +174,7 @@ class Path:
     at: str = HOME
     before: Callable[[Played], object] = lambda played: None
     by_http: bool = True
+    shared_by: int = 1
 
 
 WRITES = (
@@ -170,6 +187,28 @@ WRITES = (
 FORWARDED = (
     Path("update, landing elsewhere", lambda p: p.update(p.last, TEXT, at=AWAY), at=AWAY),
     Path("create, landing elsewhere", lambda p: p.create("/projects/atlas/new.md", at=AWAY), at=AWAY),
+)
+IMPORTS = (
+    Path("a file, new: as a creation", lambda p: p.create("/projects/atlas/new.md")),
+    Path(
+        f"a history's version, of {IMPORTED} in a call",
+        lambda p: p.bring(*(p.told(number) for number in range(2, IMPORTED + 2))),
+        before=lambda p: p.bring(p.told(1)),
+        shared_by=IMPORTED,
+    ),
+    Path(
+        f"a version of {IMPORTED}, landing elsewhere",
+        lambda p: p.bring(*(p.told(number) for number in range(2, IMPORTED + 2)), at=AWAY),
+        at=AWAY,
+        before=lambda p: p.bring(p.told(1)),
+        shared_by=IMPORTED,
+    ),
+    Path(
+        f"one that is there already, of {IMPORTED} in a call",
+        lambda p: p.bring(*(p.told(number) for number in range(1, IMPORTED + 1))),
+        before=lambda p: p.bring(*(p.told(number) for number in range(1, IMPORTED + 1))),
+        shared_by=IMPORTED,
+    ),
 )
 READS = (
     Path(

@@ -161,7 +161,7 @@ class BringingWriter(Writer):
         if self._take(attempt, entry, content) is Put.TAKEN:
             self._catch_up(attempt, entry.key.path_hash, entry.slot, paths_too=True)
             return False
-        self._fold_own(attempt, [Settled(entry)], None)
+        self._fold_own(attempt, [Settled(entry)], None if head is None else self._known(head, entry))
         attempt.outcome.memory = fold.join_memory(head, entry)
         return True
 
