@@ -124,15 +124,14 @@ class MovingStage(Stage):
         self.deliver()
 
     def reach(self, region: str, *keys: str) -> None:
-        """Copies of these objects, or of all that was put and is not held back, come to one region and are indexed."""
+        """Copies of these objects, or of all that was put, come to one region and are indexed; what fails waits."""
         events = [event for event in [*self.cloud.pending, *self._held] if event.key in keys or not keys]
         for event in events:
             if not event.replica and event.region != region:
                 self.cloud.buckets.replicate(event, region)
         arrived = [event for event in self.cloud.pending if event.region == region and (event.key in keys or not keys)]
         for event in arrived:
-            self.cloud.pending.remove(event)
-            self.index(event.key, region)
+            self.cloud.deliver_one(self.cloud.pending.index(event))
 
     # ---- calls, remembered ----------------------------------------------------------------------------------------
 

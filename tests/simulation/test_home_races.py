@@ -79,7 +79,7 @@ def test_a_commit_that_comes_after_the_move_was_given_up_commits_nothing() -> No
     """The mover's call to the old home is still on its way when somebody else decides; then when others decide anew."""
     for again in (False, True):
         stage, memory_id = written()
-        commit = stage.actor(lambda stage=stage: MOVE(stage)).until(PUT, "us-east-1/store/", occurrence=2)  # type: ignore[misc]
+        commit = stage.actor(lambda stage=stage: MOVE(stage)).until(PUT, "us-east-1/store/", occurrence=3)  # type: ignore[misc]
         assert stage.operate(HOME, "homes.move")["state"] == "at home"
         stage.update(memory_id, "the home writes again")
         if again:

@@ -2,23 +2,37 @@
 
 Each section is one schedule. A scenario that ends with `at_rest` has found every acknowledged version in every region,
 in the history or listed as divergent; one memory at one path; the same rows in every region, and the same again when
-they are made anew from each bucket. `PROTECTIONS` at the end takes away what each is about, and has to see it fail.
+they are made anew from each bucket. `test_home_defects` takes away what each is about, and has to see it fail. Movers
+that die are in `test_home_crashes`, two changes at once and late arrivals in `test_home_races`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from itertools import permutations
+
 import pytest
 
-from cairn.core.errors import OutcomeUnknown
+from cairn.adapters.limits import check_object
+from cairn.app.answers import Demand
+from cairn.core.commands import UpdateMemory, to_payload
+from cairn.core.errors import OutcomeUnknown, Unavailable
+from cairn.core.records import StoreRecord, StoreState
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.stage import WORKSPACE
 
 PUT = "objects.put_if_absent"
-REGIONS = (HOME, AWAY, THIRD)
 
 
 @pytest.fixture
 def stage() -> MovingStage:
     return MovingStage()
+
+
+def everywhere(stage: MovingStage, memory_id: str) -> set[str | None]:
+    return {stage.read(memory_id, region).content for region in stage.cloud.regions}
 
 
 # ---- failover_splits_a_rename ---------------------------------------------------------------------------------------
@@ -70,7 +84,7 @@ def test_late_updates_are_adopted_to_the_last_in_whichever_order_they_come(stage
     for key in reversed(late) if backwards else late:
         stage.come_late(key)
     stage.at_rest()
-    assert {stage.read(memory.id, region).content for region in REGIONS} == {"three"}
+    assert everywhere(stage, memory.id) == {"three"}
 
 
 def test_what_the_losing_home_of_an_epoch_wrote_is_late_in_that_epoch_and_in_the_next(stage: MovingStage) -> None:
@@ -104,6 +118,26 @@ def test_a_region_that_hears_of_epochs_in_their_order_keeps_what_it_knew_of_the_
     stage.at_rest()
 
 
+@pytest.mark.parametrize("order", list(permutations(["late", "cut", "first", "second"])))
+def test_a_late_version_and_what_tells_that_it_is_late_may_come_in_any_order(order: tuple[str, ...]) -> None:
+    stage = MovingStage()
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    lost = stage.update(memory.id, "theirs")
+    keys = {"late": [event.key for event in stage.hold_back()]}
+    stage.fail_over(AWAY)
+    ours = stage.update(memory.id, "ours", region=AWAY)
+    put = [event.key for event in stage.hold_back()]
+    records = [key for key in put if "/store/" in key]
+    keys |= {"cut": [key for key in put if "/cut/" in key], "first": records[:1], "second": records[1:]}
+    stage.reach(THIRD, stage.key_of(ours.version_id, AWAY))
+    for name in order:
+        stage.reach(THIRD, *keys[name])
+    stage.come_late()
+    assert stage.read(memory.id, THIRD).version_id == ours.version_id
+    assert stage.divergent(THIRD) == stage.divergent(AWAY) == [lost.version_id]
+
+
 # ---- frozen_lease_clock ---------------------------------------------------------------------------------------------
 
 
@@ -115,7 +149,43 @@ def test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing(stage: M
     stage.update(memory.id, "new home", region=AWAY)
     stalled.fails(OutcomeUnknown)
     stage.at_rest(divergent=None)
-    assert {stage.read(memory.id, region).content for region in REGIONS} == {"new home"}
+    assert everywhere(stage, memory.id) == {"new home"}
+
+
+@pytest.mark.parametrize("answer", ["a refusal", "that nothing changed", "a read"])
+def test_nor_is_anything_else_answered_as_the_homes(stage: MovingStage, answer: str) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    read = stage.call()
+    answers: dict[str, Callable[[], object]] = {
+        "a refusal": lambda: stage.update(memory.id, "x", expected="0" * 64),
+        "that nothing changed": lambda: stage.update(memory.id, "one"),
+        "a read": lambda: stage.cairn().retrieve_memory(
+            replace(read, demand=Demand(home=True)), stage.store, memory.id, full=True
+        ),
+    }
+    stalled = stage.actor(answers[answer]).until("objects.head", after=True)
+    stage.move(AWAY)
+    stage.update(memory.id, "new home", region=AWAY)
+    stalled.fails(Unavailable)
+    stage.at_rest()
+
+
+def test_a_process_that_was_frozen_between_two_calls_writes_nothing_as_the_home_it_was(stage: MovingStage) -> None:
+    """Its ticks stood still, so that a lease it had kept would run on."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    frozen = stage.cairn()
+    stage.clock.ticks_us = lambda: 0  # type: ignore[method-assign]
+    stage.update(memory.id, "two")
+    stage.move(AWAY)
+    before = stage.keys(HOME)
+    frozen.update_memory(
+        stage.call(), stage.store, memory.id, content="three", path=None, expected_content_sha256=None, full=False
+    )
+    assert stage.keys(HOME) == before
+    assert stage.read(memory.id, AWAY).content == "three"
+    stage.at_rest()
 
 
 # ---- mover_dies -----------------------------------------------------------------------------------------------------
@@ -134,7 +204,77 @@ def test_a_region_that_dies_while_it_takes_over_is_failed_over_in_its_turn(stage
     stage.update(memory.id, "three", region=HOME)
     stage.move(AWAY)
     stage.at_rest()
-    assert {stage.read(memory.id, region).content for region in REGIONS} == {"three"}
+    assert everywhere(stage, memory.id) == {"three"}
+
+
+def test_a_mover_that_comes_back_meets_no_cut_of_its_former_self(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.actor(lambda: stage.move(AWAY)).until("peers.call", occurrence=2).die()
+    assert any("/cut/" in key for key in stage.all_keys(AWAY))
+    assert stage.operate(HOME, "homes.move")["state"] == "at home"
+    stage.update(memory.id, "an hour later")
+    fresh = stage.create("/b", region=THIRD)
+    stage.move(AWAY)
+    assert stage.listed(AWAY) == {"/a": memory.id, "/b": fresh.id}
+    stage.update(memory.id, "new home", region=AWAY)
+    stage.at_rest()
+
+
+@pytest.mark.parametrize("given_up", ["before the commit", "after the commit", "after the beginning"])
+def test_giving_up_a_move_and_committing_it_leave_one_home_that_writes(stage: MovingStage, given_up: str) -> None:
+    """No put spans two regions: what decides is the old home's next record, and nothing has been replicated yet."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    mover = stage.actor(lambda: stage.operate(AWAY, "homes.move"))
+    mover.until(PUT, "us-east-1/store/", occurrence=3, after=given_up == "after the commit")
+    if given_up == "after the beginning":
+        mover.finish()
+    decided = StoreRecord.from_json(stage.operate(HOME, "homes.give_up")["record"].encode()).state
+    assert decided == (StoreState.ACTIVE if given_up == "before the commit" else StoreState.MOVED)
+    if not mover.done:
+        mover.finish()
+    before = {*stage.keys(HOME), *stage.keys(AWAY)}
+    for region in (HOME, AWAY):
+        with suppress(Unavailable):
+            stage.update(memory.id, f"in {region}", region=region)
+    put = {*stage.keys(HOME), *stage.keys(AWAY)} - before
+    assert len({key.partition("/")[0] for key in put}) == 1
+    stage.at_rest()
+
+
+# ---- two_regions_and_a_cut ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steps", range(1, 13))
+def test_a_write_that_is_acknowledged_in_two_regions_is_in_the_cut_of_a_fail_over_to_the_second(steps: int) -> None:
+    stage = MovingStage(two_regions=True)
+    memory = stage.create("/a", "one")
+    writer = stage.actor(lambda: stage.update(memory.id, "two"))
+    for _ in range(steps):
+        if not writer.done:
+            writer.step()
+    stage.hold_back()
+    stage.fail_over(AWAY)
+    stage.update(memory.id, "ours", region=AWAY)
+    if not writer.done:
+        with suppress(OutcomeUnknown, Unavailable):
+            writer.finish()
+    stage.at_rest(divergent=None)
+    assert not set(stage.divergent()) & set(stage.acknowledged)
+
+
+def test_so_is_one_that_is_acknowledged_in_the_middle_of_the_fail_over() -> None:
+    for puts in (1, 2, 9, 17, 18):
+        stage = MovingStage(two_regions=True)
+        memory = stage.create("/a", "one")
+        stage.hold_back()
+        over = stage.actor(lambda stage=stage: stage.fail_over(AWAY)).until(PUT, occurrence=puts)  # type: ignore[misc]
+        with suppress(OutcomeUnknown):
+            stage.update(memory.id, "two")
+        over.finish()
+        stage.update(memory.id, "ours", region=AWAY)
+        stage.at_rest(divergent=None)
+        assert not set(stage.divergent()) & set(stage.acknowledged)
 
 
 # ---- two fail-overs at once -----------------------------------------------------------------------------------------
@@ -159,5 +299,47 @@ def test_what_a_losing_home_had_adopted_is_in_the_history_once(stage: MovingStag
         stage.fail_over(AWAY)
     stage.update(memory.id, "three", region=AWAY)
     stage.at_rest()
-    assert {stage.read(memory.id, region).content for region in REGIONS} == {"three"}
+    assert everywhere(stage, memory.id) == {"three"}
     assert len(stage.history(memory.id, HOME)) == 3
+
+
+# ---- expired_claim, forwarded_call_repeats, metadata_of_a_blank, with two homes -------------------------------------
+
+
+def test_a_creator_that_stalls_past_its_homes_term_does_not_come_between_a_path_and_its_ancestor(
+    stage: MovingStage,
+) -> None:
+    stalled = stage.actor(lambda: stage.create("/n")).until(PUT)
+    stage.move(AWAY)
+    there = stage.create("/n/t", region=AWAY)
+    stalled.fails(OutcomeUnknown)
+    stage.at_rest(divergent=None)
+    assert stage.listed(THIRD) == {"/n/t": there.id} and len(stage.divergent()) == 1
+
+
+def test_an_invocation_that_is_repeated_after_the_home_has_moved_does_nothing_again(stage: MovingStage) -> None:
+    memory = stage.create("/a", "a")
+    command = UpdateMemory(stage.store, memory.id, stage.new_version_id(), "api_key:apikey_x", content="x")
+    invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
+    first = stage.cairn().direct(invocation)
+    stage.move(AWAY)
+    stage.update(memory.id, "y", region=AWAY)
+    assert "elsewhere" in stage.cairn(HOME).direct(invocation)
+    again = stage.cairn(AWAY).direct(invocation)
+    assert again["memory"]["version_id"] == first["memory"]["version_id"] == command.version_id
+    stage.at_rest()
+    assert everywhere(stage, memory.id) == {"y"} and len(stage.history(memory.id)) == 3
+
+
+def test_the_longest_path_fits_into_metadata_as_an_adoption_too() -> None:
+    stage = MovingStage((HOME, "ap-northeast-1", "ap-southeast-2"))
+    longest = f"/{'a' * 1023}"
+    memory = stage.create(longest, "one")
+    stage.hold_back()
+    stage.fail_over("ap-southeast-2")
+    stage.come_late()
+    for key in stage.keys(HOME):
+        for version in stage.cloud.buckets.versions(HOME, key):
+            check_object(key, version.object.metadata)
+    assert stage.listed("ap-northeast-1") == {longest: memory.id}
+    assert any("/log/" in key and key.startswith("ap-southeast-2") for key in stage.keys(HOME))

@@ -9,8 +9,8 @@ Each section below is one schedule. Elsewhere are:
 - movers and writers that die at every port call, and a cut that a writer respects: `test_crashes`.
 - index_reads_during_rename, with tables wiped and made anew: `test_rebuild_scenarios`.
 
-Schedules in which a home moves or is failed over (a split rename, a frozen lease, a dying mover, two regions and a cut)
-belong to moving, which there is not yet.
+Schedules in which a home moves or is failed over (a split rename, a frozen lease, a dying mover, two regions and a cut,
+and what of the others needs two homes) are in `test_home_scenarios`.
 """
 
 from __future__ import annotations

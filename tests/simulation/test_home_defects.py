@@ -1,0 +1,192 @@
+"""Each scenario with two homes is shown to fail: what it is about is taken out of the product, and it has to object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cairn.app import adopting, handing_over, lease, moving
+from cairn.app.adopting import Adopting
+from cairn.app.cuts import Cuts
+from cairn.app.failing_over import FailingOver
+from cairn.app.handing_over import HandingOver
+from cairn.app.logs import Logs
+from cairn.app.passing import encode_placed
+from cairn.app.records import MOVER, Placed, to_record
+from cairn.app.region import Region, View
+from cairn.app.second_region import SecondRegion
+from cairn.app.surveying import Surveying
+from cairn.core import ids
+from cairn.core.errors import Busy
+from cairn.core.records import Operation, StoreState
+from cairn.core.rows import RowKey, VersionRow
+from cairn.core.slots import Epoch, Slot
+from tests.simulation import test_home_races as races
+from tests.simulation import test_home_scenarios as scenarios
+from tests.simulation.moving_stage import MovingStage
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def replaced(owner: Any, name: str, by: Any) -> Plant:
+    return lambda monkeypatch: monkeypatch.setattr(owner, name, by)
+
+
+# ---- what takes the place of the product's own ----------------------------------------------------------------------
+
+
+def commit_whatever_stands(self: HandingOver, store_id: str, slot: str, epoch: str, cut: str) -> dict[str, Any]:
+    view, row = self._newest(store_id)
+    now = to_record(row, MOVER)
+    home, epochs = Epoch.parse(epoch).home, (*now.epochs, epoch)
+    record = replace(now, state=StoreState.MOVED, home=home, epochs=epochs, cuts=(*now.cuts, cut), version_id=cut)
+    placed = Placed(Slot.parse(row.slot).following, record)
+    self._records.put(placed)
+    self._records.fold_own(view, placed)
+    return encode_placed(placed)
+
+
+def a_lease_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process answers on the record that it has read once, from one call to the next."""
+    kept: dict[str, View] = {}
+    read = Region.view
+
+    def view(self: Region, keys: Sequence[RowKey] = ()) -> View:
+        now = read(self, keys)
+        stores = [key for key in keys if key.table == "stores" and key in now.rows]
+        if not stores:
+            return now
+        first = kept.setdefault(self.name, now)
+        return replace(now, rows={**now.rows, **{key: first.rows[key] for key in stores}}, ticks_us=first.ticks_us)
+
+    monkeypatch.setattr(Region, "view", view)
+
+
+def one_cut_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ids, "ulid", lambda *_: "0" * 26)
+    monkeypatch.setattr(moving, "Epoch", lambda number, home, attempt: Epoch(number, home, 1))
+
+
+def adopted_is_adopted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    unknown = SimpleNamespace(key=lambda store_id, version_id: VersionRow.key(store_id, f"not {version_id}"))
+    monkeypatch.setattr(adopting, "VersionRow", unknown)
+    monkeypatch.setattr(Adopting, "_builds_on", lambda *_: True)
+
+
+def the_cut_before_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fail-over lists first, and names its epoch then."""
+    begin = FailingOver._begin
+
+    def surveyed_before(self: FailingOver, view: Any, store: Any) -> Any:
+        survey = self._surveying.run(store)
+        monkeypatch.setattr(self._surveying, "run", lambda _: survey)
+        return begin(self, view, store)
+
+    monkeypatch.setattr(FailingOver, "_begin", surveyed_before)
+
+
+# ---- what has to fail then ------------------------------------------------------------------------------------------
+
+
+def in_two_regions(stage: MovingStage) -> None:
+    for steps in range(1, 13):
+        scenarios.test_a_write_that_is_acknowledged_in_two_regions_is_in_the_cut_of_a_fail_over_to_the_second(steps)
+
+
+def in_the_middle_of_a_fail_over(stage: MovingStage) -> None:
+    scenarios.test_so_is_one_that_is_acknowledged_in_the_middle_of_the_fail_over()
+
+
+def in_any_order(stage: MovingStage) -> None:
+    order = ("cut", "first", "second", "late")
+    scenarios.test_a_late_version_and_what_tells_that_it_is_late_may_come_in_any_order(order)
+
+
+def half_a_rename(half: str) -> Callable[[MovingStage], None]:
+    return lambda stage: scenarios.test_half_a_rename_that_was_replicated_leaves_its_memory_at_its_source(stage, half)
+
+
+def not_the_homes(answer: str) -> Callable[[MovingStage], None]:
+    return lambda stage: scenarios.test_nor_is_anything_else_answered_as_the_homes(stage, answer)
+
+
+DEFECTS = {
+    "the lease is ignored": (
+        replaced(lease.Leases, "stands", lambda *_: True),
+        scenarios.test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing,
+    ),
+    "the lease does not bind a no-op": (
+        replaced(lease.Leases, "stands", lambda *_: True),
+        not_the_homes("that nothing changed"),
+    ),
+    "the lease does not bind a read": (replaced(lease.Leases, "stands", lambda *_: True), not_the_homes("a read")),
+    "the epoch begins before the drain": (
+        replaced(handing_over, "DRAIN_S", 0.0),
+        scenarios.test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing,
+    ),
+    "a lease is kept between two calls": (
+        a_lease_is_kept,
+        scenarios.test_a_process_that_was_frozen_between_two_calls_writes_nothing_as_the_home_it_was,
+    ),
+    "a divergent moved_out commits": (
+        replaced(Logs, "_accepted", lambda self, store, entry, settled: settled),
+        half_a_rename("moved_in"),
+    ),
+    "half a rename counts in a cut": (
+        replaced(Surveying, "_says_nothing", lambda self, store, survey, entry: entry.operation is Operation.VOID),
+        half_a_rename("moved_out"),
+    ),
+    "a cut has one memory at two paths": (
+        replaced(Surveying, "_one_place_each", lambda *_: None),
+        scenarios.test_a_rename_that_was_written_on_is_at_its_destination_without_its_second_half,
+    ),
+    "a late entry is head without adoption": (
+        replaced(Cuts, "is_late", lambda *_: False),
+        scenarios.test_what_the_losing_home_of_an_epoch_wrote_is_late_in_that_epoch_and_in_the_next,
+    ),
+    "a late entry is late only if it comes after the record": (
+        replaced(Cuts, "is_late", lambda *_: False),
+        in_any_order,
+    ),
+    "of two homes of one epoch the one that is heard of first is accepted": (
+        replaced(Epoch, "rank", property(lambda epoch: (epoch.number, epoch.attempt == 0, "", epoch.attempt))),
+        scenarios.test_what_the_losing_home_of_an_epoch_wrote_is_late_in_that_epoch_and_in_the_next,
+    ),
+    "what is late is adopted over what was written since": (
+        replaced(Adopting, "_builds_on", lambda *_: True),
+        lambda stage: races.test_a_write_and_an_adoption_at_once_follow_each_other_or_the_late_one_stands_apart(
+            stage, False
+        ),
+    ),
+    "what was adopted is adopted again": (
+        adopted_is_adopted_again,
+        races.test_a_late_version_is_adopted_once_however_often_and_wherever_it_is_met,
+    ),
+    "a move is committed whatever stands in the old home's log": (
+        replaced(HandingOver, "commit", commit_whatever_stands),
+        lambda stage: scenarios.test_giving_up_a_move_and_committing_it_leave_one_home_that_writes(
+            stage, "before the commit"
+        ),
+    ),
+    "a mover's cut is found again by the next": (
+        one_cut_for_ever,
+        scenarios.test_a_mover_that_comes_back_meets_no_cut_of_its_former_self,
+    ),
+    "a fail-over is not looked for after the second put": (
+        replaced(SecondRegion, "confirm", lambda *_: None),
+        in_two_regions,
+    ),
+    "a fail-over lists before it names its epoch": (the_cut_before_the_record, in_the_middle_of_a_fail_over),
+}
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_scenario_fails_without_what_it_is_about(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, scenario = DEFECTS[name]
+    plant(monkeypatch)
+    with pytest.raises((AssertionError, Busy)):
+        scenario(MovingStage())
