@@ -393,6 +393,12 @@ def test_codexs_memories_go_in_and_come_back(desk: Desk, home: Path, tmp_path: P
     assert texts(tmp_path / "other") == kept
 
 
+def test_a_program_that_has_remembered_nothing_is_told_by_its_name(desk: Desk, home: Path, tmp_path: Path) -> None:
+    for words, program in ((("claude-code", str(tmp_path)), "Claude Code"), (("codex",), "Codex")):
+        told = desk.fails(Exit.USAGE, "import", "--from", *words)
+        assert f"{program} has remembered nothing here yet" in told
+
+
 @pytest.mark.parametrize("shape", ["path alone", "record"])
 def test_a_project_of_basic_memory_goes_in_by_its_name_and_comes_back(
     desk: Desk, home: Path, tmp_path: Path, shape: str

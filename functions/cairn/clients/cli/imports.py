@@ -132,6 +132,8 @@ def _read(place: Place, under: str) -> Iterator[Found]:
         elif source.is_file():
             with found.archive(source, under) as read:
                 yield found.composed(read)
+        elif place.program and not source.exists():
+            raise InvalidRequest("SOURCE", f"{place.program} has remembered nothing here yet: there is no {source}")
         else:
             raise InvalidRequest("SOURCE", f"{source} is neither a folder nor an archive")
     except OSError as error:

@@ -31,7 +31,7 @@ def mcp(
     Example: cairn mcp --api-url http://127.0.0.1:8377 --store memstore_laptop_01kb…
     """
     if find_spec("mcp") is None:
-        typer.echo("mcp missing: pip install 'cairn-memory[cli]'", err=True)
+        typer.echo("mcp missing: pip install 'cairn-memory[mcp,sdk]'", err=True)
         raise typer.Exit(2)
     with speaking():
         client = connect(url, key)

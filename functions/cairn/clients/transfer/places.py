@@ -37,6 +37,7 @@ class Place:
         folder: where it is; it need not be there yet.
         name: what a new store of them is called.
         description: what an agent is told of such a store.
+        program: whose place it is; empty for a folder of anybody's.
         beside: other folders that may hold memories of the same project, which are left alone.
         own_files: what the program keeps there for itself, by the beginning of its name; and why it is left out.
     """
@@ -44,6 +45,7 @@ class Place:
     folder: Path
     name: str
     description: str = ""
+    program: str = ""
     beside: tuple[Path, ...] = ()
     own_files: Mapping[str, str] = field(default_factory=dict)
 
@@ -78,7 +80,7 @@ def claude(start: Path) -> Place:
     """The memory of the project that `start` lies in (see `claude_code.locate`)."""
     found = claude_code.locate(start)
     told = f"What Claude Code has learned in {found.name}."
-    return Place(found.folder, found.name, told, found.beside, claude_code.OWN_FILES)
+    return Place(found.folder, found.name, told, "Claude Code", found.beside, claude_code.OWN_FILES)
 
 
 # ---- Codex ----------------------------------------------------------------------------------------------------------
@@ -90,7 +92,7 @@ def codex(where: Path | None) -> Place:
     home = home.expanduser()
     folder = home / "memories" if (home / "memories").is_dir() or where is None else home
     told = "What Codex has learned on this machine."
-    return Place(folder, "Codex memories", told, own_files=_CODEX_OWN_FILES)
+    return Place(folder, "Codex memories", told, "Codex", own_files=_CODEX_OWN_FILES)
 
 
 # ---- Basic Memory ---------------------------------------------------------------------------------------------------
@@ -135,4 +137,4 @@ def _project_path(project: Any) -> str | None:
 
 
 def _basic_place(folder: Path, name: str) -> Place:
-    return Place(folder, name, f"Basic Memory's notes of {name}.")
+    return Place(folder, name, f"Basic Memory's notes of {name}.", "Basic Memory")
