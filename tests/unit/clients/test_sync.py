@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +275,62 @@ def test_a_memory_is_one_whatever_its_name_looks_like(desk: Desk, folder: Path) 
     assert synced(desk, folder) == {"/plan.tmp": "fetched", "/notes~": "fetched"}
     fill(folder, {"plan.tmp": "mine"})
     assert synced(desk, folder) == {"/plan.tmp": "sent"}
+
+
+def test_a_file_that_cannot_be_read_or_is_a_link_now_is_not_one_that_was_deleted(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(folder, {"c.md": "three\n"})
+    synced(desk, folder)
+    (folder / "a.md").rename(folder / "elsewhere")
+    (folder / "a.md").symlink_to("elsewhere")
+    (folder / "n").rename(folder / "m")
+    (folder / "n").symlink_to("m")
+    os.utime(folder / "c.md")
+    read = Path.read_bytes
+
+    def cannot_be_read(path: Path) -> bytes:
+        if path.name == "c.md":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", cannot_be_read)
+    rows = synced(desk, folder, code=Exit.IN_PART)
+    assert {path for path, result in rows.items() if result == "left out"} == {"/a.md", "/n", "/c.md"}
+    assert {"a.md": "one\n", "n/b.md": "two\n", "c.md": "three\n"}.items() <= memories(desk).items()
+
+
+def test_a_file_that_vanishes_while_its_folder_is_listed_is_no_reason_to_delete_the_others(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the temporary file of an editor that is at work there does."""
+    fill(folder, {"n/0-gone.md": "", "n/z.md": "last\n"})
+    synced(desk, folder)
+    scandir = os.scandir
+
+    @contextmanager
+    def scanning(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+        with scandir(path) as listed:
+            children = sorted(listed, key=lambda child: child.name)
+            if Path(path).name == "n":
+                (folder / "n" / "0-gone.md").unlink()
+            yield iter(children)
+
+    monkeypatch.setattr(os, "scandir", scanning)
+    assert synced(desk, folder) == {"/n/0-gone.md": "deleted"}
+    assert set(memories(desk)) == {"a.md", "n/b.md", "n/z.md"}
+
+
+def test_a_file_that_an_editor_moves_away_for_a_moment_is_not_deleted_in_the_store(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = desk.json("cat", desk.store, "/a.md")["id"]
+    (folder / "a.md").rename(folder / "a.md~")
+    monkeypatch.setattr(SystemClock, "pause", lambda self, seconds: fill(folder, {"a.md": "saved\n"}))
+    assert synced(desk, folder) == {"/a.md~": "local"}
+    assert synced(desk, folder) == {"/a.md": "sent", "/a.md~": "local"}
+    assert desk.json("cat", desk.store, "/a.md")["id"] == memory
+    assert [row["operation"] for row in desk.json("log", desk.store, "/a.md")] == ["modified", "created"]
 
 
 def test_what_another_process_has_done_in_the_folder_since_is_known(desk: Desk, folder: Path) -> None:

@@ -93,6 +93,12 @@ class Look:
     left_out: list[LeftOut]
     staying: list[str]
 
+    def hides(self, path: str) -> bool:
+        """Whether there may be a file all the same: something is at the path, or above it, that could not be read."""
+        in_the_way = {one.path.rstrip("/") for one in self.left_out if one.lossy}
+        parts = path.split("/")
+        return any("/".join(parts[:count]) in in_the_way for count in range(2, len(parts) + 1))
+
 
 @dataclass(slots=True)
 class Memory:
@@ -199,6 +205,10 @@ class Folder:
             whole.unlink(missing_ok=True)
         now = self._stamp(path)  # its rename has changed the inode, and nothing else
         return replace(written, inode_changed_at_ns=now.inode_changed_at_ns)
+
+    def has(self, path: str) -> bool:
+        """Whether anything is at a path now."""
+        return os.path.lexists(self.root / path[1:])
 
     def delete(self, path: str, was: Here) -> None:
         """Takes a file away that the store does not have any more, and folders that are empty then. Raises OSError."""

@@ -14,7 +14,7 @@ from cairn.clients.desk.client import Denied, DeskError, Gone, Head, NoAnswer, O
 from cairn.clients.desk.committing import Committing, Edit
 from cairn.clients.desk.names import why_local
 from cairn.clients.sync.decide import Step, step
-from cairn.clients.sync.folder import Folder, Here
+from cairn.clients.sync.folder import Folder, Here, Look
 from cairn.clients.transfer.found import VERSION_CONTROL, text_of
 from cairn.clients.transfer.report import Row, Tell, told
 from cairn.ports.clock import Clock
@@ -23,6 +23,9 @@ from cairn.ports.ids import Randomness
 DELETIONS_MIN = 8
 DELETIONS_SHARE = 0.25
 """How many files may be missing before a pass deletes their memories unasked: so many, or that part of them all."""
+
+SAVED_WITHIN_S = 0.1
+"""Within this an editor that renames a file to a backup has written it anew."""
 
 TEXTS_AT_ONCE_MIN = 20
 """From so many texts on they are fetched with the whole store's, twenty a request."""
@@ -76,6 +79,7 @@ class Syncing:
         for path in sorted({*here, *one.there, *common}):
             base = common[path].sha256 if path in common else None
             steps[step(_sha(here.get(path)), _there(one.there.get(path)), base)].append(path)
+        steps[Step.DELETE_THERE] = self._gone(steps[Step.DELETE_THERE], look)
         for path in steps[Step.AGREE]:
             self._agree(path, one)
         moved = self._move(steps, one)
@@ -88,6 +92,12 @@ class Syncing:
         for path in steps[Step.CONFLICT]:
             self._conflict(path, one, one.there.get(path))
         self._fetch(steps[Step.FETCH], one)
+
+    def _gone(self, paths: list[str], look: Look) -> list[str]:
+        """The paths whose files are gone for good: nothing hides them, and no editor is just writing them anew."""
+        if paths:
+            self._clock.pause(SAVED_WITHIN_S)
+        return [path for path in paths if not look.hides(path) and not self._folder.has(path)]
 
     def _agree(self, path: str, one: _Pass) -> None:
         head = one.there.get(path)

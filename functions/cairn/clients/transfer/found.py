@@ -137,7 +137,10 @@ def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str]) 
             except OSError as error:
                 found.leave_out(f"{path}/", f"cannot be read: {error.strerror}")
         elif child.is_file():
-            status = child.stat()
+            try:
+                status = child.stat()
+            except OSError:  # it was there when the folder was listed: a temporary file, and somebody is at work
+                continue
             found.files.append(File(path, status.st_size, Path(child.path).read_bytes))
             if status.st_mode & stat.S_IXUSR:
                 found.leave_out(path, "its mode: memories are not executable", lossy=False)
