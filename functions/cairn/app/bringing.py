@@ -15,6 +15,7 @@ from cairn.ports import errors as port_errors
 
 KINDS = ("log", "cut", "store", "redaction", "verdict")
 COPIES_AT_ONCE = 32
+_HEX = "0123456789abcdef"
 
 
 class Bringing:
@@ -45,7 +46,17 @@ class Bringing:
         places = list(_places(store, self._region.regions))
         glances = self._region.parallel.run([partial(self._at_a_glance, place, source) for place in places])
         for place, missing in zip(places, glances, strict=True):
-            yield from asked_each(keys_missing(self._region.objects, place, source)) if missing is None else missing
+            yield from self._all_missing(place, source) if missing is None else missing
+
+    def _all_missing(self, place: str, source: str) -> Iterator[str]:
+        """What is missing of a place of many pages: of logs, whose keys go on with a hash, sixteen parts at once."""
+        parts = [f"{place}{digit}" for digit in _HEX] if "/log/" in place else [place]
+        found = self._region.parallel.run([partial(self._missing_under, part, source) for part in parts])
+        for keys in found:
+            yield from keys
+
+    def _missing_under(self, prefix: str, source: str) -> list[str]:
+        return list(asked_each(keys_missing(self._region.objects, prefix, source)))
 
     def _at_a_glance(self, place: str, source: str) -> list[str] | None:
         """What is missing under a prefix; None where there is more than one page there."""

@@ -15,6 +15,8 @@ from cairn.core.slots import CutKey, Epoch, LogRef, Slot
 from cairn.ports import errors as port_errors
 
 SHARDS_KEPT = 64
+NAMES_KEPT = 500_000
+"""Paths and memories that the shards which a process keeps may name in all: some 150 MB. One shard is always kept."""
 
 
 def current_epoch(store: StoreRow) -> Epoch:
@@ -88,10 +90,17 @@ class Cuts:
         found = self._region.cuts.get(key)
         if found is None:
             found = self._read(key, epoch.home)
-            while len(self._region.cuts) >= SHARDS_KEPT:
-                self._region.cuts.pop(next(iter(self._region.cuts)), None)
+            self._make_room(found)
             self._region.cuts[key] = found
         return found
+
+    def _make_room(self, cut: Cut) -> None:
+        """Lets go of what was kept longest."""
+        kept = self._region.cuts
+        names = cut.size + sum(one.size for one in list(kept.values()))
+        while kept and (len(kept) >= SHARDS_KEPT or names > NAMES_KEPT):
+            gone = kept.pop(next(iter(kept), ""), None)
+            names -= 0 if gone is None else gone.size
 
     def _read(self, key: str, home: str) -> Cut:
         for region in (None,) if home == self._region.name else (None, home):

@@ -33,15 +33,17 @@ class FailingOver:
         self._surveying = Surveying(region)
         self._moving = Moving(region, indexing)
 
-    def take_over(self, store_id: str, old: str) -> Moved:
+    def take_over(self, store_id: str, old: str, budget_s: float) -> Moved:
         """Makes this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
 
-        Costs two records, what `Surveying.run` costs, and 16 PUTs.
+        A store that cannot be surveyed in `budget_s` is ``copying``: the next call goes on with it. Costs two records,
+        what `Surveying.in_parts` costs, and 16 PUTs.
 
         Raises:
             NotFound: this region has never heard of the store. Unavailable, OutcomeUnknown: repeat it.
             InvalidRequest: the store's home is neither `old` nor this region.
         """
+        deadline_us = self._region.clock.now_us() + round(budget_s * 1_000_000)
         view = self._region.view([StoreRow.key(store_id)])
         store = self._store(view, store_id)
         began_us = self._region.clock.ticks_us()
@@ -56,8 +58,9 @@ class FailingOver:
             begun = self._begin(view, store)
         else:
             raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
-        if begun.state != StoreState.ACTIVE:
-            self._complete(view, begun)
+        if begun.state != StoreState.ACTIVE and self._complete(view, begun, deadline_us) is None:
+            return Moved(store_id, "copying")
+        self._surveying.forget(store_id)
         self._indexing.judge(store_id)
         return Moved(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
 
@@ -88,11 +91,15 @@ class FailingOver:
         self._records.fold_own(view, newer)
         return to_row(newer)
 
-    def _complete(self, view: View, begun: StoreRow) -> StoreRow:
-        """The cut of what is here, and the record that names it; or the one that somebody else put first."""
-        before = replace(begun, epochs=begun.epochs[:-1])
-        epoch = parse_epoch(begun.epochs[-1])
-        run = self._moving.put_cut(view, begun.store_id, epoch, self._surveying.run(before))
+    def _complete(self, view: View, begun: StoreRow, deadline_us: int) -> StoreRow | None:
+        """The cut of what is here, and the record that names it; or the one that somebody else put first.
+
+        None where there was no time to look at everything.
+        """
+        survey = self._surveying.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
+        if survey is None:
+            return None
+        run = self._moving.put_cut(view, begun.store_id, parse_epoch(begun.epochs[-1]), survey)
         record = replace(
             to_record(begun, MOVER),
             state=StoreState.ACTIVE,

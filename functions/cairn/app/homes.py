@@ -20,7 +20,7 @@ from cairn.core.rows import StoreRow
 from cairn.core.slots import Slot, StoreKey, parse_key
 
 MOVE_BUDGET_S = 12.0
-"""How long one call copies ahead before it answers: what follows has to fit into the rest of its caller's patience."""
+"""How long one call copies and looks before it answers: what follows has to fit into its caller's patience of 25 s."""
 
 STORES_PER_PAGE = 100
 
@@ -49,7 +49,7 @@ class Homes:
             if call == "homes.move":
                 return asdict(self._moving.move(budget_s=MOVE_BUDGET_S, **fields))
             if call == "homes.fail_over":
-                return asdict(self._failing_over.take_over(**fields))
+                return asdict(self._failing_over.take_over(budget_s=MOVE_BUDGET_S, **fields))
             steps: dict[str, Callable[..., dict[str, Any]]] = {
                 "homes.begin": self._handing_over.begin,
                 "homes.commit": self._handing_over.commit,

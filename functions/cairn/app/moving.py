@@ -40,7 +40,7 @@ class Moved:
 
     Attributes:
         store_id: whose.
-        state: ``copying``, while objects are still copied ahead and writes go on; ``moved``; or ``at home`` already.
+        state: ``copying``, while objects are still copied and looked at ahead: repeat it; ``moved``; or ``at home``.
         copied: how many objects this call copied.
         paused_ms: for how long the store took no writes, once it is moved.
     """
@@ -64,8 +64,8 @@ class Moving:
     def move(self, store_id: str, budget_s: float) -> Moved:
         """Moves a store's home here, or as much of that as there is time for: repeat it until it is ``moved``.
 
-        Only copying ahead heeds `budget_s`; once writes are paused, it goes on to the end. Costs what `Bringing.run`
-        and `Surveying.run` cost, twice, 16 PUTs for the cut, two records at the old home and one here.
+        Only copying and surveying ahead heed `budget_s`; once writes are paused, it goes on to the end. Costs what
+        `Bringing.run` and `Surveying.run` cost, twice, 16 PUTs for the cut, two records at the old home and one here.
 
         Raises:
             NotFound; Unavailable, OutcomeUnknown: repeat it. Busy: it is being moved elsewhere, or was given up.
@@ -95,7 +95,9 @@ class Moving:
         copied, done = self._bringing.run(store, old, deadline_us)
         if not done:
             return Moved(store_id, "copying", copied)
-        ahead = self._surveying.run(store)
+        ahead = self._surveying.in_parts(store, deadline_us)
+        if ahead is None:
+            return Moved(store_id, "copying", copied)
         began_us = self._region.clock.ticks_us()
         placed = decode_placed(self._ask(old, {"call": "homes.begin", "store_id": store_id, "to": self._region.name}))
         if placed.record.state is StoreState.MOVING and placed.record.home == old:
@@ -107,6 +109,7 @@ class Moving:
             return self._records.fold(view, placed)
         row = self._records.take_up(view, self._records.fold(view, placed))
         paused_ms = (self._region.clock.ticks_us() - began_us) // 1000
+        self._surveying.forget(store_id)
         self._region.metrics.milliseconds("move_paused_ms", paused_ms, home=old)
         self._indexing.judge(row.store_id)
         return Moved(store_id, "moved", copied, paused_ms)

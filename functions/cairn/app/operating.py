@@ -117,16 +117,20 @@ def move(region: Region, store_id: str) -> Iterator[Step]:
     Raises:
         whatever the reconciler answers; Unavailable, OutcomeUnknown: begin again, and it goes on.
     """
+    yield from _steps(region, {"call": "homes.move", "store_id": store_id})
+
+
+def _steps(region: Region, payload: Mapping[str, Any]) -> Iterator[Step]:
     for _ in range(STEPS_MAX):
-        step = Step(**_reconciler(region, {"call": "homes.move", "store_id": store_id}))
+        step = Step(**_reconciler(region, payload))
         yield step
         if step.state != "copying":
             return
 
 
 def fail_over(region: Region, store_id: str, old: str) -> Iterator[Step]:
-    """Makes `region` the home of a store whose home was `old`, which is not asked. One step. Raises as `move`."""
-    yield Step(**_reconciler(region, {"call": "homes.fail_over", "store_id": store_id, "old": old}))
+    """Makes `region` the home of a store whose home was `old`, which is not asked. Steps, and raises, as `move`."""
+    yield from _steps(region, {"call": "homes.fail_over", "store_id": store_id, "old": old})
 
 
 def _reconciler(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:

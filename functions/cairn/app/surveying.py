@@ -17,6 +17,7 @@ from cairn.app.cuts import Cuts
 from cairn.app.listings import keys_under
 from cairn.app.logs import Logs
 from cairn.app.region import Region, asked, asked_each
+from cairn.app.surveyed import ENTRIES_PER_PART, Surveyed
 from cairn.core.records import Cut, Entry, Operation, parse_epoch
 from cairn.core.rows import StoreRow
 from cairn.core.slots import LogKey, LogRef, Slot, parse_key
@@ -59,6 +60,7 @@ class Surveying:
         self._region = region
         self._cuts = Cuts(region)
         self._logs = Logs(region)
+        self._surveyed = Surveyed(region)
 
     def run(self, store: StoreRow, ahead: Survey | None = None) -> Survey:
         """Everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.
@@ -70,10 +72,40 @@ class Surveying:
         """
         survey = Survey(tails=self._tails(store), entries={} if ahead is None else dict(ahead.entries))
         for some in batches(list(survey.tails), HEADS_AT_ONCE):
-            found = self._region.parallel.run([partial(self._resident, store, survey, hash) for hash in some])
-            survey.residents |= {hash: entry for hash, entry in zip(some, found, strict=True) if entry is not None}
+            self._look(store, survey, some)
         self._one_place_each(survey)
         return survey
+
+    def in_parts(self, store: StoreRow, deadline_us: int) -> Survey | None:
+        """The same in as many calls as it takes: None where `deadline_us` has come; the next call goes on.
+
+        Of a store that takes more than one, what was read is kept (`cairn.app.surveyed`) until `forget`. The listing is
+        the last call's, and whole.
+
+        Raises:
+            as `run`.
+        """
+        survey = Survey(tails=self._tails(store), entries=self._surveyed.load(store.store_id))
+        known = len(survey.entries)
+        batched = list(batches(list(survey.tails), HEADS_AT_ONCE))
+        for number, some in enumerate(batched, 1):
+            self._look(store, survey, some)
+            is_late = self._region.clock.now_us() > deadline_us and number < len(batched)
+            if is_late or len(survey.entries) - known >= ENTRIES_PER_PART:
+                self._surveyed.keep(store.store_id, list(survey.entries.values())[known:])
+                known = len(survey.entries)
+            if is_late:
+                return None
+        self._one_place_each(survey)
+        return survey
+
+    def forget(self, store_id: str) -> None:
+        """Lets go of what was kept between the calls of `in_parts`. A query, and a write for five hundred entries."""
+        self._surveyed.forget(store_id)
+
+    def _look(self, store: StoreRow, survey: Survey, hashes: list[str]) -> None:
+        found = self._region.parallel.run([partial(self._resident, store, survey, hash) for hash in hashes])
+        survey.residents |= {hash: entry for hash, entry in zip(hashes, found, strict=True) if entry is not None}
 
     def _tails(self, store: StoreRow) -> dict[str, Slot]:
         tails: dict[str, Slot] = {}

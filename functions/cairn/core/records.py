@@ -547,6 +547,11 @@ class Cut:
 
     SHARDS: ClassVar[int] = 16
 
+    @property
+    def size(self) -> int:
+        """How many paths and memories it names."""
+        return len(self.tails) + len(self.residents) + len(self.occupants)
+
     @staticmethod
     def shard_of(path_hash: str) -> int:
         """The shard that has a path's tail."""
