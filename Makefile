@@ -13,7 +13,7 @@ ADK := tests/interop/adk
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test e2e interop sim bench bench-scanner bench-search demo drill cost clean
+.PHONY: help setup lock check format test e2e interop sim bench bench-scanner bench-search demo drill moves cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -73,8 +73,12 @@ $(ADK)/.venv/.installed: $(ADK)/requirements.lock
 	@test -x $(ADK)/.venv/bin/python || $(PYTHON) -m venv $(ADK)/.venv
 	@$(ADK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
+
 drill: setup ## everything that can go wrong, on the local cloud of three regions, while clients write (under ten minutes)
 	$(BIN)/python -m scripts.drill
+
+moves: setup ## a planned move of 100 stores beside 50 writes a second, in this process (CLOUD=1 RATE=5: on the local cloud)
+	$(BIN)/python -m scripts.drill.planned --rate $(or $(RATE),50) $(if $(CLOUD),--cloud)
 
 demo: setup ## the main job on this machine; DIR=~/notes imports a folder of your own
 	$(BIN)/python -m scripts.demo --dir "$(DIR)"

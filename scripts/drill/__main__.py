@@ -7,22 +7,15 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Callable
 
-from anthropic import Anthropic
 from rich.console import Console
 
-from scripts.drill.accounting import Lag, wait_until_settled
-from scripts.drill.load import Assignment, Load
-from scripts.drill.report import Report
-from scripts.drill.steps import Drill, StepFailed
+from scripts.drill.running import prepare, run
+from scripts.drill.steps import Drill
 from scripts.local_cloud.layout import PROJECT_ROOT
 
 REGIONS = ("us-east-1", "eu-west-1", "ap-south-1")
-SETTLED_WITHIN_S = 240.0
-KNOWN_WITHIN_S = 60.0
 
 
 def steps(drill: Drill) -> tuple[Callable[[], None], ...]:
@@ -48,63 +41,6 @@ def local_cloud(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "scripts.local_cloud", *arguments], cwd=PROJECT_ROOT, check=True)
 
 
-def clients(dev: Mapping[str, Any], stores: Mapping[str, str]) -> list[Assignment]:
-    """Two at each store, one near its home and one in another region first."""
-    urls = [dev["regions"][region]["api_url"] for region in REGIONS]
-    return [
-        Assignment(f"{name}-{number}", (*urls[number:], *urls[:number]), dev["api_key"], store_id)
-        for name, store_id in stores.items()
-        for number in (0, 1)
-    ]
-
-
-def run(console: Console) -> Report:
-    """The drill itself, on a local cloud that is up."""
-    dev = json.loads((PROJECT_ROOT / ".cairn" / "dev.json").read_text())
-    urls = {region: dev["regions"][region]["api_url"] for region in REGIONS}
-    sdk = {region: Anthropic(base_url=url, api_key=dev["api_key"], timeout=60) for region, url in urls.items()}
-    create = sdk[REGIONS[0]].beta.memory_stores.create
-    stores = {
-        "plain": create(name="Drill").id,
-        "doubled": create(name="Drill, in two regions", extra_body={"durability": "two_regions"}).id,
-    }
-    load, lag = Load(clients(dev, stores)), Lag(urls, dev["api_key"])
-    drill = Drill(dev, load, lag, tuple(stores.values()), console)
-    for region, client in sdk.items():
-        drill.until(partial(knows, client, stores), f"{region} has not heard of the stores", KNOWN_WITHIN_S)
-    load.start()
-    lag.start()
-    failed = []
-    for step in steps(drill):
-        began, before = time.monotonic(), len(load.acknowledged())
-        try:
-            step()
-        except StepFailed as error:
-            failed.append(f"{step.__name__}: {error}")
-        took_s, wrote = time.monotonic() - began, len(load.acknowledged()) - before
-        console.print(f"{took_s:6.1f} s  {wrote:4} writes  {step.__name__.replace('_', ' ')}", highlight=False)
-    load.end()
-    console.print("at rest: every acknowledged write is looked for in every region", highlight=False)
-    acknowledged = load.acknowledged()
-    account = wait_until_settled(acknowledged, sdk, drill.divergent, SETTLED_WITHIN_S)
-    lag.end()
-    return Report(
-        acknowledged=len({one.version_id for one in acknowledged}),
-        account=account,
-        told=tuple(client.told for client in load.clients),
-        pauses_s=load.longest_pause_s(),
-        lag_ms=dict(lag.longest_ms),
-        doubled=frozenset(one.version_id for one in acknowledged if one.store_id == stores["doubled"]),
-        noted=drill.noted,
-        failed=tuple(failed),
-    )
-
-
-def knows(sdk: Anthropic, stores: Mapping[str, str]) -> bool:
-    """Whether a region lists these stores."""
-    return set(stores.values()) <= {store.id for store in sdk.beta.memory_stores.list(limit=100)}
-
-
 def main() -> int:
     """Runs the drill; 0 when every promise held."""
     parser = argparse.ArgumentParser(description="Everything that can go wrong, on this machine, under load.")
@@ -117,7 +53,9 @@ def main() -> int:
         if not arguments.here:
             local_cloud("down")
             local_cloud("up", "--regions", ",".join(REGIONS), "--enforce-iam")
-        report = run(console)
+        dev = json.loads((PROJECT_ROOT / ".cairn" / "dev.json").read_text())
+        drill = prepare(dev, console)
+        report = run(drill, steps(drill))
     finally:
         if not (arguments.keep or arguments.here):
             local_cloud("down")

@@ -30,9 +30,13 @@ app = typer.Typer(
 )
 
 AT_ONCE = 4
-"""How many stores are under way at a time."""
+"""How many stores are moved at a time: each is an invocation in both regions, which mostly waits."""
+
+FAILING_OVER_AT_ONCE = 16
+"""How many are failed over at a time: nobody writes to those that have not had their turn."""
 
 To = Annotated[str, typer.Option("--to", help="The region that is to be the home.")]
+AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=100, help="How many stores are under way at a time.")]
 
 
 @app.callback()
@@ -60,6 +64,7 @@ def move(
     to: To,
     store: Annotated[str | None, typer.Argument(help="A store's id; or all of a region's with --from.")] = None,
     source: Annotated[str | None, typer.Option("--from", help="All stores whose home is this region.")] = None,
+    at_once: AtOnce = AT_ONCE,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
@@ -75,7 +80,7 @@ def move(
     if (store is None) == (source is None):
         raise InvalidRequest("", "say one store, or --from a region")
     stores = [store] if store is not None else _of(_region(target, to), _known(target, source or ""))
-    _each(stores, lambda store_id: operating.move(new, store_id), f"moving to {to}", as_json)
+    _each(stores, lambda store_id: operating.move(new, store_id), f"moving to {to}", as_json, at_once)
 
 
 @app.command("fail-over")
@@ -83,6 +88,7 @@ def fail_over(
     source: Annotated[str, typer.Option("--from", help="The region that answers nothing.")],
     to: To,
     stores: Annotated[str | None, typer.Option("--stores", help="Only these ids, with commas between.")] = None,
+    at_once: AtOnce = FAILING_OVER_AT_ONCE,
     yes: Annotated[bool, typer.Option("--yes", help="Go on where a store's writes may stand apart.")] = False,
     aws: Aws = False,
     as_json: Json = False,
@@ -105,12 +111,13 @@ def fail_over(
     else:
         chosen = [one.strip() for one in stores.split(",") if one.strip()]
     _warn([known[id] for id in chosen if id in known], old, to, yes=yes)
-    _each(chosen, lambda store_id: operating.fail_over(new, store_id, old), f"failing over to {to}", as_json)
+    _each(chosen, lambda store_id: operating.fail_over(new, store_id, old), f"failing over to {to}", as_json, at_once)
 
 
 @app.command("return")
 def return_(
     region: Annotated[str, typer.Argument(help="The region that answers again.")],
+    at_once: AtOnce = AT_ONCE,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
@@ -125,7 +132,7 @@ def return_(
         for home in operating.homes(new)
         if home.home != region and region in {Epoch.parse(epoch).home for epoch in home.epochs}
     ]
-    _each(stores, lambda store_id: operating.move(new, store_id), f"moving home to {region}", as_json)
+    _each(stores, lambda store_id: operating.move(new, store_id), f"moving home to {region}", as_json, at_once)
 
 
 def _warn(stores: Sequence[Home], old: str, to: str, *, yes: bool) -> None:
@@ -173,7 +180,7 @@ def _shown(home: Home) -> dict[str, Any]:
     }
 
 
-def _each(stores: Sequence[str], act: Callable[[str], Iterator[Step]], what: str, as_json: bool) -> None:
+def _each(stores: Sequence[str], act: Callable[[str], Iterator[Step]], what: str, as_json: bool, at_once: int) -> None:
     """Does it to a few stores at a time; exit code 2 when one was not done."""
     rows: list[dict[str, Any]] = []
     columns = (
@@ -185,7 +192,7 @@ def _each(stores: Sequence[str], act: Callable[[str], Iterator[Step]], what: str
     )
     with (
         Progress(*columns, console=console, disable=as_json) as progress,
-        ThreadPoolExecutor(max_workers=AT_ONCE) as pool,
+        ThreadPoolExecutor(max_workers=at_once) as pool,
     ):
         task = progress.add_task(what, total=len(stores))
         for row in pool.map(lambda store_id: _one(store_id, act), stores):
