@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from scripts.drill.running import prepare, run
+
+pytestmark = pytest.mark.e2e
 
 
 def test_a_dead_home_is_replaced_within_thirty_seconds_and_nothing_acknowledged_is_gone_once_it_is_back(

@@ -42,7 +42,7 @@ class Moved:
         store_id: whose.
         state: ``copying``, while objects are still copied and looked at ahead: repeat it; ``moved``; or ``at home``.
         copied: how many objects this call copied.
-        paused_ms: for how long the store took no writes, once it is moved.
+        paused_ms: for how long the store took no writes, once it is moved: since another mover had begun, if one had.
     """
 
     store_id: str
@@ -98,9 +98,10 @@ class Moving:
         ahead = self._surveying.in_parts(store, deadline_us)
         if ahead is None:
             return Moved(store_id, "copying", copied)
-        began_us = self._region.clock.ticks_us()
+        began_ms = self._region.clock.now_us() // 1000
         placed = decode_placed(self._ask(old, {"call": "homes.begin", "store_id": store_id, "to": self._region.name}))
         if placed.record.state is StoreState.MOVING and placed.record.home == old:
+            began_ms = min(began_ms, ids.ulid_time_ms(placed.record.version_id.rpartition("_")[2]))
             placed, more = self._drained(view, placed, old, ahead)
             copied += more
         if placed.record.home == old:
@@ -108,7 +109,7 @@ class Moving:
         if placed.record.home != self._region.name or placed.record.state is not StoreState.MOVED:
             return self._records.fold(view, placed)
         row = self._records.take_up(view, self._records.fold(view, placed))
-        paused_ms = (self._region.clock.ticks_us() - began_us) // 1000
+        paused_ms = max(self._region.clock.now_us() // 1000 - began_ms, 0)
         self._surveying.forget(store_id)
         self._region.metrics.milliseconds("move_paused_ms", paused_ms, home=old)
         self._indexing.judge(row.store_id)

@@ -94,6 +94,10 @@ class Step:
 STEPS_MAX = 10_000
 """Calls after which a move that is still copying ahead is given up."""
 
+TRIES = 3
+TRY_AGAIN_AFTER_S = 2.0
+"""How often a step is asked for, and how long after it was not answered, or refused for the moment."""
+
 
 def homes(region: Region) -> Iterator[Home]:
     """Every store that a region knows, as its reconciler tells. One invocation for a hundred stores.
@@ -122,10 +126,20 @@ def move(region: Region, store_id: str) -> Iterator[Step]:
 
 def _steps(region: Region, payload: Mapping[str, Any]) -> Iterator[Step]:
     for _ in range(STEPS_MAX):
-        step = Step(**_reconciler(region, payload))
+        step = _step(region, payload)
         yield step
         if step.state != "copying":
             return
+
+
+def _step(region: Region, payload: Mapping[str, Any]) -> Step:
+    """Asked again where it may not have been done, or not to its end: whoever repeats it goes on with it."""
+    for _ in range(TRIES - 1):
+        try:
+            return Step(**_reconciler(region, payload))
+        except (Unavailable, OutcomeUnknown):
+            region.clock.pause(TRY_AGAIN_AFTER_S)
+    return Step(**_reconciler(region, payload))
 
 
 def fail_over(region: Region, store_id: str, old: str) -> Iterator[Step]:

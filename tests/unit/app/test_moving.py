@@ -8,10 +8,13 @@ from typing import TypeVar
 import pytest
 
 from cairn.adapters.layered import Call, Crash, Fault, Strike
+from cairn.app import operating
 from cairn.app.answers import Memory
 from cairn.app.cuts import Cuts
 from cairn.core.errors import Unavailable
+from cairn.core.limits import DRAIN_S
 from cairn.core.rows import StoreRow
+from cairn.ports import errors
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 THIRD = "ap-south-1"
@@ -136,6 +139,32 @@ def test_the_new_home_reuses_a_path_that_was_left(scene: Scene) -> None:
     scene.deliver()
     assert scene.read(other, at=THIRD).content == "two"
     assert scene.paths(at=THIRD) == ["/a", "/b"]
+
+
+def test_a_mover_that_fails_half_way_is_asked_again_and_the_pause_is_told_from_its_beginning(scene: Scene) -> None:
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    struck = Strike(Fault.REFUSED, "objects.put_if_absent", occurrence=9)
+    with scene.struck_by(struck):
+        (step,) = operating.move(scene.cloud.sites[AWAY].region, scene.store)
+    assert (step.state, struck.fired) == ("moved", True)
+    assert step.paused_ms is not None
+    assert step.paused_ms >= 2 * DRAIN_S * 1000, "two movers waited, one after the other"
+    scene.update(memory, "two")
+
+
+def test_a_mover_that_never_answers_is_given_up(scene: Scene) -> None:
+    asked: list[str] = []
+
+    def silent(call: Call, act: Callable[[], T]) -> T:
+        if call.name == "peers.call":
+            asked.append(call.target)
+            raise errors.Unavailable("dead on purpose")
+        return act()
+
+    with scene.intercepted_by(silent), pytest.raises(Unavailable):
+        list(operating.move(scene.cloud.sites[AWAY].region, scene.store))
+    assert asked == [AWAY] * operating.TRIES
 
 
 class Paused:
