@@ -15,7 +15,7 @@ from anthropic import Anthropic
 from cairn.clients.sdk.routing import http_client
 
 TIMEOUT_S = 40.0
-REST_S = 0.25
+REST_S = 0.5
 REFUSED_REST_S = 0.5
 
 
