@@ -207,6 +207,29 @@ def test_a_region_that_dies_while_it_takes_over_is_failed_over_in_its_turn(stage
     assert everywhere(stage, memory.id) == {"three"}
 
 
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_home_that_dies_before_its_cut_has_come_anywhere_is_failed_over_all_the_same(
+    stage: MovingStage, moved: bool
+) -> None:
+    """Its epoch is left out, and what it had acknowledged comes late."""
+    memory, other = stage.create("/a", "one"), stage.create("/b", "one")
+    stage.deliver()
+    if moved:
+        stage.move(AWAY)
+    else:
+        stage.fail_over(AWAY)
+    stage.update(memory.id, "two", region=AWAY)
+    late = stage.update(other.id, "late", region=AWAY)
+    stage.reach(THIRD, *[event.key for event in stage.hold_back() if "/store/" in event.key])
+    assert stage.home(THIRD) == AWAY
+    with stage.dead(AWAY, HOME):
+        stage.fail_over(THIRD, old=AWAY)
+        stage.update(other.id, "ours", region=THIRD)
+        assert stage.read(memory.id, THIRD).content == "one"
+    stage.at_rest(divergent=[late.version_id])
+    assert everywhere(stage, memory.id) == {"two"} and everywhere(stage, other.id) == {"ours"}
+
+
 def test_a_mover_that_comes_back_meets_no_cut_of_its_former_self(stage: MovingStage) -> None:
     memory = stage.create("/a", "one")
     stage.actor(lambda: stage.move(AWAY)).until("peers.call", occurrence=2).die()
@@ -301,6 +324,22 @@ def test_what_a_losing_home_had_adopted_is_in_the_history_once(stage: MovingStag
     stage.at_rest()
     assert everywhere(stage, memory.id) == {"three"}
     assert len(stage.history(memory.id, HOME)) == 3
+
+
+def test_a_write_in_two_regions_brings_the_cut_that_a_fail_over_needs() -> None:
+    """Even where the home has only just changed, and nothing of that has been replicated, nor indexed there."""
+    stage = MovingStage(two_regions=True)
+    memory, other = stage.create("/a", "one"), stage.create("/b", "one")
+    stage.deliver()
+    stage.move(THIRD)
+    stage.update(memory.id, "two", region=THIRD)
+    stage.hold_back()
+    with stage.dead(THIRD):
+        stage.fail_over(AWAY, old=THIRD)
+        stage.update(memory.id, "three", region=AWAY)
+        stage.update(other.id, "two", region=AWAY)
+    stage.at_rest()
+    assert everywhere(stage, memory.id) == {"three"}
 
 
 # ---- expired_claim, forwarded_call_repeats, metadata_of_a_blank, with two homes -------------------------------------

@@ -7,7 +7,9 @@ got there; the home adopts it, or it is divergent. A cut never changes, so that 
 
 from __future__ import annotations
 
-from cairn.app.region import Region
+from functools import partial
+
+from cairn.app.region import Region, asked
 from cairn.core.errors import Unavailable
 from cairn.core.records import Cut, parse_epoch
 from cairn.core.rows import StoreRow
@@ -58,6 +60,22 @@ class Cuts:
         """Every path's tail as the present epoch began: 16 GETs at most. Raises as `tail`."""
         shards = [self._shard(store, len(store.epochs) - 1, shard) for shard in range(Cut.SHARDS)]
         return {hash: Slot.parse(text) for shard in shards for hash, text in shard.tails.items()}
+
+    def is_here(self, store: StoreRow, number: int) -> bool:
+        """Whether this region's bucket has all of the cut that the `number`-th epoch, from 0, began with. One LIST.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        epoch, run = parse_epoch(store.epochs[number]), (store.cuts or ())[number - 1]
+        return not self.missing(store.store_id, epoch, run, self._region.name)
+
+    def missing(self, store_id: str, epoch: Epoch, run: str, region: str) -> list[str]:
+        """The keys of the shards of a cut that a region's bucket does not have. One LIST. Raises Unavailable."""
+        keys = [str(CutKey(store_id, epoch, run, shard)) for shard in range(Cut.SHARDS)]
+        prefix = keys[0].rpartition("/")[0] + "/"
+        there = set(asked(partial(self._region.objects.list, prefix, region=region)).keys)
+        return [key for key in keys if key not in there]
 
     def is_late(self, store: StoreRow, path_hash: str, slot: Slot) -> bool:
         """Whether a slot is of an epoch that is over, or was never accepted, and above what a later one began with.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cairn.app.cuts import Cuts
 from cairn.app.indexing import Indexing
 from cairn.app.moving import Moved, Moving
 from cairn.app.records import MOVER, Placed, Records, to_record, to_row
@@ -31,13 +32,14 @@ class FailingOver:
         self._indexing = indexing
         self._records = Records(region)
         self._surveying = Surveying(region)
+        self._cuts = Cuts(region)
         self._moving = Moving(region, indexing)
 
     def take_over(self, store_id: str, old: str, budget_s: float) -> Moved:
         """Makes this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
 
-        A store that cannot be surveyed in `budget_s` is ``copying``: the next call goes on with it. Costs two records,
-        what `Surveying.in_parts` costs, and 16 PUTs.
+        A store that cannot be surveyed in `budget_s` is ``copying``: the next call goes on with it. Costs a LIST for
+        each region, and for an epoch or two, two records, what `Surveying.in_parts` costs, and 16 PUTs.
 
         Raises:
             NotFound: this region has never heard of the store. Unavailable, OutcomeUnknown: repeat it.
@@ -67,10 +69,13 @@ class FailingOver:
     def _begin(self, view: View, store: StoreRow) -> StoreRow:
         """Names the epoch: from here on no region that has seen it takes the old home's word.
 
-        An epoch of which no cut is known here is left out of the chain: whatever it has taken after all comes late.
+        Epochs at the end of the chain whose cut is not here are left out: a fail-over may have died before it, or its
+        home before it was replicated. What they have taken comes late.
         """
         epoch = Epoch(parse_epoch(store.epochs[-1]).number + 1, self._region.name)
         cuts = tuple(store.cuts or ())
+        while cuts and not self._cuts.is_here(store, len(cuts)):
+            cuts = cuts[:-1]
         record = replace(
             to_record(store, MOVER),
             state=StoreState.MOVING,
@@ -120,15 +125,17 @@ class FailingOver:
         return to_row(placed)
 
     def _store(self, view: View, store_id: str) -> StoreRow:
-        """The record as this region has it: nobody else is asked."""
-        attributes = view.rows.get(StoreRow.key(store_id))
-        if attributes is not None:
-            row = StoreRow.from_attributes(attributes)
-        else:
-            newest = self._records.newest(store_id)
-            if newest is None:
-                raise NotFound("memory_store", store_id)
-            row = to_row(newest)
+        """The record as this region has it: in its tables, or its bucket, which may be ahead. Nobody else is asked.
+
+        What this region put itself, and has not folded, is found again where it would be put once more.
+        """
+        attributes, newest = view.rows.get(StoreRow.key(store_id)), self._records.newest(store_id)
+        known = [] if attributes is None else [StoreRow.from_attributes(attributes)]
+        if newest is not None and not (known and newest.slot.epoch.home == self._region.name):
+            known.append(to_row(newest))
+        if not known:
+            raise NotFound("memory_store", store_id)
+        row = max(known, key=lambda row: Slot.parse(row.slot).rank)
         if row.state == StoreState.DELETED:
             raise NotFound("memory_store", store_id)
         return row

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cairn.app.cuts import Cuts
 from cairn.app.listings import keys_under
 from cairn.app.logs import Logs, current_epoch
 from cairn.app.putting import PUT_ATTEMPTS, Put, Slots
 from cairn.app.region import Region
 from cairn.core.durability import second_of
 from cairn.core.errors import OutcomeUnknown, Unavailable
-from cairn.core.records import Cut, Entry, Operation
+from cairn.core.records import Entry, Operation
 from cairn.core.rows import StoreRow
-from cairn.core.slots import CutKey, LogKey, Slot, StoreKey
+from cairn.core.slots import LogKey, Slot, StoreKey
 from cairn.ports import errors as port_errors
 from cairn.ports.objects import StoredObject
 
@@ -35,6 +36,7 @@ class SecondRegion:
     def __init__(self, region: Region, logs: Logs) -> None:
         self._region = region
         self._logs = logs
+        self._cuts = Cuts(region)
 
     def of(self, store: StoreRow) -> str | None:
         """The second region of a store whose home this is. Raises Unavailable: it is not deployed any more."""
@@ -135,9 +137,7 @@ class SecondRegion:
             return
         self._bring_unless_there(str(StoreKey(store.store_id, Slot.parse(store.slot))), second)
         if len(store.epochs) > 1:
-            cut = (store.cuts or [""])[-1]
-            shard = CutKey(store.store_id, current_epoch(store), cut, Cut.shard_of(key.path_hash))
-            self._bring_unless_there(str(shard), second)
+            self._bring_cut(store, second)
             tail = self._logs.cut_tail(store, key.path_hash)
             if tail is not None:
                 self._secure(store, second, replace(key, slot=tail))
@@ -176,6 +176,15 @@ class SecondRegion:
                 self._bring(one, second)
         if key.slot.epoch == current_epoch(store):
             self._secure_below(store, second, replace(key, slot=Slot(key.slot.epoch, 1)))
+
+    def _bring_cut(self, store: StoreRow, second: str) -> None:
+        """All that the present epoch began with: a fail-over to there can go on from it. One LIST where it is there."""
+        try:
+            missing = self._cuts.missing(store.store_id, current_epoch(store), (store.cuts or [""])[-1], second)
+        except Unavailable as error:
+            raise _silent(second) from error
+        for key in missing:
+            self._bring(key, second)
 
     # ---- single objects -----------------------------------------------------------------------------------------
 
