@@ -23,7 +23,7 @@ from cairn.app.surveying import Surveying
 from cairn.core import ids
 from cairn.core.errors import Busy
 from cairn.core.records import Operation, StoreState
-from cairn.core.rows import RowKey, VersionRow
+from cairn.core.rows import RowKey, StoreRow, VersionRow
 from cairn.core.slots import Epoch, Slot
 from tests.simulation import test_home_races as races
 from tests.simulation import test_home_scenarios as scenarios
@@ -81,9 +81,9 @@ def the_cut_before_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fail-over lists first, and names its epoch then."""
     begin = FailingOver._begin
 
-    def surveyed_before(self: FailingOver, view: Any, store: Any) -> Any:
+    def surveyed_before(self: FailingOver, view: View, store: StoreRow) -> StoreRow:
         survey = self._surveying.run(store)
-        monkeypatch.setattr(self._surveying, "run", lambda _: survey)
+        monkeypatch.setattr(self._surveying, "in_parts", lambda *_: survey)
         return begin(self, view, store)
 
     monkeypatch.setattr(FailingOver, "_begin", surveyed_before)
