@@ -101,13 +101,15 @@ class Client(threading.Thread):
         while not self._ended.wait(max(due - time.monotonic(), 0.0)):
             path = f"/{self.name}/{self._count % self._assignment.memories}.md"
             self._count += 1
-            due = self._next(due, REST_S if self._write(path) else REFUSED_REST_S)
+            due = self.next_due(due, time.monotonic(), acknowledged=self._write(path))
 
-    def _next(self, due: float, rest_s: float) -> float:
+    def next_due(self, due: float, now: float, *, acknowledged: bool) -> float:
         """When the next write begins. One that was refused is tried again soon, whatever the clock says."""
-        now, every_s = time.monotonic(), self._assignment.every_s
-        if every_s is None or rest_s == REFUSED_REST_S:
-            return now + rest_s
+        every_s = self._assignment.every_s
+        if not acknowledged:
+            return now + REFUSED_REST_S
+        if every_s is None:
+            return now + REST_S
         return due + every_s * max(math.ceil((now - due) / every_s), 1)
 
     def _write(self, path: str) -> bool:

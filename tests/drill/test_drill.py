@@ -14,7 +14,7 @@ from cairn.adapters.memory import RecordingMetrics, SeededRandomness
 from cairn.adapters.system import SystemClock
 from cairn.wire.http import HttpApi
 from scripts.drill.accounting import Account, account, history, wait_until_settled
-from scripts.drill.load import Acknowledged, Assignment, Load, Told
+from scripts.drill.load import REFUSED_REST_S, REST_S, Acknowledged, Assignment, Client, Load, Told
 from scripts.drill.report import Report
 from scripts.drill.steps import RUNBOOK
 from scripts.local_cloud.layout import PROJECT_ROOT
@@ -105,6 +105,20 @@ def test_clients_keep_count_of_exactly_what_the_api_told_them() -> None:
     assert {one.version_id: one.content_sha256 for one in acknowledged} == there
     assert len({one.memory_id for one in acknowledged}) == 4
     assert [client.told.refused + client.told.unknown for client in load.clients] == [0, 0]
+
+
+def test_a_client_of_a_steady_pace_passes_over_the_times_that_went_by_and_tries_again_soon() -> None:
+    paced, eager = (
+        Client(Assignment("c", ("http://127.0.0.1:9",), "k", "s", every_s=every_s)) for every_s in (2.0, None)
+    )
+    assert [paced.next_due(10.0, now, acknowledged=True) for now in (10.1, 11.9, 12.0, 15.0)] == [
+        12.0,
+        12.0,
+        12.0,
+        16.0,
+    ]
+    assert [one.next_due(10.0, 15.0, acknowledged=False) for one in (paced, eager)] == [15.0 + REFUSED_REST_S] * 2
+    assert eager.next_due(10.0, 15.0, acknowledged=True) == 15.0 + REST_S
 
 
 def test_a_client_that_reaches_nobody_counts_refusals_and_goes_on() -> None:
