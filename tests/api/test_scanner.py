@@ -250,6 +250,16 @@ def test_a_memory_is_restored_through_the_api(judged: Judged) -> None:
     assert reader.beta.memory_stores.memories.retrieve(head.id, memory_store_id=judged.store).content == "the good text"
 
 
+def test_a_restore_that_finds_nothing_withheld_answers_the_memory_whatever_freshness_is_asked_for(
+    judged: Judged,
+) -> None:
+    good = judged.scene.create("/good", "fine")
+    judged.scene.deliver()
+    headers = {"authorization": f"Bearer {judged.scene.api_key}", "x-cairn-consistency": "home"}
+    here = f"/v1/memory_stores/{judged.store}/quarantine/{good.version_id}/restore"
+    assert judged.backends[AWAY].raw("POST", here, headers=headers).status == 200
+
+
 def test_a_listing_of_quarantine_has_pages(judged: Judged) -> None:
     for number in range(3):
         judged.scene.judge(judged.scene.create(f"/{number}", f"bad {number}"), VerdictOutcome.WITHHOLD)

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from cairn.app.access import Door, Scope, StoreAccess
-from cairn.app.answers import Call, Memory, Page, Place, QuarantinedText
+from cairn.app.answers import Call, Demand, Memory, Page, Place, QuarantinedText
 from cairn.app.contents import Contents, Wanted, withheld_by
 from cairn.app.history import History
 from cairn.app.memories import Memories
@@ -253,7 +253,7 @@ class Quarantine:
             raise NotFound("memory", memory_id)
         known = self._verdicts.of(access.view.index, access.store, [head.content_sha256 or ""])
         if withheld_by(known.get(head.content_sha256 or "")) is None:
-            return self._memories.retrieve(call, store_id, memory_id, full=full)
+            return self._memories.retrieve(replace(call, demand=Demand()), store_id, memory_id, full=full)
         content = self._last_good(access, memory_id, head)
         return self._memories.update(
             call,
