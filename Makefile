@@ -74,7 +74,7 @@ $(ADK)/.venv/.installed: $(ADK)/requirements.lock
 	@$(ADK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
-drill: setup ## everything that can go wrong, on the local cloud of three regions, while clients write (under ten minutes)
+drill: setup ## everything that can go wrong, on the local cloud of three regions, while clients write (some ten minutes)
 	$(BIN)/python -m scripts.drill
 
 moves: setup ## a planned move of 100 stores beside 50 writes a second, in this process (CLOUD=1 RATE=5: on the local cloud)
