@@ -1,4 +1,7 @@
-"""A home dies, another region takes its stores, and it gets them back; through the real SDK and the real commands."""
+"""A home dies, another region takes its stores, and it gets them back; through the real SDK and the real commands.
+
+Its name puts it last: a region of the cloud that all these tests share is gone for a while.
+"""
 
 from __future__ import annotations
 
