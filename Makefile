@@ -10,13 +10,16 @@ COMPILE := $(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-h
   --allow-unsafe --strip-extras
 INSPECTOR := tests/interop/inspector
 ADK := tests/interop/adk
+BASIC_MEMORY := tests/interop/basic_memory
+# Basic Memory needs Python 3.12, Cairn 3.11: the first of these that is here, or PYTHON312=/path/to/python3.13.
+PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null && command -v python3.$$minor && break; done)
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test e2e interop sim bench bench-scanner bench-search demo drill moves cost clean
+.PHONY: help setup lock check format test e2e interop interop-basic-memory sim bench bench-scanner bench-search demo drill moves cost clean
 
 help: ## this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
 
 setup: .venv/.installed node_modules/.installed ## install what everything else needs (done on demand)
 
@@ -63,6 +66,16 @@ interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed ## t
 	$(BIN)/python -m pytest $(INSPECTOR)
 	$(ADK)/.venv/bin/python -m pytest -o addopts="-q --import-mode=importlib -p no:cacheprovider" --confcutdir=$(ADK) $(ADK)
 
+interop-basic-memory: setup $(BASIC_MEMORY)/.venv/.installed ## Basic Memory itself reads what was exported; needs a Python 3.12 (600 MB)
+	$(BIN)/python -m pytest $(BASIC_MEMORY)
+
+$(BASIC_MEMORY)/.venv/.installed: $(BASIC_MEMORY)/requirements.lock
+	@test -n "$(PYTHON312)" || { echo "Basic Memory needs Python 3.12 or newer: make PYTHON312=/path/to/python3.13 interop-basic-memory"; exit 1; }
+	@echo "installing Basic Memory from $< ..."
+	@test -x $(BASIC_MEMORY)/.venv/bin/python || $(PYTHON312) -m venv $(BASIC_MEMORY)/.venv
+	@$(BASIC_MEMORY)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
+
 $(INSPECTOR)/node_modules/.installed: $(INSPECTOR)/package-lock.json
 	@echo "installing the MCP inspector from $< ..."
 	@npm --prefix $(INSPECTOR) ci --silent --no-audit --no-fund
@@ -100,4 +113,4 @@ sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
-	rm -rf .venv node_modules $(ADK)/.venv $(INSPECTOR)/node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules $(ADK)/.venv $(BASIC_MEMORY)/.venv $(INSPECTOR)/node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis
