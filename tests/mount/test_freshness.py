@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
+from cairn.clients.desk.client import Head
 from tests.mount.conftest import Desk
 
 MEMORIES = 90
@@ -96,6 +97,32 @@ def test_who_reads_on_gets_many_texts_with_each_request(desk: Desk) -> None:
     for number in range(MEMORIES):
         assert desk.read(f"/d{number % 3}/f{number:03}.md") == f"text {number}\n"
     assert len(desk.requests()) - before <= 3
+
+
+def test_who_reads_on_gets_many_texts_with_each_request_however_slow_the_store_is(desk: Desk) -> None:
+    fill(desk)
+    desk.copy.refresh()
+    text = desk.copy.client.text
+
+    def slow(memory_id: str) -> tuple[Head, bytes]:
+        desk.backend.clock.advance(5)
+        return text(memory_id)
+
+    desk.copy.client.text = slow  # type: ignore[method-assign]
+    before = len(desk.requests())
+    for number in range(MEMORIES):
+        assert desk.read(f"/d0/f{number:03}.md") == f"text {number}\n"
+    assert len(desk.requests()) - before <= 3
+
+
+def test_who_reads_now_and_then_gets_what_he_reads(desk: Desk) -> None:
+    fill(desk)
+    desk.copy.refresh()
+    before = len(desk.requests())
+    for number in range(6):
+        desk.backend.clock.advance(5)
+        assert desk.read(f"/d0/f{number:03}.md") == f"text {number}\n"
+    assert len(desk.requests()) - before == 6
 
 
 def test_who_reads_on_where_little_of_the_store_is_missing_gets_the_folders_that_are(desk: Desk) -> None:

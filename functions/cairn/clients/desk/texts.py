@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,8 +19,9 @@ from cairn.clients.desk.tree import split
 from cairn.ports.clock import Clock
 
 MISSES = 3
-WITHIN_US = 2_000_000
-"""So many texts that were not here, asked for within such a time, are one reader who goes on."""
+PAUSE_US = 2_000_000
+"""So many texts that were not here, each asked for no longer than this after the one before it was asked for, or came,
+are one reader who goes on: however slow the store is."""
 
 AT_ONCE = 8
 UNIT = 50
@@ -53,7 +53,7 @@ class Texts:
         self, client: StoreClient, contents: Contents, table: Table, clock: Clock, put: Callable[[Head], None]
     ) -> None:
         self._client, self._contents, self._table, self._clock, self._put = client, contents, table, clock, put
-        self._misses: deque[int] = deque(maxlen=MISSES)
+        self._misses, self._last_us = 0, 0
         self._arrived = threading.Condition()
         self._under_way = False
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="cairn-texts")
@@ -69,6 +69,7 @@ class Texts:
         if text is not None:
             return text
         now, text = self._client.text(head.memory_id)
+        self._last_us = self._clock.now_us()
         self._contents.put(text)
         if now != head:
             self._put(now)
@@ -79,9 +80,11 @@ class Texts:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _goes_on(self) -> bool:
-        now = self._clock.now_us()
-        self._misses.append(now)
-        return self._under_way or (len(self._misses) == MISSES and now - self._misses[0] <= WITHIN_US)
+        with self._arrived:
+            now = self._clock.now_us()
+            self._misses = self._misses + 1 if now - self._last_us <= PAUSE_US else 1
+            self._last_us = now
+            return self._under_way or self._misses >= MISSES
 
     def _from_many(self, head: Head) -> bytes | None:
         """Waits until the text has come with others, or all have."""
@@ -112,7 +115,7 @@ class Texts:
         finally:
             with self._arrived:
                 self._under_way = False
-                self._misses.clear()
+                self._misses = 0
                 self._arrived.notify_all()
 
     def _fetch_everything(self) -> None:
