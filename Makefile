@@ -109,8 +109,8 @@ bench-scanner: setup ## the scanner's recall, false alarms and time beside their
 bench-search: setup ## a store of ten thousand memories: its pack, its searches, and whether they find
 	$(BIN)/python -m scripts.bench_search
 
-sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, BUGS=1 for planted defects)
-	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(SEED),--seed $(SEED),$(or $(N),2000)))
+sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, KIND=failing_over of another kind, BUGS=1 for planted defects)
+	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
 	rm -rf .venv node_modules $(ADK)/.venv $(BASIC_MEMORY)/.venv $(INSPECTOR)/node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis

@@ -51,6 +51,8 @@ POISON = (
     json.dumps({"fold": ["", "{}"]}),
 )
 WRITES_WITHIN_S = 60.0
+KNOWN_WITHIN_S = 240.0
+"""A region that was gone has much to hear of first."""
 BACK_WITHIN_S = 30.0
 """What is promised: every store takes writes again so soon after the command to fail over was given."""
 SET_ASIDE_WITHIN_S = 60.0
@@ -369,7 +371,7 @@ class Drill:
                 self.until(
                     lambda asked=asked, store_id=store_id: self._home(asked, store_id) == region,  # type: ignore[misc]
                     f"{asked} does not know {region} as the home",
-                    WRITES_WITHIN_S,
+                    KNOWN_WITHIN_S,
                 )
         self._writes_go_on(3)
 

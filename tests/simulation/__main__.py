@@ -11,11 +11,15 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 
 from tests.simulation.bugs import BUGS, Bug, caught_by, hunt
+from tests.simulation.options import crowded, doubled, drawn, eroding, failing_over, frozen, judging, moving, retaining
 from tests.simulation.shrinking import Failure, case_of, run, shrink
 from tests.simulation.world import World
 
 REPORT_EVERY_S = 10.0
 SEEDS_PER_TASK = 25
+KINDS = {
+    kind.__name__: kind for kind in (drawn, crowded, judging, eroding, retaining, doubled, moving, frozen, failing_over)
+}
 
 
 def main() -> int:
@@ -24,21 +28,22 @@ def main() -> int:
     parser.add_argument("worlds", nargs="?", type=int, default=2_000, help="how many seeds to run")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="run this one seed, and tell its history")
+    parser.add_argument("--kind", choices=KINDS, default="drawn", help="which worlds: `tests.simulation.options`")
     parser.add_argument("--bugs", action="store_true", help="plant each defect, and say who catches it, and where")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it was found")
     chosen = parser.parse_args()
     if chosen.bugs:
         return _plant_all(chosen.worlds)
     if chosen.seed is not None:
-        return _tell(chosen.seed, not chosen.no_shrink)
-    return _run_all(chosen.first, chosen.worlds, not chosen.no_shrink)
+        return _tell(chosen.kind, chosen.seed, not chosen.no_shrink)
+    return _run_all(chosen.kind, chosen.first, chosen.worlds, not chosen.no_shrink)
 
 
-def _run_all(first: int, worlds: int, small: bool) -> int:
+def _run_all(kind: str, first: int, worlds: int, small: bool) -> int:
     begun = told = time.monotonic()
     failed: list[Failure] = []
     done = 0
-    for failures, count in _everywhere(first, worlds):
+    for failures, count in _everywhere(kind, first, worlds):
         for failure in failures:
             _show(failure, small and not failed)
             failed.append(failure)
@@ -51,25 +56,25 @@ def _run_all(first: int, worlds: int, small: bool) -> int:
     return 1 if failed else 0
 
 
-def _everywhere(first: int, worlds: int) -> Iterator[tuple[list[Failure], int]]:
+def _everywhere(kind: str, first: int, worlds: int) -> Iterator[tuple[list[Failure], int]]:
     """Runs the worlds on every processor, a few at a time: what failed of them, and how many they were, as they end."""
     end = first + worlds
     batches = [range(begin, min(begin + SEEDS_PER_TASK, end)) for begin in range(first, end, SEEDS_PER_TASK)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for task in as_completed([pool.submit(_failures, batch) for batch in batches]):
+        for task in as_completed([pool.submit(_failures, kind, batch) for batch in batches]):
             yield task.result()
 
 
-def _failures(seeds: range) -> tuple[list[Failure], int]:
-    found = [run(case_of(seed)) for seed in seeds]
+def _failures(kind: str, seeds: range) -> tuple[list[Failure], int]:
+    found = [run(case_of(seed, KINDS[kind](seed))) for seed in seeds]
     return [failure for failure in found if failure is not None], len(seeds)
 
 
-def _tell(seed: int, small: bool) -> int:
-    case = case_of(seed)
+def _tell(kind: str, seed: int, small: bool) -> int:
+    case = case_of(seed, KINDS[kind](seed))
     failure = run(case)
     if failure is None:
-        world = World(seed)
+        world = World(seed, case.options)
         world.run()
         _say(str(Failure(case, (), tuple(world.history.lines()))))
         _say(f"seed {seed}: every promise was kept")

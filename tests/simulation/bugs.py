@@ -17,15 +17,19 @@ from cairn.adapters.layered import FaultRates
 from cairn.adapters.memory import MemoryBuckets, MemoryObjects
 from cairn.app import (
     access,
+    adopting,
     claims,
     confirming,
     contents,
+    cuts,
     erasing,
     erasing_stores,
     erasures,
     folding,
+    handing_over,
     indexing,
     journal,
+    lease,
     logs,
     memories,
     past,
@@ -34,16 +38,20 @@ from cairn.app import (
     reconciling,
     retaining,
     second_region,
+    surveying,
     watermarks,
     writing,
 )
 from cairn.app import cairn as facade
+from cairn.app import failing_over as app_failing_over
+from cairn.app import moving as app_moving
 from cairn.app.answers import Call
 from cairn.app.putting import Put
 from cairn.app.region import View
-from cairn.core import fold, retention
+from cairn.core import decide, fold, retention
 from cairn.core import verdicts as core_verdicts
 from cairn.core.checkpoint import Named
+from cairn.core.commands import UpdateMemory
 from cairn.core.errors import OutcomeUnknown
 from cairn.core.records import Entry, Operation, VerdictOutcome, VerdictRecord
 from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow, RowKey, StoreRow, VerdictRow, VersionRow
@@ -62,9 +70,12 @@ from tests.simulation.options import (
     drawn,
     dying,
     eroding,
+    failing_over,
+    frozen,
     judging,
     overtaken,
     remembering,
+    saved,
 )
 from tests.simulation.options import retaining as keeping_little
 from tests.simulation.ports import SkewedClock
@@ -479,6 +490,46 @@ class ImpatientDoor(access.Door):
             super()._await(call, store, view, key)
 
 
+# ---- homes that move ----------------------------------------------------------------------------------------------
+
+
+def _for_ever(self: lease.Leases, view: View, store: StoreRow) -> bool:
+    """A lease that does not run out."""
+    return True
+
+
+def _never_late(self: cuts.Cuts, store: StoreRow, path_hash: str, slot: Slot) -> bool:
+    """Whatever came counts."""
+    return False
+
+
+class SurveyedByIndex(surveying.Surveying):
+    """A new epoch begins with what the index knows, not with what the bucket lists."""
+
+    def _keys(self, store: StoreRow) -> Iterator[LogKey]:
+        listed = list(super()._keys(store))
+        entries = {key: self._logs.entry(key) for key in listed}
+        rows = {key: VersionRow.key(key.store_id, entry.version_id) for key, entry in entries.items() if entry}
+        found = self._region.view(list(rows.values())).rows
+        return iter([key for key in listed if key in rows and rows[key] in found])
+
+
+class AdoptingAgain(adopting.Adopting):
+    """A late version is taken up each time it is met, whatever it would follow."""
+
+    def _take_up(self, store: StoreRow, entry: Entry) -> bool:
+        view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id)])
+        attempt = writing.Attempt(view, store, writing.Outcome(), entry.flags, entry.created_at, adopts=entry.slot)
+        head = self._head(attempt, entry.memory_id)
+        if head is None or head.gone or entry.operation is not Operation.MODIFIED:
+            return super()._take_up(store, entry)
+        command = UpdateMemory(
+            store.store_id, entry.memory_id, entry.version_id, str(entry.created_by), self._text(entry)
+        )
+        commit = decide.Commit(entry.operation, head.path or "", command.content)
+        return self._append(attempt, command, head, commit)
+
+
 BUGS: tuple[Bug, ...] = (
     Bug(
         "reads do not ask for verdicts",
@@ -671,6 +722,38 @@ BUGS: tuple[Bug, ...] = (
         lambda: _in_place_of((indexing, "Indexing", VoidKeepingIndexing)),
         ("text_of_no_version_is_nowhere", "redacted_text_is_nowhere"),
         crowded,
+    ),
+    Bug(
+        "skip the lease",
+        lambda: _in_place_of((lease.Leases, "stands", _for_ever)),
+        ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
+        frozen,
+    ),
+    Bug(
+        "start the epoch before the drain",
+        lambda: _in_place_of((handing_over, "DRAIN_S", 0.0)),
+        ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
+        frozen,
+    ),
+    Bug(
+        "write without listing in a new epoch",
+        lambda: _in_place_of(
+            (app_moving, "Surveying", SurveyedByIndex), (app_failing_over, "Surveying", SurveyedByIndex)
+        ),
+        ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
+        saved,
+    ),
+    Bug(
+        "a late entry is head without adoption",
+        lambda: _in_place_of((cuts.Cuts, "is_late", _never_late)),
+        ("replicas_converge", "operations_are_linearizable"),
+        failing_over,
+    ),
+    Bug(
+        "adopt the same entry twice",
+        lambda: _in_place_of((facade, "Adopting", AdoptingAgain)),
+        ("history_has_no_gaps", "what_is_shown_is_what_the_history_ends_with", "operations_are_linearizable"),
+        failing_over,
     ),
 )
 

@@ -13,7 +13,8 @@ from cairn.app.answers import Call, Memory, Version, VersionFilter, VouchedCrede
 from cairn.app.cairn import Cairn
 from cairn.app.region import View
 from cairn.core.errors import CairnError, PathConflict
-from cairn.core.rows import mark_key
+from cairn.core.records import parse_epoch
+from cairn.core.rows import LATE_PREFIX, mark_key
 from cairn.core.slots import LogKey, parse_key
 from tests.simulation.history import History, Seen
 
@@ -23,6 +24,30 @@ if TYPE_CHECKING:
 
 TABLES = ("memories", "logs", "paths", "versions", "verdicts", "stores", "keys")
 """Those that are equal in every region at rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A divergent version, as whoever decides about it is shown it; one that was erased has neither path nor hash."""
+
+    version_id: str
+    memory_id: str
+    generation: int
+    operation: str
+    path: str | None
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where a version was written first: the home, and its position there, as versions name theirs.
+
+    `adopted` means that it was written once more, by a home that had taken over.
+    """
+
+    home: str
+    position: str
+    adopted: bool
 
 
 Tables = Mapping[str, Mapping[tuple[str, str], Mapping[str, Any]]]
@@ -53,7 +78,11 @@ class Evidence:
         rebuilt: the same, as a rebuild from that region's bucket makes them.
         stored: by region: every row of every table of every generation, as text.
         objects: by region: every S3 version of every object, as (key, metadata and body in one text).
-        homes: the home of each store.
+        homes: the home of each store at rest.
+        homes_ever: every region that was once the home of each store.
+        written: by version: where it was committed first, and by which home.
+        taken_over: stores whose home others took over, and when they began to.
+        apart: by store: its divergent versions, in the order in which they are listed.
         wiped: regions whose tables vanished on the way, and when.
         defects: errors that no caller is meant to see.
         named: by region: the positions that the checkpoints in its bucket name as its own.
@@ -79,6 +108,10 @@ class Evidence:
     doomed: list[bytes] = field(default_factory=list)
     kept: int | None = None
     two_regions: bool = False
+    written: Mapping[str, Written] = field(default_factory=dict)
+    taken_over: Mapping[str, int] = field(default_factory=dict)
+    apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
+    homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def gather(world: World) -> Evidence:
@@ -105,6 +138,10 @@ def gather(world: World) -> Evidence:
     )
     evidence.kept = world.options.kept if world.options.day_s else None
     evidence.two_regions = world.options.two_regions
+    evidence.written = _written(world)
+    evidence.homes_ever = {store_id: _homes_ever(world, store_id) for store_id in world.stores}
+    evidence.taken_over = {store_id: one.began for store_id, one in world.operators.taken_over.items()}
+    evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.again = {name: _again(world, name) for name, _ in sites}
     evidence.blocked = _blocked(world)
@@ -124,6 +161,53 @@ def _named(world: World, region: str) -> set[str]:
         if page.next_after is None:
             return named
         page = world.buckets.page(region, f"{region}/checkpoint/", page.next_after, 1000)
+
+
+def _written(world: World) -> dict[str, Written]:
+    """Of all objects that hold a version the one of the oldest epoch: whoever adopts it writes it again."""
+    found: dict[str, set[LogKey]] = {}
+    for region in world.options.regions:
+        for text in _keys(world, region):
+            key = parse_key(text)
+            if isinstance(key, LogKey):
+                metadata = world.buckets.versions(region, text)[-1].object.metadata
+                found.setdefault(metadata["id"], set()).add(key)
+    written = {}
+    for id, keys in found.items():
+        first = min(keys, key=lambda key: key.slot.rank)
+        written[id] = Written(first.slot.epoch.home, f"{first.path_hash}/{first.slot}", len(keys) > 1)
+    return written
+
+
+def _homes_ever(world: World, store_id: str) -> frozenset[str]:
+    return frozenset(parse_epoch(text).home for text in world.operators.record(store_id).epochs)
+
+
+def _apart(world: World, store_id: str, defects: list[str]) -> tuple[Apart, ...]:
+    """What the store's home lists as divergent, each as it shows it; and what was erased, which it does not list."""
+    site = world.sites[world.home(store_id)]
+    divergent = site.open().cairn.divergent
+    rows = rows_of(site.database, "versions", site.serving)
+    late = {row["version_id"]: row for (pk, sk), row in rows.items() if pk == store_id and sk.startswith(LATE_PREFIX)}
+    found: dict[str, Apart] = {}
+    after: str | None = None
+    try:
+        while True:
+            page = divergent.page(world.call(), store_id, limit=100, after=after)
+            for one in page.items:
+                text = divergent.retrieve(world.call(), store_id, one.version_id).content
+                sha = None if text is None else hashlib.sha256(text.encode()).hexdigest()
+                generation = late[one.version_id]["generation"]
+                found[one.version_id] = Apart(one.version_id, one.memory_id, generation, one.operation, one.path, sha)
+            after = page.next_after
+            if after is None:
+                break
+    except CairnError as error:
+        defects.append(f"divergent versions of {store_id}: {error!r}")
+    for id, row in late.items():
+        if row["blank"]:
+            found[id] = Apart(id, row["memory_id"], row["generation"], row["operation"], None, None)
+    return tuple(found.values())
 
 
 def _blocked(world: World) -> list[str]:
@@ -170,13 +254,15 @@ def _stored(database: MemoryDatabase) -> list[str]:
 
 
 def _rebuilt(world: World, region: str) -> Tables:
-    """Folds every object of the bucket, in an order of chance's choosing, into tables of its own."""
+    """Folds every object of the bucket, in an order of chance's choosing, into tables of its own, and then judges."""
     database = MemoryDatabase()
     sandbox = world.sites[region].open(database)
     keys = [key for key, _ in _objects(world, region)]
     view = View(sandbox.region.index, {}, complete=False, building=None)
     for key in world.chance.sample(keys, len(keys)):
         sandbox.indexing.fold_object(view, key, journal=False)
+    for store_id in world.stores:
+        sandbox.indexing.judge(store_id, view=view)
     return {table: rows_of(database, table, 1) for table in TABLES}
 
 
@@ -242,13 +328,18 @@ def _seen(memory: Memory) -> Seen:
 
 def _objects(world: World, region: str) -> list[tuple[str, bytes]]:
     found = []
+    for key in _keys(world, region):
+        for version in world.buckets.versions(region, key):
+            text = repr(sorted(version.object.metadata.items())).encode() + version.object.body
+            found.append((key, text))
+    return found
+
+
+def _keys(world: World, region: str) -> Iterator[str]:
     after: str | None = None
     while True:
         page = world.buckets.page(region, "", after, 1000)
-        for key in page.keys:
-            for version in world.buckets.versions(region, key):
-                text = repr(sorted(version.object.metadata.items())).encode() + version.object.body
-                found.append((key, text))
+        yield from page.keys
         after = page.next_after
         if after is None:
-            return found
+            return

@@ -42,13 +42,13 @@ class Operation:
     Attributes:
         number: its place in the order of invocation.
         client, region, store_id: who, where, on what.
-        home: whether the region is the store's home.
+        home: whether the region was the store's home as it was invoked.
         kind: create, update, delete, read, page, versions, history, redact, withhold, release, past.
         asked: the call's arguments.
         invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
         answer: what was answered: None is an outcome that nobody knows.
         held_there: ids of what the store's second region held when the answer came, where it asks for one.
-        home_us: the most that the clock of the store's home had shown when the answer came.
+        shown_us: by region, the most that its clock had shown when the answer came.
     """
 
     number: int
@@ -61,7 +61,7 @@ class Operation:
     invoked: int
     returned: int | None = None
     answer: Any = None
-    home_us: int = 0
+    shown_us: Mapping[str, int] = field(default_factory=dict)
     held_there: frozenset[str] = frozenset()
 
     @property

@@ -56,6 +56,7 @@ class Network:
         self._queues = {region: _Queue() for region in sites}
         self._dropped: list[tuple[str, Callable[[], None]]] = []
         self._cut_until: dict[tuple[str, str], int] = {}
+        self._dark: set[str] = set()
         self.malformed: list[str] = []
         self.defects: list[str] = []
         buckets.observers.append(self._put)
@@ -71,6 +72,28 @@ class Network:
     def cut(self, source: str, destination: str, seconds: float) -> None:
         """Nothing passes in this direction for so long; it waits."""
         self._cut_until[source, destination] = self._scheduler.now_us + round(seconds * 1_000_000)
+
+    def isolate(self, region: str, seconds: float) -> None:
+        """Nothing passes between this region and any other for so long: copies wait, requests are refused."""
+        for other in self._sites:
+            if other != region:
+                self.cut(region, other, seconds)
+                self.cut(other, region, seconds)
+
+    def darken(self, region: str) -> None:
+        """As long as a region is cut off, no client reaches it either."""
+        self._dark.add(region)
+
+    def is_parted(self, one: str, other: str) -> bool:
+        """Whether no request gets through between two regions: it needs both directions."""
+        now_us = self._scheduler.now_us
+        return one != other and any(now_us < self._cut_until.get(pair, 0) for pair in ((one, other), (other, one)))
+
+    def nearest(self, region: str) -> str:
+        """Where a client of a region turns to: to the region itself, or to the next one, while it is dark."""
+        regions = list(self._sites)
+        following = regions[(regions.index(region) + 1) % len(regions)]
+        return following if region in self._dark and self.is_parted(region, following) and not self.calm else region
 
     def repair(self) -> None:
         """The sweep: what was dropped is sent again, and what was given up."""

@@ -8,6 +8,9 @@ from typing import Any
 
 from cairn.adapters.layered import FaultRates
 
+PACES = (0.8, 1.25)
+"""How wrong the ticks of two processes may be beside each other before five seconds are no longer than three."""
+
 PATHS = ("/a", "/a/b", "/a/b/c", "/d", "/e")
 
 
@@ -70,6 +73,11 @@ class Options:
         kept: of how many versions of a live memory such stores keep the text however old they are.
         sweep_s: how long each region's eraser rests, at most, between two sweeps.
         two_regions: stores ask that the region after their home holds a write too before it is acknowledged.
+        moves: how often an operator moves a store's home to another region, or at least begins to.
+        failovers: how often a region is cut off, and others take over the stores that have their homes there.
+        moved_s: within how long after the beginning all that happens.
+        lost_s: how long a region is cut off at most.
+        paces: how fast the ticks of regions' clocks go, from and to.
     """
 
     regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
@@ -102,6 +110,11 @@ class Options:
     kept: int = 10
     sweep_s: float = 30.0
     two_regions: bool = False
+    moves: int = 0
+    failovers: int = 0
+    moved_s: float = 20.0
+    lost_s: float = 30.0
+    paces: tuple[float, float] = (1.0, 1.0)
 
 
 def drawn(seed: int) -> Options:
@@ -154,6 +167,7 @@ def drawn(seed: int) -> Options:
         two_regions=random.Random(f"durability {seed}").random() < 1 / 8,
         **_retention(seed),
     )
+    options = _with_operators(seed, options)
     return _within_a_day(options) if options.day_s else options
 
 
@@ -246,6 +260,58 @@ def crowded(seed: int) -> Options:
         stall=0.03,
         stall_s=6.0,
     )
+
+
+def moving(seed: int) -> Options:
+    """The world of a seed, in which homes move while clients write, stand still, and die."""
+    chance = random.Random(f"moving {seed}")
+    options = replace(drawn(seed), operations=30, moves=chance.choice([1, 2, 4]), failovers=0, paces=PACES)
+    return replace(options, think_s=3.0, wipes=0, rebuilds=0, stall=chance.choice([0.0, 0.01, 0.03]))
+
+
+def frozen(seed: int) -> Options:
+    """A world in which one store moves again and again, while its writers stand still for longer than a lease."""
+    chance = random.Random(f"frozen {seed}")
+    return Options(
+        clients=5,
+        operations=60,
+        paths=("/a",),
+        weights=Weights(create=1, write=14, rename=0, delete=0, read=1, list=0, redact=0, history=0),
+        links=Links(delay_s=chance.choice([0.05, 3.0])),
+        stall=0.05,
+        stall_s=chance.choice([2.5, 12.0]),
+        think_s=1.0,
+        moves=6,
+        paces=PACES,
+    )
+
+
+def failing_over(seed: int) -> Options:
+    """The world of a seed, in which regions are cut off while clients write, and others take their stores over."""
+    chance = random.Random(f"failing over {seed}")
+    options = replace(drawn(seed), operations=30, moves=chance.choice([0, 1, 2]), failovers=chance.choice([1, 1, 2]))
+    options = replace(options, think_s=3.0, wipes=0, rebuilds=0, paces=PACES, stall=chance.choice([0.0, 0.01, 0.03]))
+    return _keeping_all(options)
+
+
+def saved(seed: int) -> Options:
+    """The world of a seed, whose stores ask for two regions, and whose homes are lost while indexes are behind."""
+    options = replace(failing_over(seed), two_regions=True, failovers=2, moves=0)
+    return replace(options, links=replace(options.links, delay_s=3.0, slow=0.4), think_s=1.0)
+
+
+def _keeping_all(options: Options) -> Options:
+    """No retention: a region that is cut off for longer than stores keep things has erased what nobody else knows."""
+    return replace(options, day_s=0.0)
+
+
+def _with_operators(seed: int, options: Options) -> Options:
+    """Homes move in one world of four."""
+    chance = random.Random(f"operators {seed}")
+    if chance.random() >= 1 / 4:
+        return options
+    think_s = options.think_s or chance.choice([1.0, 5.0])
+    return replace(options, moves=chance.choice([1, 2]), think_s=think_s, paces=PACES)
 
 
 def _retention(seed: int) -> dict[str, Any]:

@@ -44,6 +44,11 @@ class SkewedClock:
         self.highest_us = max(self.highest_us, shown_us)
         return shown_us
 
+    def highest_shown_us(self) -> int:
+        """The most that it has shown up to now, now included."""
+        self.now_us()
+        return self.highest_us
+
     def _shown_us(self) -> int:
         if self._frozen is not None and self.scheduler.now_us < self._frozen[1]:
             return self._frozen[0]

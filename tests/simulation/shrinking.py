@@ -139,6 +139,9 @@ def _calmer(options: Options) -> Iterator[Options]:
         "lagging",
         "think_s",
         "day_s",
+        "moves",
+        "failovers",
+        "paces",
     ):
         if getattr(options, name) != getattr(_CALM, name):
             yield replace(options, **{name: getattr(_CALM, name)})

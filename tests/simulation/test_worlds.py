@@ -9,7 +9,20 @@ import pytest
 
 from tests.simulation.checkers import check
 from tests.simulation.evidence import gather
-from tests.simulation.options import Links, Options, crowded, doubled, drawn, eroding, judging, remembering, retaining
+from tests.simulation.options import (
+    Links,
+    Options,
+    crowded,
+    doubled,
+    drawn,
+    eroding,
+    failing_over,
+    frozen,
+    judging,
+    moving,
+    remembering,
+    retaining,
+)
 from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
@@ -21,6 +34,8 @@ JUDGED = range(20_000, 20_080)
 RETAINED = range(40)
 REMEMBERED = range(20)
 DOUBLED = range(20)
+MOVED = range(20)
+FAILED_OVER = range(10)
 PER_TEST = 20
 
 
@@ -71,6 +86,19 @@ def test_every_promise_is_kept_where_stores_keep_little_for_long(first: int) -> 
 @pytest.mark.parametrize("first", DOUBLED[::PER_TEST])
 def test_every_promise_is_kept_where_a_write_must_stand_in_two_regions(first: int) -> None:
     check_all(list(range(first, first + PER_TEST)), doubled)
+
+
+@pytest.mark.parametrize("first", MOVED[::PER_TEST])
+def test_every_promise_is_kept_where_homes_move(first: int) -> None:
+    check_all(list(range(first, first + PER_TEST)), moving)
+
+
+def test_every_promise_is_kept_where_writers_stand_still_while_their_store_moves() -> None:
+    check_all([14, 29, 43], frozen)
+
+
+def test_every_promise_is_kept_where_regions_are_lost_and_taken_over_from() -> None:
+    check_all(list(FAILED_OVER), failing_over)
 
 
 @pytest.mark.parametrize("first", REMEMBERED[::PER_TEST])

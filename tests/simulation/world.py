@@ -21,12 +21,13 @@ from cairn.app.rebuilding import Rebuild
 from cairn.core import errors
 from cairn.core.retention import DAY_US
 from cairn.core.rows import VersionRow
-from cairn.ports.errors import OutcomeUnknown
+from cairn.ports.errors import OutcomeUnknown, Unavailable
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence, gather
 from tests.simulation.history import Claim, History, Operation, Refusal, Seen
 from tests.simulation.network import Network
+from tests.simulation.operators import Operators
 from tests.simulation.options import Options, drawn
 from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, SkewedClock, TaskPeers
 from tests.simulation.sites import SETTLED_US, Site
@@ -74,7 +75,8 @@ class World:
         self.sites: dict[str, Site] = {}
         for region in self.options.regions:
             skew_us = round(self.chance.uniform(-1, 1) * self.options.skew_s * 1_000_000)
-            clock = SkewedClock(self.scheduler, skew_us)
+            pace = self.chance.uniform(*self.options.paces)
+            clock = SkewedClock(self.scheduler, skew_us, pace)
             self.sites[region] = Site(
                 region,
                 self.options.regions,
@@ -93,6 +95,7 @@ class World:
         self.wiped: dict[str, int] = {}
         self.doomed: DoomedStore | None = None
         self.sweeps = Sweeps(self) if self.options.doomed or self.options.day_s else None
+        self.operators = Operators(self)
         self._operated: set[str] = set()
         self.api_key = ""
         self.stores: tuple[str, ...] = ()
@@ -139,17 +142,16 @@ class World:
         )
 
     def home(self, store_id: str) -> str:
-        """The region that accepts writes for the store."""
-        return self.options.regions[self.stores.index(store_id) % len(self.options.regions)]
+        """The region that accepts writes for the store, or is about to."""
+        return self.operators.record(store_id).home
 
     def _held_there(self, store_id: str) -> frozenset[str]:
         """Ids of all that stands in the store's logs in its second region's bucket, if it asks for one."""
-        if not self.options.two_regions:
+        second = self.operators.second(store_id) if self.options.two_regions else None
+        if second is None:
             return frozenset()
-        regions = self.options.regions
-        home = self.home(store_id)
-        second = regions[(regions.index(home) + 1) % len(regions)]
-        keys = self.buckets.page(second, f"{home}/log/{store_id}/", None, 1000).keys
+        prefixes = [f"{home}/log/{store_id}/" for home in self.options.regions]
+        keys = [key for prefix in prefixes for key in self.buckets.page(second, prefix, None, 1000).keys]
         return frozenset(self.buckets.versions(second, key)[-1].object.metadata["id"] for key in keys)
 
     def let_loose(self) -> None:
@@ -159,6 +161,7 @@ class World:
         clients = [self.client(plan, shared) for plan in self.plans]
         tasks = [self.scheduler.spawn(one.plan.client, one.live) for one in clients]
         self._plan_trouble()
+        self.operators.let_loose()
         if self.doomed is not None:
             self.doomed.let_loose()
         if self.sweeps is not None:
@@ -200,7 +203,8 @@ class World:
         """Asks a region in one batch for what was acknowledged so far, and notes what it says of itself."""
         answers = [one.answer for one in self.history.operations[-ASKED_MAX:] if one.acknowledged]
         asked = {one.version_id: one.memory_id for one in answers if isinstance(one, Seen)}
-        keys = [VersionRow.key(store_id, id) for store_id in self.stores for id in asked]
+        kinds = (VersionRow.key, VersionRow.late_key)
+        keys = [key(store_id, id) for store_id in self.stores for id in asked for key in kinds]
         try:
             view = site.use(lambda sandbox: sandbox.region.view(keys))
         except errors.CairnError:
@@ -215,7 +219,9 @@ class World:
             for site in self.sites.values():
                 self._tick(site)
                 self.scheduler.run()
-            self.scheduler.now_us += 2 * SETTLED_US
+            self.scheduler.now_us += 2 * SETTLED_US + (
+                round(LONGEST_LIFE_S * 1_000_000) if self.options.failovers else 0
+            )
         for site in self.sites.values():
             self._hear(site)
 
@@ -226,6 +232,7 @@ class World:
         checkpoints end before what was told in between.
         """
         self.calm = self.network.calm = True
+        self.operators.come_to_rest()
         for _ in range(REPAIRS_MAX):
             until_us = self.scheduler.now_us + REPAIR_PERIOD_US
             self.scheduler.run(lambda: self.scheduler.now_us > until_us)  # noqa: B023 - called before the next round
@@ -313,6 +320,8 @@ class World:
         if self.scheduler.current is None:
             return act()
         self._give_way()
+        if not self.calm and self.network.is_parted(call.origin, call.target):
+            raise Unavailable(f"{call.target} cannot be reached from {call.origin}")
         if not self.calm and call.name in _LATE and self.chance.random() < self.options.late:
             return self._act_late(call, act)
         result = act() if self.calm else self._faulty(call, act)
@@ -354,7 +363,7 @@ class World:
         self, client: Client, store_id: str, kind: str, asked: dict[str, Any], call: Callable[[Cairn], Any]
     ) -> Any:
         """One call of one client, recorded. The function it reaches may outlive its patience."""
-        region = client.plan.region
+        region = self.network.nearest(client.plan.region)
         operation = Operation(
             number=len(self.history.operations),
             client=client.plan.client,
@@ -366,6 +375,7 @@ class World:
             invoked=self.scheduler.tick(),
         )
         self.history.operations.append(operation)
+        held_there = self._held_there(store_id)
         task = self.scheduler.spawn(
             f"{kind} of {operation.client}",
             lambda: self.sites[region].use(lambda sandbox: call(sandbox.cairn)),
@@ -383,10 +393,8 @@ class World:
         else:
             operation.answer = task.result
         operation.returned = self.scheduler.tick()
-        operation.held_there = self._held_there(store_id)
-        clock = self.sites[self.home(store_id)].clock
-        clock.now_us()
-        operation.home_us = clock.highest_us
+        operation.held_there = held_there | self._held_there(store_id)
+        operation.shown_us = {name: site.clock.highest_shown_us() for name, site in self.sites.items()}
         return operation.answer
 
 

@@ -16,11 +16,11 @@ from cairn.app.logs import Logs
 from cairn.app.region import Region
 from cairn.app.scanning import TextScanner
 from cairn.app.writing import Attempt, Outcome, Writer
-from cairn.core import decide
+from cairn.core import decide, fold
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
 from cairn.core.errors import InvalidRequest, PathConflict, Unavailable
 from cairn.core.records import Entry, Operation
-from cairn.core.rows import MemoryRow, StoreRow, VersionRow
+from cairn.core.rows import LogRow, MemoryRow, StoreRow, VersionRow
 from cairn.core.slots import LogKey
 from cairn.ports import errors as port_errors
 
@@ -88,9 +88,17 @@ class Adopting(Writer):
         follows = head.path_hash == entry.key.path_hash and self._builds_on(entry, head.version_id)
         if isinstance(command, CreateMemory) or head.gone or not follows:
             return True
+        if head.path is None and self._has_another(attempt, head):
+            return True
         path = entry.path if entry.path is not None else head.path
         commit = decide.Commit(entry.operation, path or "", getattr(command, "content", None))
         return self._append(attempt, command, head, commit)
+
+    def _has_another(self, attempt: Attempt, head: MemoryRow) -> bool:
+        """Whether the path of a memory whose head was erased, which made it free, has another memory by now. A read."""
+        key = LogRow.key(head.store_id, head.path_hash)
+        row = self._region.read(attempt.view.index, [key]).get(key)
+        return row is not None and fold.occupant_of(LogRow.from_attributes(row)) not in (None, head.memory_id)
 
     def _builds_on(self, entry: Entry, version_id: str) -> bool:
         """Whether a version is its parent, or was before others that have been erased since: those are not adopted."""

@@ -414,17 +414,18 @@ class Indexing:
         """An erasure that came before what followed the version: the home has it, and a live memory stays readable.
 
         No head of a live memory is ever erased, so that a head which is to be blank here is one that is behind. What
-        followed is folded from its end: at no moment is the head one of those that are blank.
+        followed is folded from its end: at no moment is the head one of those that are blank. What came late is
+        no part of it.
         """
         row_key = MemoryRow.key(key.store_id, memory_id)
         attributes = self._region.read(view.index, [row_key]).get(row_key)
         head = None if attributes is None else MemoryRow.from_attributes(attributes)
         if head is None or head.gone or head.generation > generation:
             return
-        home = key.slot.epoch.home
+        home, store = key.slot.epoch.home, self._store(view, key.store_id)
         followed: list[tuple[Settled, ...]] = []
         while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
-            settled = self._logs.settle(entry, region=home)
+            settled = self._logs.settle(entry, region=home, store=store)
             followed.append(settled)
             followers = [one.entry for one in settled if one.is_version and one.entry.memory_id == memory_id]
             if any(not follower.blank for follower in followers):

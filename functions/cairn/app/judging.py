@@ -21,7 +21,7 @@ from cairn.app.region import Region, View, asked, asked_each
 from cairn.core import fold
 from cairn.core.errors import Unavailable
 from cairn.core.records import Entry
-from cairn.core.rows import LogRow, MemoryRow, StoreRow, VersionRow
+from cairn.core.rows import LATE_PREFIX, LogRow, MemoryRow, StoreRow, VersionRow
 from cairn.core.slots import LogKey, LogRef, Slot, parse_key
 from cairn.core.tables import BY_MEMORY
 from cairn.ports.index import Query
@@ -29,7 +29,7 @@ from cairn.ports.index import Query
 ROWS_PER_QUERY = 500
 ROWS_PER_READ = 100
 
-_RowT = TypeVar("_RowT", MemoryRow, LogRow)
+_RowT = TypeVar("_RowT", MemoryRow, LogRow, VersionRow)
 
 
 class Judging:
@@ -222,6 +222,7 @@ class Judging:
             return
         parts: dict[str, Callable[[str | None], Iterator[str]]] = {
             **{region: partial(self._late_entries, store, fold_again, region) for region in self._region.regions},
+            "apart": partial(self._sweep_apart, view, store, fold_again),
             "memories": partial(self._sweep_memories, view, store),
             "places": partial(self._sweep_places, view, store),
             "logs": partial(self._sweep_logs, view, store),
@@ -250,6 +251,17 @@ class Judging:
             if after is None:
                 return
             yield after
+
+    def _sweep_apart(
+        self, view: View, store: StoreRow, fold_again: Callable[[str], object], after: str | None
+    ) -> Iterator[str]:
+        """Versions that stand apart by the cut of a home that is not accepted: by this one they count."""
+        for rows in self._pages(view, "versions", store.store_id, VersionRow, after, LATE_PREFIX):
+            for row in rows:
+                at = LogRef.parse(row.position or "")
+                if not self._cuts.is_late(store, at.path_hash, at.slot):
+                    fold_again(str(LogKey(store.store_id, at.path_hash, at.slot)))
+            yield f"{LATE_PREFIX}{rows[-1].version_id}"
 
     def _sweep_memories(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
         for rows in self._pages(view, "memories", store.store_id, MemoryRow, after):
@@ -288,10 +300,11 @@ class Judging:
             yield some[-1]
 
     def _pages(
-        self, view: View, table: str, store_id: str, kind: type[_RowT], after: str | None
+        self, view: View, table: str, store_id: str, kind: type[_RowT], after: str | None, prefix: str = ""
     ) -> Iterator[list[_RowT]]:
         while True:
-            found = asked(partial(view.index.query, Query(table, store_id, after=after, limit=ROWS_PER_QUERY)))
+            query = Query(table, store_id, prefix=prefix, after=after, limit=ROWS_PER_QUERY)
+            found = asked(partial(view.index.query, query))
             if found:
                 yield [kind.from_attributes(one.attributes) for one in found]
             if len(found) < ROWS_PER_QUERY:

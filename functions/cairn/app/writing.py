@@ -114,7 +114,7 @@ class Writer:
 
     def _until_decided(self, attempt: Attempt, command: Command, decided: Callable[[], bool]) -> Outcome:
         for attempt.number in range(WRITE_ATTEMPTS):
-            _require_writable(attempt.store, command)
+            _require_writable(self._region.name, attempt.store, command)
             try:
                 if decided():
                     if attempt.outcome.error is None:
@@ -222,8 +222,9 @@ class Writer:
         if self._judging.log(attempt.view, store, hash, log):
             return False
         occupant = fold.occupant_of(log)
-        if occupant is not None:
-            return self._blocked(attempt, occupant, command.path, hash)
+        holder = None if occupant is None else self._fresh(attempt, occupant)
+        if occupant is not None and not _is_erased(holder, hash):
+            return self._blocked(attempt, occupant, holder, command.path, hash)
         slot = self._free_slot(attempt, hash, log)
         if slot is None:
             return False
@@ -254,9 +255,8 @@ class Writer:
         log = LogRow.from_attributes(rows[log_key]) if log_key in rows else None
         return log, PathRow.from_attributes(rows[path_key]) if path_key in rows else None
 
-    def _blocked(self, attempt: Attempt, occupant: str, path: str, hash: str) -> bool:
-        """A live memory holds the path: refuse, unless the log says that it has left or died since."""
-        head = self._fresh(attempt, occupant)
+    def _blocked(self, attempt: Attempt, occupant: str, head: MemoryRow | None, path: str, hash: str) -> bool:
+        """A live memory, whose row is `head`, holds the path: refuse, unless the log says that it has left or died."""
         if head is None or not fold.is_live(head) or head.path_hash != hash:
             tail = self._logs.tail(attempt.store, hash)
             if tail is not None:
@@ -341,8 +341,9 @@ class Writer:
         if occupant == head.memory_id:
             self._catch_up(attempt, hash, self._after_tail(attempt, hash, log), paths_too=True)
             return False
-        if occupant is not None:
-            return self._blocked(attempt, occupant, commit.path, hash) and self._still(attempt, head)
+        holder = None if occupant is None else self._fresh(attempt, occupant)
+        if occupant is not None and not _is_erased(holder, hash):
+            return self._blocked(attempt, occupant, holder, commit.path, hash) and self._still(attempt, head)
         slot = self._free_slot(attempt, hash, log)
         if slot is None:
             return False
@@ -500,9 +501,17 @@ def _committed(outcome: Outcome, command: Command) -> bool:
     return outcome.memory is not None and outcome.memory.version_id in version_ids(command)
 
 
-def _require_writable(store: StoreRow, command: Command) -> None:
-    """Source: docs/api-compatibility.md §1.8: an archived store takes no new text; deletions still go through."""
-    if store.state != StoreState.ACTIVE:
+def _is_erased(holder: MemoryRow | None, hash: str) -> bool:
+    """Whether a path is free because a home that was lost redacted its last version, with all that followed it gone."""
+    return holder is not None and not holder.gone and holder.path is None and holder.path_hash == hash
+
+
+def _require_writable(here: str, store: StoreRow, command: Command) -> None:
+    """By the record as it was read last: between two attempts the store may have moved, and its home may be elsewhere.
+
+    Source: docs/api-compatibility.md §1.8: an archived store takes no new text; deletions still go through.
+    """
+    if store.state != StoreState.ACTIVE or store.home != here:
         raise Unavailable("the store's home is being moved; try again")
     if store.archived_at is not None and not isinstance(command, DeleteMemory):
         raise InvalidRequest("memory_store_id", "the memory store is archived and takes no new content")

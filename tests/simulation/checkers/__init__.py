@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.simulation.checkers import (
     durability,
@@ -35,17 +35,56 @@ class Violation:
 def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
     """See `linearizability`."""
     for store_id, home in evidence.homes.items():
-        operations = [one for one in evidence.history.operations if one.store_id == store_id]
+        made = [one for one in evidence.history.operations if one.store_id == store_id]
         created = {sha: memory_id for (memory_id, _), sha in texts_of_versions(evidence, store_id).items()}
-        operations += _last_reads(evidence, store_id, home)
-        if not linearizability.linearizable(operations, created, evidence.wiped.get(home)):
-            yield f"no order explains what {store_id} answered"
+        rest = list(_last_reads(evidence, store_id, home))
+        began = evidence.taken_over.get(store_id)
+        terms = [[*made, *rest]] if began is None else [_before(made, began), [*_kept(evidence, made), *rest]]
+        wiped = [evidence.wiped[region] for region in evidence.homes_ever[store_id] if region in evidence.wiped]
+        for operations in terms:
+            if not linearizability.linearizable(operations, created, min(wiped, default=None)):
+                yield f"no order explains what {store_id} answered"
+
+
+def _before(made: list[Operation], began: int) -> list[Operation]:
+    """What was answered before others took the store over; what was under way then stays open."""
+    earlier = [one for one in made if one.invoked < began]
+    return [one if (one.returned or began) < began else replace(one, returned=None, answer=None) for one in earlier]
+
+
+def _kept(evidence: Evidence, made: list[Operation]) -> Iterator[Operation]:
+    """The writes that the store's history has at rest, in spite of the take-over.
+
+    What the old home knew and nobody else did is no part of it, nor is what was read, refused, or found to be so
+    already because of that. Open is what may have had its effect or not: a version that came late and was adopted, or
+    that the history goes on from without having it, and a deletion, which does not say which version it is.
+    """
+    shown: set[str] = set()
+    for one in made:
+        if one.kind not in ("create", "update", "delete") or one.refused:
+            continue
+        if not isinstance(one.answer, Seen):
+            yield replace(one, returned=None, answer=None)
+        elif one.answer.version_id not in shown:
+            shown.add(one.answer.version_id)
+            final = evidence.final[one.store_id][evidence.homes[one.store_id]]
+            history = {version.id for version in final.versions.get(one.answer.memory_id, ())}
+            certain = one.answer.version_id in history and not _is_adopted(evidence, one.answer.version_id)
+            if certain or history:
+                yield one if certain else replace(one, returned=None, answer=None)
+
+
+def _is_adopted(evidence: Evidence, version_id: str) -> bool:
+    return version_id in evidence.written and evidence.written[version_id].adopted
 
 
 def _last_reads(evidence: Evidence, store_id: str, home: str) -> Iterator[Operation]:
-    """What the home shows at rest, as reads after everything else."""
+    """What the home shows at rest, as reads after everything else; but not of what a home redacted that was lost."""
     moment = max((one.returned or one.invoked for one in evidence.history.operations), default=0)
     for memory_id, shown in evidence.final[store_id][home].read.items():
+        versions = evidence.final[store_id][home].versions.get(memory_id, ())
+        if store_id in evidence.taken_over and versions and versions[0].redacted_at is not None:
+            continue
         moment += 2
         answer = shown if isinstance(shown, Seen) else Refusal(shown)
         asked = {"memory_id": memory_id}
@@ -55,6 +94,7 @@ def _last_reads(evidence: Evidence, store_id: str, home: str) -> Iterator[Operat
 CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     operations_are_linearizable,
     promises.nothing_acknowledged_is_lost,
+    promises.an_acknowledged_deletion_is_kept,
     durability.what_is_acknowledged_is_in_two_regions,
     promises.history_has_no_gaps,
     promises.what_is_shown_is_what_the_history_ends_with,

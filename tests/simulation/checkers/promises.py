@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from cairn.app.answers import Version
+from cairn.core.fold import occupant_of
+from cairn.core.rows import LATE_PREFIX, LogRow
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Listed, Operation, Seen
 
 
 def nothing_acknowledged_is_lost(evidence: Evidence) -> Iterator[str]:
-    """Every acknowledged version is in memory_versions of every region, once, as it was acknowledged."""
+    """Every acknowledged version is in memory_versions of every region, once, as it was acknowledged.
+
+    Or, where others took its store's home over, it stands apart: then everybody is shown it as it was. Never so where
+    the store asks for two regions.
+    """
     for operation in evidence.history.operations:
         if operation.kind not in ("create", "update") or not operation.acknowledged:
             continue
         seen: Seen = operation.answer
         for region, final in evidence.final[operation.store_id].items():
             found = [one for one in final.versions.get(seen.memory_id, ()) if one.id == seen.version_id]
+            if not found and _stands_apart(evidence, operation):
+                continue
             if len(found) != 1:
                 yield f"{region} has {len(found)} of the version acknowledged by: {operation}"
             elif not _erased(found[0], evidence.kept) and (found[0].path, found[0].content_sha256) != (
@@ -28,20 +37,51 @@ def nothing_acknowledged_is_lost(evidence: Evidence) -> Iterator[str]:
                 yield f"{region} has another version than was acknowledged by: {operation}"
 
 
+def _stands_apart(evidence: Evidence, operation: Operation) -> bool:
+    """Whether a version that is in no history is divergent, with what it holds, or erased as such."""
+    if operation.store_id not in evidence.taken_over or evidence.two_regions:
+        return False
+    seen: Seen = operation.answer
+    apart = [one for one in evidence.apart[operation.store_id] if one.version_id == seen.version_id]
+    return [(one.path, one.sha256) for one in apart] in ([(seen.path, seen.sha256)], [(None, None)])
+
+
+def an_acknowledged_deletion_is_kept(evidence: Evidence) -> Iterator[str]:
+    """What was deleted stays so; where others took the home over, or its deletion stands apart."""
+    for operation in evidence.history.operations:
+        if operation.kind != "delete" or not operation.acknowledged:
+            continue
+        memory_id = operation.asked["memory_id"]
+        apart = any(one.memory_id == memory_id for one in evidence.apart[operation.store_id])
+        if apart and operation.store_id in evidence.taken_over and not evidence.two_regions:
+            continue
+        for region, final in evidence.final[operation.store_id].items():
+            if final.read.get(memory_id) != "NotFound":
+                yield f"{region} reads {final.read.get(memory_id)} after: {operation}"
+
+
 def _erased(version: Version, kept: int | None) -> bool:
     """By an order, or, where stores do not keep all, by retention: whether it had to wait, others check."""
     return version.redacted_at is not None or (kept is not None and version.content_sha256 is None)
 
 
 def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
-    """A memory's versions are counted 1, 2, 3, … ; the first was created, the last alone may be its deletion."""
+    """A memory's versions are counted 1, 2, 3, … ; the first was created, the last alone may be its deletion.
+
+    What is missing stands apart: what a memory was before it came to a path may come later than what followed it there.
+    """
     for region, tables in evidence.rows.items():
         generations: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
         for (store_id, version_id), row in tables["versions"].items():
-            if "memory_id" in row:
+            if "memory_id" in row and not version_id.startswith(LATE_PREFIX):
                 memory = generations.setdefault((store_id, row["memory_id"]), [])
                 memory.append((row["generation"], row["operation"], version_id))
-        for (_, memory_id), rows in generations.items():
+        for (store_id, memory_id), rows in generations.items():
+            known = {generation for generation, _, _ in rows}
+            for one in evidence.apart.get(store_id, ()):
+                if one.memory_id == memory_id and one.generation < max(known) and one.generation not in known:
+                    rows.append((one.generation, one.operation, one.version_id))
+                    known.add(one.generation)
             numbers = [generation for generation, _, _ in sorted(rows)]
             operations = [operation for _, operation, _ in sorted(rows)]
             if numbers != list(range(1, len(numbers) + 1)):
@@ -51,13 +91,17 @@ def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
 
 
 def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[str]:
-    """At rest a memory is its newest version, in every region; a deleted one is not found."""
-    for regions in evidence.final.values():
+    """At rest a memory is its newest version, in every region; a deleted one is not found.
+
+    Nor is one whose newest version was redacted by a home that was lost with all that followed that version.
+    """
+    for store_id, regions in evidence.final.items():
         for region, final in regions.items():
             for memory_id, versions in final.versions.items():
                 shown = final.read.get(memory_id)
                 newest = versions[0] if versions else None
-                if newest is None or newest.operation == "deleted":
+                lost = store_id in evidence.taken_over and newest is not None and newest.redacted_at is not None
+                if newest is None or newest.operation == "deleted" or lost:
                     if shown != "NotFound":
                         yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
                 elif not isinstance(shown, Seen) or (shown.version_id, shown.path) != (newest.id, newest.path):
@@ -100,7 +144,7 @@ def replicas_converge(evidence: Evidence) -> Iterator[str]:
     first, *others = evidence.rows
     for other in others:
         for table, rows in evidence.rows[first].items():
-            ours, theirs = _facts(table, rows), _facts(table, evidence.rows[other][table])
+            ours, theirs = _facts(evidence, table, rows), _facts(evidence, table, evidence.rows[other][table])
             for key in sorted(ours.keys() | theirs.keys()):
                 if ours.get(key) != theirs.get(key):
                     yield f"{table} {key}: {first} has {ours.get(key)}, {other} has {theirs.get(key)}"
@@ -110,7 +154,7 @@ def a_rebuild_gives_the_same_rows(evidence: Evidence) -> Iterator[str]:
     """Every region's tables at rest are those that its own bucket makes, in whatever order it is read."""
     for region, tables in evidence.rows.items():
         for table, rows in tables.items():
-            ours, made = _facts(table, rows), _facts(table, evidence.rebuilt[region][table])
+            ours, made = _facts(evidence, table, rows), _facts(evidence, table, evidence.rebuilt[region][table])
             for key in sorted(ours.keys() | made.keys()):
                 if ours.get(key) != made.get(key):
                     yield f"{region}: {table} {key} is {ours.get(key)}, rebuilt it is {made.get(key)}"
@@ -121,11 +165,24 @@ def events_that_come_again_change_nothing(evidence: Evidence) -> Iterator[str]:
     for region, tables in evidence.rows.items():
         for table, rows in tables.items():
             for key, row in evidence.again[region][table].items():
-                if _facts(table, {key: row}) != _facts(table, {key: rows[key]} if key in rows else {}):
+                if _facts(evidence, table, {key: row}) != _facts(
+                    evidence, table, {key: rows[key]} if key in rows else {}
+                ):
                     yield f"{region}: {table} {key} was {rows.get(key)}, and is {row} now"
 
 
-def _facts(table: str, rows: Mapping[tuple[str, str], Mapping[str, object]]) -> Mapping[tuple[str, str], object]:
+def _facts(
+    evidence: Evidence, table: str, rows: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> Mapping[tuple[str, str], object]:
+    """What rows say: of claims nothing, and of the logs of a store that had several homes, who is at a path.
+
+    Where a row was put back to what the cut says, it does not tell any more how its path came to be free.
+    """
+    if table == "logs":
+        return {
+            key: occupant_of(LogRow.from_attributes(row)) if len(evidence.homes_ever.get(key[0], ())) > 1 else row
+            for key, row in rows.items()
+        }
     if table != "paths":
         return rows
     kept = {
@@ -151,7 +208,7 @@ def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
             if listed != sorted(live.items()):
                 yield f"{region} lists {listed}, and reads {sorted(live.items())}"
             paths = sorted(live.values())
-            wiped = evidence.homes[store_id] in evidence.wiped
+            wiped = not evidence.homes_ever[store_id].isdisjoint(evidence.wiped)
             for path in paths:
                 below = any(other.startswith(f"{path}/") for other in paths)
                 if paths.count(path) > 1 or (below and not wiped):
@@ -167,10 +224,9 @@ def what_is_acknowledged_is_in_a_checkpoint(evidence: Evidence) -> Iterator[str]
     """The home's checkpoints name every acknowledged version."""
     for operation in evidence.history.operations:
         if operation.kind in ("create", "update") and operation.acknowledged:
-            home = evidence.homes[operation.store_id]
-            row = evidence.rows[home]["versions"].get((operation.store_id, operation.answer.version_id))
-            if row is not None and row["position"] not in evidence.named[home]:
-                yield f"no checkpoint of {home} names: {operation}"
+            written = evidence.written.get(operation.answer.version_id)
+            if written is not None and written.position not in evidence.named[written.home]:
+                yield f"no checkpoint of {written.home} names: {operation}"
 
 
 def no_error_but_the_apis(evidence: Evidence) -> Iterator[str]:

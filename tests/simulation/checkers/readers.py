@@ -22,24 +22,29 @@ Generations = Mapping[tuple[str, str], int]
 
 
 def generations(evidence: Evidence, store_id: str) -> Generations:
-    """From the home's memory_versions, oldest first, counted from 1."""
+    """From the home's memory_versions, oldest first, counted from 1; what stands apart has its place beside them."""
     home = evidence.final[store_id][evidence.homes[store_id]]
-    return {
+    counted = {
         (memory_id, version.id): number
         for memory_id, versions in home.versions.items()
         for number, version in enumerate(reversed(versions), start=1)
     }
+    return counted | {(one.memory_id, one.version_id): one.generation for one in evidence.apart[store_id]}
 
 
 def _by_region(evidence: Evidence) -> Iterator[tuple[str, str, list[Operation]]]:
     """Each store in each region that kept its tables, with the operations made there, by their return.
 
-    A read that demanded more than the region knows tells what its home does, and is left out.
+    A read that demanded more than the region knows tells what its home does, and is left out. Of a store that others
+    took over, what was answered before they did: a region may have shown then what the new home never had.
     """
     for store_id, regions in evidence.final.items():
         for region in regions:
             if region not in evidence.wiped:
                 made = [one for one in evidence.history.operations if one.store_id == store_id and one.region == region]
+                began = evidence.taken_over.get(store_id)
+                if began is not None:
+                    made = [one for one in made if (one.returned or began) < began]
                 yield store_id, region, [one for one in made if one.home or not _demands(one)]
 
 
@@ -87,7 +92,7 @@ def a_region_never_goes_back(evidence: Evidence) -> Iterator[str]:
 def a_demanded_read_is_no_older(evidence: Evidence) -> Iterator[str]:
     """A read that demands a version shows it, or a later one; the home's answer nothing that the region had surpassed.
 
-    A version that was acknowledged is never said to be unknown.
+    A version that was acknowledged is never said to be unknown, unless others took the store over.
     """
     acknowledged = {
         one.answer.version_id: one.returned or 0
@@ -96,8 +101,9 @@ def a_demanded_read_is_no_older(evidence: Evidence) -> Iterator[str]:
     }
     for store_id, region, made in _by_region(evidence):
         counted = generations(evidence, store_id)
+        began = evidence.taken_over.get(store_id, 1 << 60)
         for one in evidence.history.operations:
-            if (one.store_id, one.region) != (store_id, region) or not _demands(one):
+            if (one.store_id, one.region) != (store_id, region) or not _demands(one) or (one.returned or 0) > began:
                 continue
             memory_id, least = one.asked["memory_id"], one.asked["least"]
             unknown = one.refused and one.answer.name == "InvalidRequest"
@@ -127,7 +133,8 @@ def _generations_known(made: list[Operation], read: Operation, counted: Generati
 
 def _was_deleted(evidence: Evidence, store_id: str, memory_id: str) -> bool:
     versions = evidence.final[store_id][evidence.homes[store_id]].versions.get(memory_id, ())
-    return bool(versions) and versions[0].operation == "deleted"
+    apart = any((one.memory_id, one.operation) == (memory_id, "deleted") for one in evidence.apart[store_id])
+    return apart or (bool(versions) and versions[0].operation == "deleted")
 
 
 def a_replica_is_never_ahead(evidence: Evidence) -> Iterator[str]:

@@ -25,9 +25,11 @@ def a_head_is_never_blanked(evidence: Evidence) -> Iterator[str]:
         known = had.get((glimpse.region, glimpse.memory_id), glimpse.invoked) < glimpse.invoked
         if glimpse.shown == "not found" and known and not _may_be_deleted(evidence, glimpse.memory_id):
             yield f"a memory that nobody deleted is gone: {glimpse}"
-    for regions in evidence.final.values():
+    for store_id, regions in evidence.final.items():
         for region, final in regions.items():
             for memory_id, versions in final.versions.items():
+                if store_id in evidence.taken_over and versions and versions[0].redacted_at is not None:
+                    continue
                 if versions and versions[0].operation != "deleted" and not isinstance(final.read[memory_id], Seen):
                     yield f"{region} at rest: {memory_id} is live, and reads {final.read[memory_id]}"
 

@@ -24,6 +24,9 @@ def texts_of_versions(evidence: Evidence, store_id: str) -> dict[tuple[str, str]
         for versions in final.versions.values():
             for version in versions:
                 found.update(_known(version))
+    found.update(
+        {(one.memory_id, one.version_id): one.sha256 for one in evidence.apart[store_id] if one.sha256 is not None}
+    )
     return found
 
 
@@ -55,6 +58,10 @@ def redacted_text_is_nowhere(evidence: Evidence) -> Iterator[str]:
         if operation.kind == "redact" and operation.acknowledged:
             for region, final in evidence.final[operation.store_id].items():
                 versions = final.versions.get(operation.asked["memory_id"], ())
+                if operation.store_id in evidence.taken_over and not any(
+                    one.id == operation.asked["version_id"] for one in versions
+                ):
+                    continue
                 if not any(one.id == operation.asked["version_id"] and one.redacted_at for one in versions):
                     yield f"{region} does not show what was redacted by: {operation}"
     yield from found_anywhere(evidence, [*_texts(evidence), *_paths(evidence)])
@@ -98,7 +105,7 @@ def _texts(evidence: Evidence) -> Iterator[bytes]:
     for store_id, regions in evidence.final.items():
         known = texts_of_versions(evidence, store_id)
         redacted: set[str] = set()
-        kept: set[str] = set()
+        kept: set[str] = {one.sha256 for one in evidence.apart[store_id] if one.sha256 is not None}
         for final in regions.values():
             for versions in final.versions.values():
                 for one in versions:
@@ -112,7 +119,7 @@ def _paths(evidence: Evidence) -> Iterator[bytes]:
     for store_id, regions in evidence.final.items():
         known = _paths_of_versions(evidence, store_id)
         redacted: set[str] = set()
-        kept: set[str] = set()
+        kept: set[str] = {one.path for one in evidence.apart[store_id] if one.path is not None}
         for final in regions.values():
             for versions in final.versions.values():
                 for one in versions:

@@ -22,16 +22,23 @@ def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[s
     for claim in evidence.history.claims:
         for one in writes:
             version_id = one.answer.version_id
-            until = claim.until.get(evidence.homes[one.store_id], 0)
-            if one.home_us < until and version_id in claim.asked - claim.present:
-                yield f"{claim.region} at {claim.moment} claims {until}, and lacks, told at {one.home_us}: {one}"
+            home = _written_by(evidence, one)
+            until, told_us = claim.until.get(home, 0), one.shown_us[home]
+            if told_us < until and version_id in claim.asked - claim.present:
+                yield f"{claim.region} at {claim.moment} claims {until}, and lacks, told at {told_us}: {one}"
 
 
 def watermarks_do_not_stick(evidence: Evidence) -> Iterator[str]:
     """At rest every region is complete up to after the last acknowledged write."""
     last: dict[str, Claim] = {claim.region: claim for claim in evidence.history.claims}
     for claim in last.values():
-        for home in set(evidence.homes.values()):
-            told = [one.home_us for one in _writes(evidence) if evidence.homes[one.store_id] == home]
-            if told and claim.until.get(home, 0) < max(told):
+        for home in {_written_by(evidence, one) for one in _writes(evidence)}:
+            told = [one.shown_us[home] for one in _writes(evidence) if _written_by(evidence, one) == home]
+            if claim.until.get(home, 0) < max(told):
                 yield f"{claim.region} at rest is complete up to {claim.until.get(home)} of {home}, not {max(told)}"
+
+
+def _written_by(evidence: Evidence, write: Operation) -> str:
+    """The home that acknowledged it."""
+    written = evidence.written.get(write.answer.version_id)
+    return evidence.homes[write.store_id] if written is None else written.home

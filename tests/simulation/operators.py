@@ -1,0 +1,163 @@
+"""Operators who move the homes of stores, and take them over from a region that is cut off, while everybody works.
+
+They see what operators see: what their calls answer, and, where a store has its home, the records in the buckets. A
+call dies like any other, is repeated by somebody else, or is left where it stopped; at rest what was begun is finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cairn.core.durability import second_of
+from cairn.core.records import StoreRecord, StoreState
+from cairn.core.slots import StoreKey, parse_key
+from tests.simulation.ports import LIVES_S
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+TRIES = 6
+TRIES_AT_REST = 40
+
+
+@dataclass(slots=True)
+class TakenOver:
+    """From when to when a store's home was in doubt: since the first call to take it over, until the last has ended."""
+
+    began: int
+    ended: int | None = None
+
+
+class Operators:
+    """Whoever moves homes in one world.
+
+    Attributes:
+        taken_over: the stores that some region was told to take over, and when.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.taken_over: dict[str, TakenOver] = {}
+
+    # ---- what everybody can look up ------------------------------------------------------------------------------
+
+    def record(self, store_id: str) -> StoreRecord:
+        """The record that stands: of all, in all buckets, the one of the highest rank."""
+        world = self._world
+        best: tuple[Any, str, str] | None = None
+        for region in world.options.regions:
+            for home in world.options.regions:
+                for text in world.buckets.page(region, f"{home}/store/{store_id}/", None, 1000).keys:
+                    key = parse_key(text)
+                    if isinstance(key, StoreKey) and (best is None or key.slot.rank > best[0]):
+                        best = (key.slot.rank, region, text)
+        assert best is not None, store_id
+        return StoreRecord.from_json(world.buckets.versions(best[1], best[2])[-1].object.body)
+
+    def second(self, store_id: str) -> str | None:
+        """The region that holds a store's writes too, where it asks for one."""
+        record = self.record(store_id)
+        return second_of(record.home, record.epochs, record.second_region, self._world.options.regions)
+
+    # ---- trouble -------------------------------------------------------------------------------------------------
+
+    def let_loose(self) -> None:
+        """Moves and fail-overs, at times of chance's choosing."""
+        world = self._world
+        for _ in range(world.options.moves):
+            world.scheduler.spawn("operator who moves", self._move_one, world.chance.uniform(0, world.options.moved_s))
+        for _ in range(world.options.failovers):
+            world.scheduler.spawn(
+                "operator who fails over", self._lose_one, world.chance.uniform(0, world.options.moved_s)
+            )
+
+    def _move_one(self) -> None:
+        """Some store, to some region; now and then to another one, before the first move is through."""
+        world = self._world
+        store_id, regions = world.chance.choice(world.stores), world.options.regions
+        to = world.chance.choice(regions)
+        for _ in range(world.chance.randint(1, TRIES)):
+            answer = self._ask(to, {"call": "homes.move", "store_id": store_id})
+            if answer is not None and answer.get("state") in ("moved", "at home"):
+                return
+            world.scheduler.sleep(world.chance.random() * 5.0)
+            if world.chance.random() < 0.1:
+                to = world.chance.choice(regions)
+
+    def _lose_one(self) -> None:
+        """A region is cut off; others take over the stores that have their homes there; it comes back."""
+        world = self._world
+        lost = self.record(world.chance.choice(world.stores)).home
+        world.network.isolate(lost, world.chance.uniform(1.0, world.options.lost_s))
+        if world.chance.random() < 0.5:
+            world.network.darken(lost)
+        world.scheduler.sleep(world.chance.random() * 3.0)
+        for store_id in world.stores:
+            if self.record(store_id).home == lost:
+                for taker in self._takers(store_id, lost):
+                    self.taken_over.setdefault(store_id, TakenOver(world.scheduler.tick()))
+                    world.scheduler.spawn("operator who takes over", partial(self._take_over, store_id, lost, taker))
+
+    def _takers(self, store_id: str, lost: str) -> list[str]:
+        """One region, or now and then two at once; a store that asks for a second region goes there."""
+        world = self._world
+        second = self.second(store_id)
+        if second is not None:
+            return [second]
+        others = [region for region in world.options.regions if region != lost]
+        return world.chance.sample(others, 2 if len(others) > 1 and world.chance.random() < 0.3 else 1)
+
+    def _take_over(self, store_id: str, lost: str, taker: str) -> None:
+        world = self._world
+        world.scheduler.sleep(world.chance.random())
+        for _ in range(world.chance.randint(1, TRIES)):
+            answer = self._ask(taker, {"call": "homes.fail_over", "store_id": store_id, "old": lost})
+            if answer is not None and (answer.get("state") or answer["error"]["type"] == "InvalidRequest"):
+                return
+            world.scheduler.sleep(world.chance.random() * 2.0)
+
+    def _ask(self, region: str, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """One invocation of a region's reconciler; None where it died."""
+        world = self._world
+        task = world.scheduler.spawn(
+            f"{payload['call']} in {region}",
+            lambda: world.sites[region].use(lambda sandbox: sandbox.direct("reconciler", payload)),
+            life_s=LIVES_S["reconciler"],
+        )
+        world.scheduler.wait(task)
+        if task.crashed:
+            return None
+        if task.error is not None:
+            world.defects.append(f"{payload['call']} in {region}: {task.error!r}")
+            return None
+        answer: Mapping[str, Any] = task.result  # type: ignore[assignment]
+        return answer
+
+    # ---- rest ----------------------------------------------------------------------------------------------------
+
+    def come_to_rest(self) -> None:
+        """Finishes what was begun: every store has one home that takes writes."""
+        world = self._world
+        for store_id in world.stores:
+            for attempt in range(TRIES_AT_REST):
+                record = self.record(store_id)
+                if record.state is StoreState.ACTIVE:
+                    break
+                if record.state is StoreState.MOVING and record.moving_to is None:
+                    lost = world.options.regions[attempt % len(world.options.regions)]
+                    self._at_rest(record.home, {"call": "homes.fail_over", "store_id": store_id, "old": lost})
+                else:
+                    to = record.moving_to or record.home
+                    self._at_rest(to, {"call": "homes.move", "store_id": store_id})
+            else:
+                world.defects.append(f"{store_id} is still {self.record(store_id).state}")
+            if store_id in self.taken_over:
+                self.taken_over[store_id].ended = world.scheduler.tick()
+
+    def _at_rest(self, region: str, payload: Mapping[str, Any]) -> None:
+        world = self._world
+        task = world.scheduler.spawn("operator at rest", partial(self._ask, region, payload))
+        world.scheduler.run(lambda: task.done)
