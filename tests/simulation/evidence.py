@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cairn.adapters.memory import MemoryDatabase
@@ -13,9 +13,9 @@ from cairn.app.answers import Call, Memory, Version, VersionFilter, VouchedCrede
 from cairn.app.cairn import Cairn
 from cairn.app.region import View
 from cairn.core.errors import CairnError, PathConflict
-from cairn.core.records import parse_epoch
+from cairn.core.records import Entry, parse_epoch
 from cairn.core.rows import LATE_PREFIX, mark_key
-from cairn.core.slots import LogKey, parse_key
+from cairn.core.slots import LogKey, LogRef, parse_key
 from tests.simulation.history import History, Seen
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Apart:
 class Written:
     """Where a version was written first: the home, and its position there, as versions name theirs.
 
-    `adopted` means that it was written once more, by a home that had taken over.
+    `adopted` means that it was written once more, by a home that had taken over: there it stands now.
     """
 
     home: str
@@ -164,19 +164,23 @@ def _named(world: World, region: str) -> set[str]:
 
 
 def _written(world: World) -> dict[str, Written]:
-    """Of all objects that hold a version the one of the oldest epoch: whoever adopts it writes it again."""
-    found: dict[str, set[LogKey]] = {}
-    for region in world.options.regions:
-        for text in _keys(world, region):
-            key = parse_key(text)
-            if isinstance(key, LogKey):
-                metadata = world.buckets.versions(region, text)[-1].object.metadata
-                found.setdefault(metadata["id"], set()).add(key)
-    written = {}
-    for id, keys in found.items():
-        first = min(keys, key=lambda key: key.slot.rank)
-        written[id] = Written(first.slot.epoch.home, f"{first.path_hash}/{first.slot}", len(keys) > 1)
+    """Where each version that any region has stands; of one that was adopted, where it stood before."""
+    written: dict[str, Written] = {}
+    for region, site in world.sites.items():
+        for row in rows_of(site.database, "versions", site.serving).values():
+            if "position" in row and "memory_id" in row:
+                ref, adopted = LogRef.parse(row["position"]), False
+                while (entry := _entry(world, region, LogKey(row["store_id"], ref.path_hash, ref.slot))) is not None:
+                    if entry.adopts is None:
+                        break
+                    ref, adopted = replace(ref, slot=entry.adopts), True
+                written[row["version_id"]] = Written(ref.slot.epoch.home, str(ref), adopted)
     return written
+
+
+def _entry(world: World, region: str, key: LogKey) -> Entry | None:
+    found = world.buckets.versions(region, str(key))
+    return Entry.from_metadata(key, found[-1].object.metadata) if found else None
 
 
 def _homes_ever(world: World, store_id: str) -> frozenset[str]:

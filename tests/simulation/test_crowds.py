@@ -13,7 +13,7 @@ from tests.simulation.evidence import Evidence
 from tests.simulation.options import Options, drawn
 from tests.simulation.shrinking import Case, run
 
-ROUNDS = 200
+ROUNDS = 100
 TEN_PATHS = ("/a", "/a/b", "/a/b/c", "/b", "/b/a", "/c", "/d", "/e", "/e/f", "/g")
 
 
@@ -22,7 +22,7 @@ def creation(number: int, path: str) -> Step:
 
 
 def test_of_a_path_and_its_ancestor_created_at_once_never_both_are_alive() -> None:
-    """200 rounds, in calm worlds and in every other, from one region and from two."""
+    """In calm worlds and in every other, from one region and from two."""
     both_tried = 0
     for number in range(ROUNDS):
         options = Options() if number % 4 == 0 else replace(drawn(number), stores=1, wipes=0, clients=2, think_s=0.0)

@@ -27,11 +27,11 @@ from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
 SEEDS_KEPT = Path(__file__).with_name("seeds.txt")
-FIXED = range(10_000, 10_200)
-CROWDED = range(80)
-ERODED = range(40)
-JUDGED = range(20_000, 20_080)
-RETAINED = range(40)
+FIXED = range(10_000, 10_120)
+CROWDED = range(40)
+ERODED = range(20)
+JUDGED = range(20_000, 20_040)
+RETAINED = range(20)
 REMEMBERED = range(20)
 DOUBLED = range(20)
 MOVED = range(20)
