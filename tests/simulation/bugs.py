@@ -109,12 +109,16 @@ def _in_place_of(*replacements: tuple[object, str, object]) -> Iterator[None]:
 # ---- the put ------------------------------------------------------------------------------------------------------
 
 
-class UnconditionalObjects(MemoryObjects):
-    """A put that takes no notice of what is there."""
+class BadObjects(MemoryObjects):
+    """Objects that know where they are kept."""
 
     def __init__(self, buckets: MemoryBuckets, region: str) -> None:
         super().__init__(buckets, region)
         self._here = (buckets, region)
+
+
+class UnconditionalObjects(BadObjects):
+    """A put that takes no notice of what is there."""
 
     def put_if_absent(
         self,
@@ -297,12 +301,8 @@ class VoidKeepingIndexing(indexing.Indexing):
         super()._erase_all(view, [one for one in settled if not one.void])
 
 
-class ReusedSlots(MemoryObjects):
+class ReusedSlots(BadObjects):
     """A slot is free again once its entry is blank: nothing of any worth stands there."""
-
-    def __init__(self, buckets: MemoryBuckets, region: str) -> None:
-        super().__init__(buckets, region)
-        self._here = (buckets, region)
 
     def put_if_absent(
         self,

@@ -140,7 +140,7 @@ def gather(world: World) -> Evidence:
     evidence.two_regions = world.options.two_regions
     evidence.written = _written(world)
     evidence.homes_ever = {store_id: _homes_ever(world, store_id) for store_id in world.stores}
-    evidence.taken_over = {store_id: one.began for store_id, one in world.operators.taken_over.items()}
+    evidence.taken_over = dict(world.operators.taken_over)
     evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.again = {name: _again(world, name) for name, _ in sites}

@@ -7,7 +7,6 @@ call dies like any other, is repeated by somebody else, or is left where it stop
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,24 +22,16 @@ TRIES = 6
 TRIES_AT_REST = 40
 
 
-@dataclass(slots=True)
-class TakenOver:
-    """From when to when a store's home was in doubt: since the first call to take it over, until the last has ended."""
-
-    began: int
-    ended: int | None = None
-
-
 class Operators:
     """Whoever moves homes in one world.
 
     Attributes:
-        taken_over: the stores that some region was told to take over, and when.
+        taken_over: the stores that some region was told to take over, and when the first was.
     """
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.taken_over: dict[str, TakenOver] = {}
+        self.taken_over: dict[str, int] = {}
 
     # ---- what everybody can look up ------------------------------------------------------------------------------
 
@@ -98,7 +89,7 @@ class Operators:
         for store_id in world.stores:
             if self.record(store_id).home == lost:
                 for taker in self._takers(store_id, lost):
-                    self.taken_over.setdefault(store_id, TakenOver(world.scheduler.tick()))
+                    self.taken_over.setdefault(store_id, world.scheduler.tick())
                     world.scheduler.spawn("operator who takes over", partial(self._take_over, store_id, lost, taker))
 
     def _takers(self, store_id: str, lost: str) -> list[str]:
@@ -154,8 +145,6 @@ class Operators:
                     self._at_rest(to, {"call": "homes.move", "store_id": store_id})
             else:
                 world.defects.append(f"{store_id} is still {self.record(store_id).state}")
-            if store_id in self.taken_over:
-                self.taken_over[store_id].ended = world.scheduler.tick()
 
     def _at_rest(self, region: str, payload: Mapping[str, Any]) -> None:
         world = self._world

@@ -287,22 +287,20 @@ def frozen(seed: int) -> Options:
 
 
 def failing_over(seed: int) -> Options:
-    """The world of a seed, in which regions are cut off while clients write, and others take their stores over."""
+    """The world of a seed, in which regions are cut off while clients write, and others take their stores over.
+
+    Without retention: a region that is cut off for longer than stores keep things has erased what nobody else knows.
+    """
     chance = random.Random(f"failing over {seed}")
     options = replace(drawn(seed), operations=30, moves=chance.choice([0, 1, 2]), failovers=chance.choice([1, 1, 2]))
     options = replace(options, think_s=3.0, wipes=0, rebuilds=0, paces=PACES, stall=chance.choice([0.0, 0.01, 0.03]))
-    return _keeping_all(options)
+    return replace(options, day_s=0.0)
 
 
 def saved(seed: int) -> Options:
     """The world of a seed, whose stores ask for two regions, and whose homes are lost while indexes are behind."""
     options = replace(failing_over(seed), two_regions=True, failovers=2, moves=0)
     return replace(options, links=replace(options.links, delay_s=3.0, slow=0.4), think_s=1.0)
-
-
-def _keeping_all(options: Options) -> Options:
-    """No retention: a region that is cut off for longer than stores keep things has erased what nobody else knows."""
-    return replace(options, day_s=0.0)
 
 
 def _with_operators(seed: int, options: Options) -> Options:

@@ -16,7 +16,7 @@ from cairn.app.verdicts import Verdicts
 from cairn.core.errors import Unavailable
 from cairn.core.records import Entry
 from cairn.core.rows import VerdictRow
-from cairn.core.slots import LogKey, LogRef
+from cairn.core.slots import LogRef
 from cairn.core.verdicts import withholdings
 from cairn.ports import errors as port_errors
 
@@ -86,7 +86,7 @@ class Contents:
         Raises:
             Unavailable: it is not here, and its home does not answer.
         """
-        key = LogKey(store_id, position.path_hash, position.slot)
+        key = position.key_in(store_id)
         home = position.slot.epoch.home
         for region in dict.fromkeys((self._region.name, home)):
             try:

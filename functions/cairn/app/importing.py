@@ -96,7 +96,7 @@ class BringingWriter(Writer):
 
     def answer_for(self, store: StoreRow, position: LogRef) -> None:
         """Makes sure of a version that was here before. No call for a store in one region. Raises Unavailable."""
-        self._second.secure(store, LogKey(store.store_id, position.path_hash, position.slot))
+        self._second.secure(store, position.key_in(store.store_id))
         self._second.confirm(store)
 
     def _bring(self, attempt: Attempt, command: Command, version: BroughtVersion) -> bool:

@@ -392,7 +392,7 @@ class Indexing:
 
     def _fold_redaction(self, view: View, order: Redaction, own: Named | None) -> list[Callable[[], object]]:
         """The text goes where the order says that it stands, and where the version stands since it was adopted."""
-        log_key = LogKey(order.store_id, order.ref.path_hash, order.ref.slot)
+        log_key = order.ref.key_in(order.store_id)
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)
         version = None if attributes is None else VersionRow.from_attributes(attributes)
@@ -401,8 +401,7 @@ class Indexing:
         self._folder.fold_redaction(view, order, own)
         keys = {log_key}
         if version is not None and version.position is not None:
-            ref = LogRef.parse(version.position)
-            keys.add(LogKey(order.store_id, ref.path_hash, ref.slot))
+            keys.add(LogRef.parse(version.position).key_in(order.store_id))
         return [partial(self._erase, key) for key in sorted(keys, key=str)]
 
     def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:

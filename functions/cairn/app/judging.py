@@ -21,7 +21,7 @@ from cairn.app.region import Region, View, asked, asked_each
 from cairn.core import fold
 from cairn.core.errors import Unavailable
 from cairn.core.records import Entry
-from cairn.core.rows import LATE_PREFIX, LogRow, MemoryRow, StoreRow, VersionRow
+from cairn.core.rows import LATE_PREFIX, LogRow, MemoryRow, RowKey, StoreRow, VersionRow
 from cairn.core.slots import LogKey, LogRef, Slot, parse_key
 from cairn.core.tables import BY_MEMORY
 from cairn.ports.index import Query
@@ -134,7 +134,7 @@ class Judging:
 
     def _entry(self, store: StoreRow, place: LogRef) -> Entry:
         """What stands at a place that the cut names: here, or else in the bucket of the home that wrote the cut."""
-        key = LogKey(store.store_id, place.path_hash, place.slot)
+        key = place.key_in(store.store_id)
         home = current_epoch(store).home
         entry = self._logs.entry(key) or (None if home == self._region.name else self._logs.entry(key, home))
         if entry is None:
@@ -147,10 +147,7 @@ class Judging:
         rows = [VersionRow.from_attributes(one.attributes) for one in found]
         positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
         late = [(row, at) for row, at in positions if self._cuts.is_late(store, at.path_hash, at.slot)]
-        return [row for row, at in late if not self._stands(view, store, self._late_entry(store, at))]
-
-    def _late_entry(self, store: StoreRow, at: LogRef) -> Entry | None:
-        return self._logs.entry(LogKey(store.store_id, at.path_hash, at.slot))
+        return [row for row, at in late if not self._stands(view, store, self._logs.entry(at.key_in(store.store_id)))]
 
     def _stands(self, view: View, store: StoreRow, copy: Entry | None) -> bool:
         """Whether a version of which a copy came late counts at another position of its log; then its row says so.
@@ -260,7 +257,7 @@ class Judging:
             for row in rows:
                 at = LogRef.parse(row.position or "")
                 if not self._cuts.is_late(store, at.path_hash, at.slot):
-                    fold_again(str(LogKey(store.store_id, at.path_hash, at.slot)))
+                    fold_again(str(at.key_in(store.store_id)))
             yield f"{LATE_PREFIX}{rows[-1].version_id}"
 
     def _sweep_memories(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
@@ -275,13 +272,10 @@ class Judging:
     def _sweep_places(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
         """Live memories of the cut of which there is no row."""
         places = self._cuts.places(store)
-        for some in _following(places, after):
-            keys = {MemoryRow.key(store.store_id, id): id for id in some}
-            rows = self._region.read(view.index, list(keys))
-            for key, memory_id in keys.items():
-                if key not in rows:
-                    self._restore(view, store, memory_id, None, places[memory_id])
-            yield some[-1]
+        for unknown, reached in self._unknown(view, places, partial(MemoryRow.key, store.store_id), after):
+            for memory_id in unknown:
+                self._restore(view, store, memory_id, None, places[memory_id])
+            yield reached
 
     def _sweep_logs(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
         for rows in self._pages(view, "logs", store.store_id, LogRow, after):
@@ -291,13 +285,20 @@ class Judging:
 
     def _sweep_tails(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
         """Paths of the cut of which there is no row."""
-        for some in _following(self._cuts.tails(store), after):
-            keys = {LogRow.key(store.store_id, hash): hash for hash in some}
-            rows = self._region.read(view.index, list(keys))
-            for key, path_hash in keys.items():
-                if key not in rows:
-                    self.log(view, store, path_hash, None)
-            yield some[-1]
+        for unknown, reached in self._unknown(
+            view, self._cuts.tails(store), partial(LogRow.key, store.store_id), after
+        ):
+            for path_hash in unknown:
+                self.log(view, store, path_hash, None)
+            yield reached
+
+    def _unknown(
+        self, view: View, names: Iterable[str], key_of: Callable[[str], RowKey], after: str | None
+    ) -> Iterator[tuple[list[str], str]]:
+        """Those after `after` that have no row, in order; and, with as many as one read takes, how far that was."""
+        for some in batches(sorted(name for name in names if after is None or name > after), ROWS_PER_READ):
+            rows = self._region.read(view.index, [key_of(name) for name in some])
+            yield [name for name in some if key_of(name) not in rows], some[-1]
 
     def _pages(
         self, view: View, table: str, store_id: str, kind: type[_RowT], after: str | None, prefix: str = ""
@@ -310,11 +311,6 @@ class Judging:
             if len(found) < ROWS_PER_QUERY:
                 return
             after = found[-1].sort_key
-
-
-def _following(names: Iterable[str], after: str | None) -> Iterator[list[str]]:
-    """Those that come after `after`, in order, as many at a time as one read takes."""
-    yield from batches(sorted(name for name in names if after is None or name > after), ROWS_PER_READ)
 
 
 def _has_cut(store: StoreRow) -> bool:

@@ -139,7 +139,7 @@ class Logs:
         return self._cuts.is_late(store, entry.key.path_hash, entry.slot)
 
     def _at(self, entry: Entry, ref: LogRef | None, region: str | None) -> Entry | None:
-        return None if ref is None else self.entry(LogKey(entry.key.store_id, ref.path_hash, ref.slot), region)
+        return None if ref is None else self.entry(ref.key_in(entry.key.store_id), region)
 
 
 def gallop(probe: Callable[[int], T | None]) -> T | None:

@@ -25,7 +25,7 @@ from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavaila
 from cairn.core.fold import is_live
 from cairn.core.records import Redaction
 from cairn.core.rows import MemoryRow, StoreRow, VersionRow
-from cairn.core.slots import LogKey, RedactionKey
+from cairn.core.slots import RedactionKey
 from cairn.ports import errors as port_errors
 
 
@@ -69,7 +69,7 @@ class Redacting:
         )
         if row.redacted_at is None:
             order = self.give(view, store, order)
-        erase(self._region, str(LogKey(store.store_id, order.ref.path_hash, order.ref.slot)))
+        erase(self._region, str(order.ref.key_in(store.store_id)))
         return self._version(
             self._region.view([VersionRow.key(store.store_id, row.version_id)]), store.store_id, row.version_id
         )

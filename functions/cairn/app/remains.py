@@ -168,7 +168,7 @@ class Remains:
         if row.position is None:
             return "unknown"
         ref = LogRef.parse(row.position)
-        key = LogKey(row.store_id, ref.path_hash, ref.slot)
+        key = ref.key_in(row.store_id)
         entry = self._logs.entry(key)
         if entry is None:
             return "unknown"

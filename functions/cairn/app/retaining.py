@@ -214,7 +214,7 @@ class Retaining:
             if attributes is not None and self._due(
                 view, retention, row, MemoryRow.from_attributes(attributes), now_us
             ):
-                due.append(_Due(row, LogKey(row.store_id, ref.path_hash, ref.slot)))
+                due.append(_Due(row, ref.key_in(row.store_id)))
         return due
 
     def _blank(self, view: View, due: Sequence[_Due], blank: Callable[[Entry], None]) -> int:

@@ -149,7 +149,7 @@ class SecondRegion:
             self._bring_log(store, second, key)
         if entry.operation is not Operation.MOVED_IN or entry.source is None:
             return
-        source = LogKey(key.store_id, entry.source.path_hash, entry.source.slot)
+        source = entry.source.key_in(key.store_id)
         departure = self._logs.entry(source)
         if departure is not None:
             self._bring_unless_there(str(source), second)

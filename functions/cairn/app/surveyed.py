@@ -92,7 +92,7 @@ def _decoded(store_id: str, text: str) -> Iterator[Entry]:
     for at, operation, version_id, memory_id, generation, source, destination, moved_version_id in json.loads(text):
         ref = LogRef.parse(at)
         yield Entry(
-            key=LogKey(store_id, ref.path_hash, ref.slot),
+            key=ref.key_in(store_id),
             operation=Operation(operation),
             version_id=version_id,
             memory_id=memory_id,

@@ -186,7 +186,7 @@ class Surveying:
         if entry.source is None or not self._is_held(survey, entry.source):
             survey.pending.append(entry.key)
             return True
-        departure = self._entry(survey, LogKey(store.store_id, entry.source.path_hash, entry.source.slot))
+        departure = self._entry(survey, entry.source.key_in(store.store_id))
         return departure is None or departure.moved_version_id != entry.version_id
 
     def _is_held(self, survey: Survey, ref: LogRef | None) -> bool:

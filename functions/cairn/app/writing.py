@@ -316,7 +316,7 @@ class Writer:
             return
         position = LogRef.parse(claimed.claim_position)
         if position.slot.epoch == current_epoch(attempt.store):
-            key = LogKey(attempt.store.store_id, position.path_hash, position.slot)
+            key = position.key_in(attempt.store.store_id)
             entry = decide.void(key, self._region.new_id("memver"), self._region.clock.now_us())
             if self._take(attempt, entry) is Put.MINE:
                 self._fold_own(attempt, [Settled(entry)], None)
@@ -394,7 +394,7 @@ class Writer:
 
     def recall(self, store: StoreRow, position: LogRef) -> Outcome:
         """What a write that stands at `position` did. One HEAD, two for a rename."""
-        key = LogKey(store.store_id, position.path_hash, position.slot)
+        key = position.key_in(store.store_id)
         entry = self._logs.entry(key)
         if entry is None:
             raise OutcomeUnknown("what this write did cannot be read now; read before trying again")

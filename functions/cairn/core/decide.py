@@ -152,7 +152,7 @@ def moved_out(moved_in: Entry) -> Entry:
     if moved_in.source is None:
         raise ValueError("a moved_in names its source")
     return Entry(
-        key=LogKey(moved_in.key.store_id, moved_in.source.path_hash, moved_in.source.slot),
+        key=moved_in.source.key_in(moved_in.key.store_id),
         operation=Operation.MOVED_OUT,
         version_id=companion_id(moved_in.version_id),
         memory_id=moved_in.memory_id,

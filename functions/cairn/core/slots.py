@@ -82,6 +82,10 @@ class LogRef:
     def __str__(self) -> str:
         return f"{self.path_hash}/{self.slot}"
 
+    def key_in(self, store_id: str) -> LogKey:
+        """The key of what stands there in a store."""
+        return LogKey(store_id, self.path_hash, self.slot)
+
     @classmethod
     def parse(cls, text: str) -> LogRef:
         """The inverse of `str`. Raises ValueError."""

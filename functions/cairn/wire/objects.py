@@ -100,6 +100,18 @@ def version(answer: Version) -> Json:
     return {
         "type": "memory_version",
         "id": answer.id,
+        **_what_was_written(answer),
+        "redacted_at": _instant(answer.redacted_at),
+        "redacted_by": _actor(answer.redacted_by),
+        "flags": list(answer.flags),
+        "withheld": _withheld(answer.withheld),
+        "imported": answer.imported,
+    }
+
+
+def _what_was_written(answer: Version | DivergentVersion) -> Json:
+    """What a version says of its memory, whether it is in the history or stands apart."""
+    return {
         "memory_id": answer.memory_id,
         "memory_store_id": answer.store_id,
         "operation": answer.operation,
@@ -109,11 +121,6 @@ def version(answer: Version) -> Json:
         "content_size_bytes": answer.content_size_bytes,
         "created_at": rfc3339(answer.created_at),
         "created_by": _actor(answer.created_by),
-        "redacted_at": _instant(answer.redacted_at),
-        "redacted_by": _actor(answer.redacted_by),
-        "flags": list(answer.flags),
-        "withheld": _withheld(answer.withheld),
-        "imported": answer.imported,
     }
 
 
@@ -214,15 +221,7 @@ def divergent_version(answer: DivergentVersion) -> Json:
     return {
         "type": "divergent_version",
         "id": answer.version_id,
-        "memory_id": answer.memory_id,
-        "memory_store_id": answer.store_id,
-        "operation": answer.operation,
-        "path": answer.path,
-        "content": answer.content,
-        "content_sha256": answer.content_sha256,
-        "content_size_bytes": answer.content_size_bytes,
-        "created_at": rfc3339(answer.created_at),
-        "created_by": _actor(answer.created_by),
+        **_what_was_written(answer),
         "withheld": _withheld(answer.withheld),
         "current": None if answer.current is None else memory(answer.current),
     }
