@@ -32,6 +32,7 @@ class History:
     live: dict[str, Memory] = field(default_factory=dict)
     versions: dict[str, dict[str, Any]] = field(default_factory=dict)
     made: int = 0
+    lagging_s: int = 0
 
     def play(self, some: list[Step]) -> None:
         for operation, choice, amount in some:
@@ -71,11 +72,13 @@ class History:
 
     def _settle(self, choice: int, amount: int) -> None:
         self.scene.cloud.sites[self.at].database.settle()
+        self.lagging_s = 0
 
     def _wait(self, choice: int, amount: int) -> None:
         """Waiting longer than a minute lets the global indexes catch up: that is what is assumed of them."""
         self.scene.clock.advance(amount)
-        if amount >= 60:
+        self.lagging_s += amount
+        if self.lagging_s >= 60:
             self._settle(choice, amount)
 
     def _pick(self, choice: int) -> Memory | None:

@@ -76,6 +76,8 @@ from tests.simulation.options import (
     overtaken,
     remembering,
     saved,
+    tearing,
+    unheard,
 )
 from tests.simulation.options import retaining as keeping_little
 from tests.simulation.ports import SkewedClock
@@ -600,13 +602,14 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "no helping in a rename",
         lambda: _in_place_of((writing, "Logs", UnhelpfulLogs)),
-        ("operations_are_linearizable", "one_memory_one_path", "replicas_converge"),
+        ("operations_are_linearizable", "one_memory_one_path"),
         crowded,
     ),
     Bug(
         "a 412 that was mine is another's",
         lambda: _in_place_of((writing, "Slots", NeverMine)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
+        unheard,
     ),
     Bug(
         "one version_id for every attempt of a rename",
@@ -742,6 +745,12 @@ BUGS: tuple[Bug, ...] = (
         ),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
         saved,
+    ),
+    Bug(
+        "a divergent moved_out commits",
+        lambda: _in_place_of((logs.Logs, "_accepted", lambda self, store, entry, settled: settled)),
+        ("nothing_acknowledged_is_lost", "replicas_converge", "a_rebuild_gives_the_same_rows"),
+        tearing,
     ),
     Bug(
         "a late entry is head without adoption",

@@ -13,8 +13,9 @@ from cairn.app.answers import Call, Memory, Version, VersionFilter, VouchedCrede
 from cairn.app.cairn import Cairn
 from cairn.app.region import View
 from cairn.core.errors import CairnError, PathConflict
+from cairn.core.fold import tail_of
 from cairn.core.records import Entry, parse_epoch
-from cairn.core.rows import LATE_PREFIX, mark_key
+from cairn.core.rows import LATE_PREFIX, LogRow, mark_key
 from cairn.core.slots import LogKey, LogRef, parse_key
 from tests.simulation.history import History, Seen
 
@@ -112,6 +113,11 @@ class Evidence:
     taken_over: Mapping[str, int] = field(default_factory=dict)
     apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
     homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def gave_way(self, store_id: str, memory_id: str) -> bool:
+        """Whether some of a memory stands apart: whoever took its store over had not seen all of it."""
+        apart = any(one.memory_id == memory_id for one in self.apart.get(store_id, ()))
+        return apart and store_id in self.taken_over and not self.two_regions
 
 
 def gather(world: World) -> Evidence:
@@ -238,7 +244,24 @@ def rows_of(database: MemoryDatabase, table: str, generation: int) -> dict[tuple
 
 
 def _rows(site: Site) -> Tables:
-    return {table: rows_of(site.database, table, site.serving) for table in TABLES}
+    return _tables(site.database, site.serving)
+
+
+def _tables(database: MemoryDatabase, generation: int) -> Tables:
+    """All rows; where a store's home has changed, what they say: who lives, who is at a path, or its last taken slot.
+
+    How a memory went, and whether a slot was taken by a departure or by a void, a cut does not tell.
+    """
+    tables = {table: rows_of(database, table, generation) for table in TABLES}
+    moved = {row["store_id"] for row in tables["stores"].values() if len(row.get("epochs") or ()) > 1}
+    memories = tables["memories"]
+    tables["memories"] = {key: row for key, row in memories.items() if not (key[0] in moved and row["gone"])}
+    for key, attributes in tables["logs"].items():
+        if key[0] in moved:
+            row = LogRow.from_attributes(attributes)
+            row = replace(row, vacated=None if row.occupant else tail_of(row), voided=None)
+            tables["logs"][key] = row.to_attributes()
+    return tables
 
 
 def _again(world: World, region: str) -> Tables:
@@ -267,7 +290,7 @@ def _rebuilt(world: World, region: str) -> Tables:
         sandbox.indexing.fold_object(view, key, journal=False)
     for store_id in world.stores:
         sandbox.indexing.judge(store_id, view=view)
-    return {table: rows_of(database, table, 1) for table in TABLES}
+    return _tables(database, 1)
 
 
 def _memory_ids(world: World) -> dict[str, set[str]]:

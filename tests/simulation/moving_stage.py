@@ -180,7 +180,7 @@ class MovingStage(Stage):
     def _assert_kept(self, region: str) -> None:
         apart = [row for row in self._versions(region) if row.memory_key is None and row.position is not None]
         for version_id, (memory_id, sha256) in self.acknowledged.items():
-            listed = [one for one in self._history(memory_id, region) if one.id == version_id]
+            listed = [one for one in self.history_of(memory_id, region) if one.id == version_id]
             divergent = [one for one in apart if one.version_id == version_id]
             assert len(listed) + len(divergent) == 1, f"{region}: {version_id} {len(listed)} times, {divergent}"
             kept = [one.content_sha256 for one in (*listed, *divergent)]
@@ -189,7 +189,8 @@ class MovingStage(Stage):
     def _versions(self, region: str) -> list[VersionRow]:
         return [VersionRow.from_attributes(row) for row in self.cloud.rows(region, "versions").values()]
 
-    def _history(self, memory_id: str, region: str) -> Any:
+    def history_of(self, memory_id: str, region: str) -> Any:
+        """Its versions, newest first, as a region shows them."""
         chosen = VersionFilter(memory_id=memory_id)
         page = self.cairn(region).list_versions(self.call(), self.store, chosen, limit=100, after=None, full=False)
         operations = [version.operation for version in reversed(page.items)]
@@ -224,7 +225,9 @@ class MovingStage(Stage):
 
 
 def _facts(table: str, rows: Any) -> Any:
-    """What rows mean: claims stand in one region alone; of a log, who is at its path."""
+    """What rows mean: claims stand in one region alone; of a log, who is at its path; how a memory went is not told."""
+    if table == "memories":
+        return {key: dict(row) for key, row in rows.items() if not row["gone"]}
     if table == "logs":
         logs = {key: LogRow.from_attributes(row) for key, row in rows.items()}
         return {key: occupant for key, log in logs.items() if (occupant := fold.occupant_of(log)) is not None}

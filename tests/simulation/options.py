@@ -249,17 +249,22 @@ def remembering(seed: int) -> Options:
 
 
 def crowded(seed: int) -> Options:
-    """A world of renames among a few paths, whose movers stand still, or die, half-way."""
+    """A world of renames among a few paths, whose movers stand still half-way."""
     del seed
     return Options(
         clients=5,
         operations=26,
         paths=("/a", "/d", "/e"),
-        weights=Weights(create=4, write=6, rename=10, delete=1, read=2, list=2, redact=1, history=1),
-        rates=FaultRates(lost_reply=0.01, crash_before=0.01),
-        stall=0.03,
+        weights=Weights(create=8, write=4, rename=14, delete=2, read=2, list=2, redact=0, history=0),
+        stall=0.1,
         stall_s=6.0,
     )
+
+
+def unheard(seed: int) -> Options:
+    """The world of a seed, in which many replies are lost."""
+    options = drawn(seed)
+    return replace(options, rates=replace(options.rates, lost_reply=0.08))
 
 
 def moving(seed: int) -> Options:
@@ -287,14 +292,15 @@ def frozen(seed: int) -> Options:
 
 
 def failing_over(seed: int) -> Options:
-    """The world of a seed, in which regions are cut off while clients write, and others take their stores over.
-
-    Without retention: a region that is cut off for longer than stores keep things has erased what nobody else knows.
-    """
+    """The world of a seed, in which regions are cut off while clients write, and others take their stores over."""
     chance = random.Random(f"failing over {seed}")
-    options = replace(drawn(seed), operations=30, moves=chance.choice([0, 1, 2]), failovers=chance.choice([1, 1, 2]))
-    options = replace(options, think_s=3.0, wipes=0, rebuilds=0, paces=PACES, stall=chance.choice([0.0, 0.01, 0.03]))
-    return replace(options, day_s=0.0)
+    return replace(_taken_over(chance, drawn(seed)), operations=30)
+
+
+def tearing(seed: int) -> Options:
+    """The world of a seed, in which memories are renamed above all, and homes are taken over meanwhile."""
+    weights = Weights(create=4, write=4, rename=12, delete=1, read=2, list=2, redact=0, history=0)
+    return replace(failing_over(seed), weights=weights)
 
 
 def saved(seed: int) -> Options:
@@ -304,12 +310,21 @@ def saved(seed: int) -> Options:
 
 
 def _with_operators(seed: int, options: Options) -> Options:
-    """Homes move in one world of four."""
+    """Homes move in one world of four, and are taken over in one of eight."""
     chance = random.Random(f"operators {seed}")
-    if chance.random() >= 1 / 4:
+    drawn = chance.random()
+    if drawn >= 3 / 8:
         return options
+    if drawn >= 1 / 4:
+        return _taken_over(chance, options)
     think_s = options.think_s or chance.choice([1.0, 5.0])
     return replace(options, moves=chance.choice([1, 2]), think_s=think_s, paces=PACES)
+
+
+def _taken_over(chance: random.Random, options: Options) -> Options:
+    """Without retention: a region that is cut off for longer than stores keep things has erased what nobody knows."""
+    options = replace(options, moves=chance.choice([0, 1, 2]), failovers=chance.choice([1, 1, 2]), think_s=3.0)
+    return replace(options, paces=PACES, stall=chance.choice([0.0, 0.01, 0.03]), day_s=0.0)
 
 
 def _retention(seed: int) -> dict[str, Any]:

@@ -137,7 +137,7 @@ DEFECTS = {
         half_a_rename("moved_in"),
     ),
     "half a rename counts in a cut": (
-        replaced(Surveying, "_says_nothing", lambda self, store, survey, entry: entry.operation is Operation.VOID),
+        replaced(Surveying, "_says_nothing", lambda self, survey, entry: entry.operation is Operation.VOID),
         half_a_rename("moved_out"),
     ),
     "a cut has one memory at two paths": (

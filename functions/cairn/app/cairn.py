@@ -324,6 +324,7 @@ class Cairn:
             "import": self._import,
             "release": self._release,
             "help": self._help,
+            "seal": self._seal,
             "adopt": self._adopt,
             "adopt_records": self._adopt_records,
             "dismiss": self._dismiss,
@@ -388,6 +389,16 @@ class Cairn:
             return {"settled": []}
         view = self._region.view()
         return {"settled": encode_settled(self._writer.help(view, self._own_store(entry.key.store_id), entry))}
+
+    def _seal(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """``{"call": "seal", "key": …}``: the indexer has met half a rename, here, of an epoch that is over."""
+        key = parse_key(fields["key"])
+        entry = self._logs.entry(key) if isinstance(key, LogKey) else None
+        if entry is None or entry.slot.epoch.home != self._region.name:
+            return {"sealed": False}
+        attributes = self._region.view([StoreRow.key(entry.key.store_id)]).rows.get(StoreRow.key(entry.key.store_id))
+        store = None if attributes is None else StoreRow.from_attributes(attributes)
+        return {"sealed": store is not None and self._writer.seal(store, entry)}
 
     def _adopt(self, fields: dict[str, Any]) -> dict[str, Any]:
         """``{"call": "adopt", "key": …}``: the indexer has met a late version."""

@@ -26,6 +26,11 @@ def current_epoch(store: StoreRow) -> Epoch:
     return parse_epoch(store.epochs[-1])
 
 
+def has_cut(store: StoreRow) -> bool:
+    """Whether the record names what the present epoch began with; it does not while a fail-over is under way."""
+    return len(store.cuts or ()) == len(store.epochs) - 1
+
+
 class Cuts:
     """The cuts of any store's epochs, as this region's bucket has them, or else their home's."""
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cairn.app.cuts import Cuts
+from cairn.app.cuts import Cuts, has_cut
 from cairn.app.indexing import Indexing
+from cairn.app.judging import Judging
 from cairn.app.moving import Moved, Moving
 from cairn.app.records import MOVER, Placed, Records, to_record, to_row
 from cairn.app.region import Region, View
@@ -33,6 +34,7 @@ class FailingOver:
         self._records = Records(region)
         self._surveying = Surveying(region)
         self._cuts = Cuts(region)
+        self._judging = Judging(region)
         self._moving = Moving(region, indexing)
 
     def take_over(self, store_id: str, old: str, budget_s: float) -> Moved:
@@ -60,7 +62,7 @@ class FailingOver:
             begun = self._begin(view, store)
         else:
             raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
-        if begun.state != StoreState.ACTIVE and self._complete(view, begun, deadline_us) is None:
+        if not has_cut(begun) and self._complete(view, begun, deadline_us) is None:
             return Moved(store_id, "copying")
         self._surveying.forget(store_id)
         self._indexing.judge(store_id)
@@ -111,6 +113,7 @@ class FailingOver:
             cuts=(*(begun.cuts or ()), run),
             version_id=self._region.new_id("memver"),
         )
+        self._judging.take_up(view, replace(begun, cuts=list(record.cuts)))
         return self._standing_after_put(view, begun, record)
 
     def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:

@@ -24,6 +24,7 @@ INDEX_LAG_US = 60_000_000
 
 RECENT_PER_QUERY = 1_000
 PAST_ALL = "~"
+PAST_ALL_GENERATIONS = 9_999_999_998
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +48,19 @@ class History:
     ) -> Iterator[Step]:
         """A memory's versions from its head down, or on from `after`.
 
+        One without a head begins at the last in its history: it has none where another has taken its place, and the
+        rename that took it away came late.
+
         What the global index lacks is found by each version's parent; beyond a version that has not arrived here, among
         the newest rows of the table.
         """
         if after is not None:
             generation_key, _, parent_id = after.partition("#")
             expected, version_id = int(generation_key) - 1, parent_id or None
-        else:
-            if head is None:
-                return
+        elif head is not None:
             expected, version_id = head.generation, head.version_id
+        else:
+            expected, version_id = PAST_ALL_GENERATIONS, None
         indexed = self._indexed(view, store_id, memory_id, expected)
         found = next(indexed, None)
         recent: dict[int, VersionRow] | None = None

@@ -250,12 +250,12 @@ class Indexing:
         if not settled and store is not None and key.slot.epoch != current_epoch(store):
             came_late = self._came_late(view, store, entry)
             if came_late is not None:
-                return came_late
+                return [*came_late, lambda: self._erase(key)] if entry.blank else came_late
         if entry.blank and settled and entry.memory_id:
             self._overtaken(view, entry.key, entry.memory_id, entry.generation)
         self._folder.fold(view, settled, journal=journal, paths_too=paths_too)
         if store is not None and key.slot.epoch != current_epoch(store):
-            self._judging.stands(view, settled)
+            self._judging.stands(view, store, settled)
         if journal and not entry.blank:
             self._measure(entry)
         reactions: list[Callable[[], object]] = []
@@ -303,7 +303,8 @@ class Indexing:
         """What follows from an entry that does not count in the store's present epoch; None where that is still open.
 
         A version stands apart from then on, and the home has its writer see whether it can be adopted. The first half
-        of a rename whose second is not here is no version, nor to be finished any more.
+        of a rename whose second is not here is no version, nor to be finished any more: where it was written it ends
+        void, unless the second was written there too.
         """
         raw = self._logs.settle(entry)
         version = next((one.entry for one in raw if one.is_version), None)
@@ -311,6 +312,8 @@ class Indexing:
             half = entry.operation is Operation.MOVED_IN and entry.source is not None and not raw
             if half and not self._logs.is_late(store, entry) and not self._is_source_late(store, entry):
                 return None
+            if half and view.complete and entry.slot.epoch.home == self._region.name:
+                return [lambda: self._seal(entry.key)]
             return [] if entry.path is None else [lambda: self._erase(entry.key)]
         self._judging.came_late(view, store, version)
         reactions: list[Callable[[], object]] = [lambda: self._erase_all(view, raw)]
@@ -334,6 +337,14 @@ class Indexing:
         failure = answer.get("error")
         if failure is not None and failure["type"] != NotFound.__name__:
             raise Unavailable("what came late was not adopted yet; try again")
+
+    def _seal(self, moved_in: LogKey) -> None:
+        """Has this region's writer see to it that half a rename of an epoch that is over stays half; its text goes."""
+        try:
+            self._region.peers.call(self._region.name, "writer", {"call": "seal", "key": str(moved_in)})
+        except port_errors.PortError as error:
+            raise Unavailable("the writer cannot end a rename now; try again") from error
+        self._erase(moved_in)
 
     def _pass_on(self, inspections: Queue, key: LogKey) -> None:
         """Has a new version of this home looked at again. A rebuild, which only folds, passes nothing on."""
@@ -362,6 +373,8 @@ class Indexing:
         settled = self._logs.settle(moved_in, region=home)
         if not settled and home == self._region.name:
             raise Unavailable("the writer did not finish a rename; try again")
+        if moved_in.blank and settled:
+            self._overtaken(view, moved_in.key, moved_in.memory_id, moved_in.generation)
         self._folder.fold(view, settled)
         self._erase_all(view, settled)
 

@@ -8,12 +8,12 @@ and may be repeated. Whoever decides by a row of an older epoch judges it first;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from cairn.app.batches import batches
-from cairn.app.cuts import Cuts, current_epoch
+from cairn.app.cuts import Cuts, current_epoch, has_cut
 from cairn.app.folding import Folder, Restored, Settled
 from cairn.app.listings import keys_under
 from cairn.app.logs import Logs
@@ -28,6 +28,7 @@ from cairn.ports.index import Query
 
 ROWS_PER_QUERY = 500
 ROWS_PER_READ = 100
+READS_AT_ONCE = 32
 
 _RowT = TypeVar("_RowT", MemoryRow, LogRow, VersionRow)
 
@@ -53,7 +54,7 @@ class Judging:
             Unavailable, OutcomeUnknown: it could not be judged, or not be mended.
         """
         slot = Slot.parse(row.slot)
-        if len(store.epochs) == 1 or slot.epoch == current_epoch(store) or not _has_cut(store):
+        if len(store.epochs) == 1 or slot.epoch == current_epoch(store) or not has_cut(store):
             return False
         if slot.epoch.rank > current_epoch(store).rank:
             return False
@@ -70,7 +71,7 @@ class Judging:
 
     def log(self, view: View, store: StoreRow, path_hash: str, row: LogRow | None) -> bool:
         """Whether a path's row disagreed with the cut, and has been mended. Costs and raises as `memory`."""
-        if len(store.epochs) == 1 or not _has_cut(store):
+        if len(store.epochs) == 1 or not has_cut(store):
             return False
         present = str(current_epoch(store))
         facts = [] if row is None else [row.arrived, row.vacated, row.voided]
@@ -174,6 +175,34 @@ class Judging:
             (key for key in logged if not self._cuts.is_late(store, hash, key.slot)), key=lambda key: key.slot.rank
         )
 
+    # ---- what a new home has to know ----------------------------------------------------------------------------
+
+    def take_up(self, view: View, store: StoreRow) -> None:
+        """Has the rows of each live memory of the cut as the cut has them, before their store takes writes here.
+
+        Of a path the writer judges the row that it reads; whether an ancestor or a descendant is a memory it reads
+        from rows alone. A read for a hundred memories, side by side, and what `memory` costs for each that is not as
+        it should be. Repeatable. Tables that are being rebuilt are judged at the end of that.
+
+        Raises:
+            Unavailable, OutcomeUnknown: repeat it.
+        """
+        if len(store.epochs) == 1 or not view.complete:
+            return
+        places = self._cuts.places(store)
+        tasks = [partial(self._take_up, view, store, places, some) for some in batches(sorted(places), ROWS_PER_READ)]
+        for some in batches(tasks, READS_AT_ONCE):
+            self._region.parallel.run(some)
+
+    def _take_up(self, view: View, store: StoreRow, places: Mapping[str, LogRef], some: Sequence[str]) -> None:
+        keys = {id: MemoryRow.key(store.store_id, id) for id in some}
+        rows = self._region.read(view.index, list(keys.values()))
+        for memory_id, key in keys.items():
+            if key in rows:
+                self.memory(view, store, MemoryRow.from_attributes(rows[key]))
+            else:
+                self._restore(view, store, memory_id, None, places[memory_id])
+
     # ---- a late entry -------------------------------------------------------------------------------------------
 
     def came_late(self, view: View, store: StoreRow, version: Entry) -> None:
@@ -184,6 +213,21 @@ class Judging:
         """
         if not self._stands(view, store, version):
             self._folder.fold_late(view, version)
+        self._rows_of(view, store, version)
+
+    def stands(self, view: View, store: StoreRow, settled: Sequence[Settled]) -> None:
+        """Has versions of an older epoch that count stand apart no more, as a copy of them may that came first.
+
+        They may be what the cut knows to be over, and nothing that came after them may be here to say so: the rows are
+        judged; those of a rebuild at its end. Two reads. Raises as `came_late`.
+        """
+        for one in settled:
+            if one.is_version:
+                self._folder.fold_where_it_stands(view, one.entry)
+                if view.complete:
+                    self._rows_of(view, store, one.entry)
+
+    def _rows_of(self, view: View, store: StoreRow, version: Entry) -> None:
         memory_key = MemoryRow.key(store.store_id, version.memory_id)
         log_key = LogRow.key(store.store_id, version.key.path_hash)
         rows = self._region.read(view.index, [memory_key, log_key])
@@ -191,15 +235,6 @@ class Judging:
             self.memory(view, store, MemoryRow.from_attributes(rows[memory_key]))
         if log_key in rows:
             self.log(view, store, version.key.path_hash, LogRow.from_attributes(rows[log_key]))
-
-    def stands(self, view: View, settled: Sequence[Settled]) -> None:
-        """Has versions of an older epoch that count stand apart no more, as a copy of them may that came first. A read.
-
-        Raises as `came_late`.
-        """
-        for one in settled:
-            if one.is_version:
-                self._folder.fold_where_it_stands(view, one.entry)
 
     # ---- all of a store -----------------------------------------------------------------------------------------
 
@@ -215,7 +250,7 @@ class Judging:
         Raises:
             Unavailable, OutcomeUnknown: repeat it, or go on after the last place.
         """
-        if len(store.epochs) == 1 or not _has_cut(store):
+        if len(store.epochs) == 1 or not has_cut(store):
             return
         parts: dict[str, Callable[[str | None], Iterator[str]]] = {
             **{region: partial(self._late_entries, store, fold_again, region) for region in self._region.regions},
@@ -311,7 +346,3 @@ class Judging:
             if len(found) < ROWS_PER_QUERY:
                 return
             after = found[-1].sort_key
-
-
-def _has_cut(store: StoreRow) -> bool:
-    return len(store.cuts or ()) == len(store.epochs) - 1

@@ -46,8 +46,14 @@ class Logs:
         store's first epoch, nor for a slot of its present one; otherwise one GET of the cut's shard: an epoch's own
         slots follow the tail that it began with, never what the index believes of an older epoch. What is known beyond
         that tail came late, and does not count: who holds such a row has it judged first (`cairn.app.judging`).
+
+        Raises:
+            Unavailable: what is known is of a later epoch than the record, which is not the home's any more; or as
+                `Cuts.tail`.
         """
         epoch = current_epoch(store)
+        if known is not None and known.epoch.rank > epoch.rank:
+            raise Unavailable("the store has another home by now, whose record has not arrived here yet; try again")
         if known is not None and known.epoch == epoch:
             return known.following
         tail = self._cuts.tail(store, path_hash)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from cairn.app.journal import Journal, commit_joined
+from cairn.app.judging import Judging
 from cairn.app.listings import keys_under
 from cairn.app.region import Region, View, asked
 from cairn.core import ids
@@ -35,6 +36,7 @@ class Records:
 
     def __init__(self, region: Region) -> None:
         self._region = region
+        self._judging = Judging(region)
 
     def find(self, store_id: str) -> StoreRow | None:
         """A record that the index lacks, from this bucket or else from the birth region's. A LIST and a GET, or two.
@@ -195,8 +197,9 @@ class Records:
     def take_up(self, view: View, row: StoreRow) -> StoreRow:
         """Puts and folds the first record of this region's term, which `row`, the old home's last, names. Repeatable.
 
-        Raises as `at_home`.
+        What the term began with is in the tables then. Raises as `at_home`.
         """
+        self._judging.take_up(view, row)
         epoch = parse_epoch(row.epochs[-1])
         record = replace(to_record(row, MOVER).begun(), follows=row.slot)
         placed = Placed(Slot(epoch, 1), record)

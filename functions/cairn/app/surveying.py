@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cairn.app.batches import batches
-from cairn.app.cuts import Cuts
+from cairn.app.cuts import Cuts, current_epoch, has_cut
 from cairn.app.listings import keys_under
 from cairn.app.logs import Logs
 from cairn.app.region import Region, asked, asked_each
@@ -33,12 +33,14 @@ class Survey:
     Attributes:
         tails: by path hash, the highest slot that counts.
         residents: by path hash, the head of the live memory there.
+        deleted: by memory_id, the generation of its deletion.
         pending: first halves of renames whose second is not held, and which nothing followed.
         entries: what was read for it.
     """
 
     tails: dict[str, Slot] = field(default_factory=dict)
     residents: dict[str, Entry] = field(default_factory=dict)
+    deleted: dict[str, int] = field(default_factory=dict)
     pending: list[LogKey] = field(default_factory=list)
     entries: dict[LogKey, Entry] = field(default_factory=dict)
 
@@ -104,8 +106,12 @@ class Surveying:
         self._surveyed.forget(store_id)
 
     def _look(self, store: StoreRow, survey: Survey, hashes: list[str]) -> None:
-        found = self._region.parallel.run([partial(self._resident, store, survey, hash) for hash in hashes])
-        survey.residents |= {hash: entry for hash, entry in zip(hashes, found, strict=True) if entry is not None}
+        found = self._region.parallel.run([partial(self._last, store, survey, hash) for hash in hashes])
+        for hash, entry in zip(hashes, found, strict=True):
+            if entry is not None and entry.operation is Operation.DELETED:
+                survey.deleted[entry.memory_id] = entry.generation
+            elif entry is not None and entry.operation is not Operation.MOVED_OUT:
+                survey.residents[hash] = entry
 
     def _tails(self, store: StoreRow) -> dict[str, Slot]:
         tails: dict[str, Slot] = {}
@@ -138,25 +144,47 @@ class Surveying:
 
     # ---- who is at a path ---------------------------------------------------------------------------------------
 
-    def _resident(self, store: StoreRow, survey: Survey, hash: str) -> Entry | None:
-        """The head at a path: of what stands at its tail, or below, the first that says so.
+    def _last(self, store: StoreRow, survey: Survey, hash: str) -> Entry | None:
+        """Of what stands at a path's tail, or below, the first that says who is there, or that nobody is.
 
-        What is missing below a tail that says nothing might have said it: then the tail is what stands below that.
+        What is missing below a tail that says nothing might have said it: then the tail is what stands below that. So
+        it is where half a rename is missing that nothing followed: what is here of it comes late then, as that would.
+
+        Of an epoch that is over its cut has the say: what had ended a memory's stay here may be below what was written
+        at another path since.
         """
+        entry: Entry | None = None
         for slot in self._downwards(store, survey, hash):
-            entry = self._entry(survey, LogKey(store.store_id, hash, slot))
-            if entry is None:
+            if self._is_as_it_began(store, survey, hash, slot):
+                place = self._place(store, hash)
+                return None if place is None else self._entry(survey, place)
+            above, entry = entry, self._entry(survey, LogKey(store.store_id, hash, slot))
+            if entry is not None and above is not None and _follows(above, entry):
+                return entry
+            if entry is None or self._is_torn(store, survey, entry):
                 before = self._before(store, survey, hash, slot)
                 if before is None:
                     del survey.tails[hash]
                     return None
                 survey.tails[hash] = before
                 continue
-            if self._says_nothing(store, survey, entry):
+            if self._says_nothing(survey, entry):
                 continue
-            gone = entry.operation in (Operation.DELETED, Operation.MOVED_OUT)
-            return None if gone else entry
+            return entry
         return None
+
+    def _is_as_it_began(self, store: StoreRow, survey: Survey, hash: str, slot: Slot) -> bool:
+        """Whether nothing that counts was written since the present epoch began, and what was here then is held."""
+        if slot.epoch == current_epoch(store) or not has_cut(store) or self._cuts.tail(store, hash) != slot:
+            return False
+        place = self._place(store, hash)
+        return place is None or self._entry(survey, place) is not None
+
+    def _place(self, store: StoreRow, hash: str) -> LogKey | None:
+        """Where the memory stood that was at a path as the present epoch began."""
+        resident = self._cuts.resident(store, hash)
+        place = None if resident is None else self._cuts.place(store, resident)
+        return None if place is None else place.key_in(store.store_id)
 
     def _entry(self, survey: Survey, key: LogKey) -> Entry | None:
         """What stands there. A slot once taken stays taken, and what is read of it here is never erased."""
@@ -177,17 +205,27 @@ class Surveying:
         number = store.epochs.index(str(slot.epoch))
         return None if number == 0 else self._cuts.tail_of(store, number, hash)
 
-    def _says_nothing(self, store: StoreRow, survey: Survey, entry: Entry) -> bool:
+    def _says_nothing(self, survey: Survey, entry: Entry) -> bool:
         """A void, or a half of a rename that does not count: who is at the path stands below."""
         if entry.operation is Operation.MOVED_OUT:
             return not self._is_held(survey, entry.destination)
-        if entry.operation is not Operation.MOVED_IN:
+        if entry.operation is not Operation.MOVED_IN or entry.source is None:
             return entry.operation is Operation.VOID
-        if entry.source is None or not self._is_held(survey, entry.source):
-            survey.pending.append(entry.key)
-            return True
-        departure = self._entry(survey, entry.source.key_in(store.store_id))
+        departure = self._entry(survey, entry.source.key_in(entry.key.store_id))
         return departure is None or departure.moved_version_id != entry.version_id
+
+    def _is_torn(self, store: StoreRow, survey: Survey, entry: Entry) -> bool:
+        """Whether it is the first half of a rename whose second is not here, which it may never be, or be another's.
+
+        One of the present epoch is pending. One of an epoch that is over is as that one's cut left it.
+        """
+        if entry.operation is not Operation.MOVED_IN or entry.source is None:
+            return False
+        if self._is_held(survey, entry.source):
+            return self._entry(survey, entry.source.key_in(entry.key.store_id)) is None
+        if entry.slot.epoch == current_epoch(store):
+            survey.pending.append(entry.key)
+        return True
 
     def _is_held(self, survey: Survey, ref: LogRef | None) -> bool:
         """Whether a position counts. Tails only ever fall to what stands below a gap."""
@@ -195,12 +233,17 @@ class Surveying:
 
     def _one_place_each(self, survey: Survey) -> None:
         """A memory that something followed at its destination has left its source, whether or not that is held."""
-        best: dict[str, str] = {}
-        for hash, entry in survey.residents.items():
-            other = best.get(entry.memory_id)
-            if other is None or survey.residents[other].generation < entry.generation:
-                best[entry.memory_id] = hash
-        survey.residents = {hash: entry for hash, entry in survey.residents.items() if best[entry.memory_id] == hash}
+        last = dict(survey.deleted)
+        for entry in survey.residents.values():
+            last[entry.memory_id] = max(last.get(entry.memory_id, 0), entry.generation)
+        survey.residents = {
+            hash: entry for hash, entry in survey.residents.items() if last[entry.memory_id] == entry.generation
+        }
+
+
+def _follows(after: Entry, entry: Entry) -> bool:
+    """Whether what stands in the next slot was built on this, so that this counts, whatever became of that."""
+    return (after.memory_id, after.generation) == (entry.memory_id, entry.generation + 1)
 
 
 def _log_keys(keys: Iterable[str]) -> list[LogKey]:

@@ -421,6 +421,21 @@ class Writer:
             self._observe(attempt, moved_in)
         return attempt.outcome.settled
 
+    def seal(self, store: StoreRow, moved_in: Entry) -> bool:
+        """Takes the source slot of a rename of this region's whose epoch is over; whether that is now void. Repeatable.
+
+        Whoever began it may still be about to take the slot: of the two, one does. A HEAD and a PUT.
+
+        Raises:
+            Unavailable, OutcomeUnknown: repeat it.
+        """
+        if moved_in.source is None or moved_in.slot.epoch.rank >= current_epoch(store).rank:
+            return False
+        key = moved_in.source.key_in(store.store_id)
+        now_us = self._region.clock.now_us()
+        entry = decide.void(key, self._region.new_id("memver"), now_us)
+        return self._slots.take(entry, _body(entry, None)) is Put.MINE
+
     def _take(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Put:
         """The put, in as many regions as the store asks for."""
         return self._second.take(self._slots, attempt.store, entry, _body(entry, content))

@@ -45,7 +45,10 @@ def log_facts(entry: Entry, *, void: bool = False) -> LogFacts:
 
 
 def join_log(before: LogRow | None, facts: LogFacts) -> LogRow:
-    """The higher of each fact; who occupies the path goes with the higher arrival."""
+    """The last of all facts: who came last, or that the last has left; and what was void after that.
+
+    What came before says nothing any more, and is not kept: where a row is taken from a cut nobody knows it.
+    """
     row = before or LogRow(store_id=facts.store_id, path_hash=facts.path_hash)
     if facts.arrived is not None and (row.arrived is None or is_later(facts.arrived, row.arrived)):
         row = replace(row, arrived=facts.arrived, occupant=facts.occupant)
@@ -53,6 +56,17 @@ def join_log(before: LogRow | None, facts: LogFacts) -> LogRow:
         row = replace(row, vacated=facts.vacated)
     if facts.voided is not None and (row.voided is None or is_later(facts.voided, row.voided)):
         row = replace(row, voided=facts.voided)
+    return _last_of(row)
+
+
+def _last_of(row: LogRow) -> LogRow:
+    """The row without what no longer matters. A cut may say that who came at a path's last slot has left since."""
+    if row.arrived is not None and row.vacated is not None:
+        here = is_later(row.arrived, row.vacated)
+        row = replace(row, vacated=None) if here else replace(row, arrived=None, occupant=None)
+    last = row.arrived or row.vacated
+    if last is not None and row.voided is not None and not is_later(row.voided, last):
+        row = replace(row, voided=None)
     return row
 
 
@@ -65,9 +79,7 @@ def is_later(slot: str, other: str) -> bool:
 
 def occupant_of(row: LogRow | None) -> str | None:
     """The memory_id at the path, as far as this row knows: one came, and none has left since."""
-    if row is None or row.arrived is None or (row.vacated is not None and is_later(row.vacated, row.arrived)):
-        return None
-    return row.occupant
+    return None if row is None else row.occupant
 
 
 def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow | None:
@@ -82,7 +94,7 @@ def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow | None:
         cut = replace(cut, vacated=row.vacated)
     if row is not None and row.voided is not None and is_since(row.voided, present):
         cut = replace(cut, voided=row.voided)
-    return cut if tail_of(cut) is not None else None
+    return _last_of(cut) if tail_of(cut) is not None else None
 
 
 def is_since(slot: str, present: str) -> bool:

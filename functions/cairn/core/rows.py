@@ -80,10 +80,10 @@ class MemoryRow(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRow(Row):
-    """What is known of one path's log: three facts, each with an order of its own.
+    """What is known of one path's log: the last that happened to its path, and what was void after that.
 
-    `arrived` is the highest slot at which a memory (`occupant`) came to the path, `vacated` the highest at which one
-    left, `voided` the highest void entry met. Updates are not among them: the occupant's own row has its slot.
+    Either `arrived`, the slot at which a memory (`occupant`) came to the path, or `vacated`, at which one left it; and
+    `voided`, the highest void entry met. Updates are not among them: the occupant's own row has its slot.
     """
 
     store_id: str

@@ -40,10 +40,18 @@ def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
         rest = list(_last_reads(evidence, store_id, home))
         began = evidence.taken_over.get(store_id)
         terms = [[*made, *rest]] if began is None else [_before(made, began), [*_kept(evidence, made), *rest]]
+        if began is not None and _is_torn(evidence, store_id, home):
+            terms.pop()
         wiped = [evidence.wiped[region] for region in evidence.homes_ever[store_id] if region in evidence.wiped]
         for operations in terms:
             if not linearizability.linearizable(operations, created, min(wiped, default=None)):
                 yield f"no order explains what {store_id} answered"
+
+
+def _is_torn(evidence: Evidence, store_id: str, home: str) -> bool:
+    """Whether a path and its ancestor are both memories: `one_memory_one_path` says where that can be."""
+    paths = {item.path for item in evidence.final[store_id][home].listed}
+    return any(other.startswith(f"{path}/") for path in paths for other in paths)
 
 
 def _before(made: list[Operation], began: int) -> list[Operation]:
@@ -57,10 +65,12 @@ def _kept(evidence: Evidence, made: list[Operation]) -> Iterator[Operation]:
 
     What the old home knew and nobody else did is no part of it, nor is what was read, refused, or found to be so
     already because of that. Open is what may have had its effect or not: a version that came late and was adopted, or
-    that the history goes on from without having it, and a deletion, which does not say which version it is.
+    that the history goes on from without having it, and a deletion, which does not say which version it is. Where a
+    version stands apart, that its memory has gone from its path may be all that is known of it. Of those who were shown
+    one version, who had a text to write made it, or who demanded nothing; the others found it to be so.
     """
     shown: set[str] = set()
-    for one in made:
+    for one in sorted(made, key=lambda one: (one.asked.get("content") is None, one.asked.get("expected") is not None)):
         if one.kind not in ("create", "update", "delete") or one.refused:
             continue
         if not isinstance(one.answer, Seen):
@@ -72,6 +82,9 @@ def _kept(evidence: Evidence, made: list[Operation]) -> Iterator[Operation]:
             certain = one.answer.version_id in history and not _is_adopted(evidence, one.answer.version_id)
             if certain or history:
                 yield one if certain else replace(one, returned=None, answer=None)
+            if not certain and evidence.gave_way(one.store_id, one.answer.memory_id):
+                asked = {"memory_id": one.answer.memory_id, "expected": None}
+                yield replace(one, kind="delete", asked=asked, returned=None, answer=None)
 
 
 def _is_adopted(evidence: Evidence, version_id: str) -> bool:

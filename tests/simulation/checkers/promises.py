@@ -52,8 +52,7 @@ def an_acknowledged_deletion_is_kept(evidence: Evidence) -> Iterator[str]:
         if operation.kind != "delete" or not operation.acknowledged:
             continue
         memory_id = operation.asked["memory_id"]
-        apart = any(one.memory_id == memory_id for one in evidence.apart[operation.store_id])
-        if apart and operation.store_id in evidence.taken_over and not evidence.two_regions:
+        if evidence.gave_way(operation.store_id, memory_id):
             continue
         for region, final in evidence.final[operation.store_id].items():
             if final.read.get(memory_id) != "NotFound":
@@ -93,7 +92,8 @@ def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
 def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[str]:
     """At rest a memory is its newest version, in every region; a deleted one is not found.
 
-    Nor is one whose newest version was redacted by a home that was lost with all that followed that version.
+    Nor is one whose newest version was redacted by a home that was lost with all that followed that version; nor, it
+    may be, one that left its path by a rename that stands apart, since another has the path.
     """
     for store_id, regions in evidence.final.items():
         for region, final in regions.items():
@@ -104,6 +104,8 @@ def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[
                 if newest is None or newest.operation == "deleted" or lost:
                     if shown != "NotFound":
                         yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
+                elif shown == "NotFound" and evidence.gave_way(store_id, memory_id):
+                    continue
                 elif not isinstance(shown, Seen) or (shown.version_id, shown.path) != (newest.id, newest.path):
                     yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
 
@@ -194,7 +196,8 @@ def _facts(
 def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
     """No page shows an id twice; at rest each live memory is listed once, and none is another's ancestor.
 
-    A path and its ancestor can both stay where the home's tables vanished just as both were created.
+    A path and its ancestor can both stay where the home's tables vanished just as both were created; or where a home
+    was taken over, and its copies had shown that one of them came, but not that the other had left before.
     """
     for operation in evidence.history.operations:
         if isinstance(operation.answer, Listed):
@@ -210,8 +213,9 @@ def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
             paths = sorted(live.values())
             wiped = not evidence.homes_ever[store_id].isdisjoint(evidence.wiped)
             for path in paths:
-                below = any(other.startswith(f"{path}/") for other in paths)
-                if paths.count(path) > 1 or (below and not wiped):
+                family = [id for id, other in live.items() if other == path or other.startswith(f"{path}/")]
+                left = any(evidence.gave_way(store_id, id) for id in family)
+                if paths.count(path) > 1 or (len(family) > 1 and not wiped and not left):
                     yield f"{region} has memories at {paths}"
 
 

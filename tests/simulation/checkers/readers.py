@@ -22,12 +22,13 @@ Generations = Mapping[tuple[str, str], int]
 
 
 def generations(evidence: Evidence, store_id: str) -> Generations:
-    """From the home's memory_versions, oldest first, counted from 1; what stands apart has its place beside them."""
-    home = evidence.final[store_id][evidence.homes[store_id]]
+    """As the home counts a memory's versions, from 1; what stands apart has its place beside them, or before."""
+    home = evidence.homes[store_id]
+    versions = evidence.rows[home]["versions"]
     counted = {
-        (memory_id, version.id): number
-        for memory_id, versions in home.versions.items()
-        for number, version in enumerate(reversed(versions), start=1)
+        (memory_id, version.id): versions[store_id, version.id]["generation"]
+        for memory_id, shown in evidence.final[store_id][home].versions.items()
+        for version in shown
     }
     return counted | {(one.memory_id, one.version_id): one.generation for one in evidence.apart[store_id]}
 

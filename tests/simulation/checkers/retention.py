@@ -30,6 +30,8 @@ def a_head_is_never_blanked(evidence: Evidence) -> Iterator[str]:
             for memory_id, versions in final.versions.items():
                 if store_id in evidence.taken_over and versions and versions[0].redacted_at is not None:
                     continue
+                if final.read[memory_id] == "NotFound" and evidence.gave_way(store_id, memory_id):
+                    continue
                 if versions and versions[0].operation != "deleted" and not isinstance(final.read[memory_id], Seen):
                     yield f"{region} at rest: {memory_id} is live, and reads {final.read[memory_id]}"
 

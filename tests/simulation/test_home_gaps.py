@@ -1,0 +1,160 @@
+"""Fail-overs to a region whose copies came in no order: it holds what followed, and not what it followed from.
+
+Objects are replicated each by itself. A region that takes a home over may have the creation that took a path and not
+the departure that had made it free, or a deletion at the end of a rename and not its beginning. Each test is one such
+gap, which a seed of the simulation met first; the schedules of `test_home_scenarios` have none.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from cairn.app.records import Placed, to_row
+from cairn.core.errors import NotFound, PathConflict, Unavailable
+from cairn.core.records import StoreRecord
+from cairn.core.rows import StoreRow
+from cairn.core.slots import StoreKey, parse_key
+from cairn.ports.index import Change
+from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.test_home_scenarios import PUT, PUTS
+
+
+@pytest.fixture
+def stage() -> MovingStage:
+    return MovingStage()
+
+
+def logged(stage: MovingStage) -> list[str]:
+    """The keys of what was put into logs and is under way, in their order."""
+    return [event.key for event in stage.cloud.pending if "/log/" in event.key]
+
+
+def take_over(stage: MovingStage, *replicated: str) -> None:
+    """Of what is under way only these objects have reached `AWAY`; then its home dies, and `AWAY` takes over."""
+    stage.hold_back()
+    if replicated:
+        stage.reach(AWAY, *replicated)
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+
+
+# ---- renames of which some is missing -------------------------------------------------------------------------------
+
+
+def test_a_rename_whose_end_is_missing_below_what_took_its_path_stands_apart(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    moved = stage.update(memory.id, path="/b").version_id
+    other = stage.create("/a", "other")
+    moved_in, _, created = logged(stage)
+    take_over(stage, moved_in, created)
+    assert stage.listed(AWAY) == {"/a": other.id}
+    stage.at_rest(divergent=[moved])
+    assert stage.listed(THIRD) == {"/a": other.id}
+    with pytest.raises(NotFound):
+        stage.read(memory.id, THIRD)
+    assert [version.id for version in stage.history_of(memory.id, THIRD)] == [memory.version_id]
+
+
+def test_a_deletion_at_the_end_of_a_rename_ends_the_memory_at_its_source_too(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.update(memory.id, path="/b")
+    stage.delete(memory.id)
+    moved_in, _, deleted = logged(stage)
+    take_over(stage, moved_in, deleted)
+    assert stage.listed(AWAY) == {}
+    again = stage.create("/a", "again", region=AWAY)
+    stage.at_rest()
+    assert stage.listed(THIRD) == {"/a": again.id}
+
+
+def test_a_memory_that_was_about_to_go_on_is_where_it_was_about_to_go_on_from(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.update(memory.id, path="/b")
+    further = stage.update(memory.id, path="/c").version_id
+    to_b, _, _, from_b = logged(stage)
+    take_over(stage, to_b, from_b)
+    assert stage.listed(AWAY) == {"/b": memory.id}
+    stage.at_rest(divergent=[further])
+    assert stage.listed(THIRD) == {"/b": memory.id}
+
+
+@pytest.mark.parametrize("to", [HOME, THIRD])
+def test_half_a_rename_of_an_epoch_that_is_over_keeps_no_store_where_it_is(stage: MovingStage, to: str) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    moved = stage.update(memory.id, path="/b").version_id
+    take_over(stage, logged(stage)[0])
+    stage.deliver()
+    stage.move(to)
+    stage.at_rest(divergent=[moved])
+
+
+def test_the_text_of_a_rename_that_nobody_can_end_any_more_goes(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.actor(lambda: stage.update(memory.id, "never committed", path="/b")).until(PUT, after=True).die()
+    half = logged(stage)[0]
+    take_over(stage, half)
+    stage.deliver()
+    stage.at_rest()
+    for region in stage.cloud.regions:
+        stored = stage.cloud.buckets.current(region, half)
+        assert stored is not None and stored.body == b"", region
+    assert stage.listed(THIRD) == {"/a": memory.id}
+
+
+# ---- paths and their ancestors --------------------------------------------------------------------------------------
+
+
+def test_a_home_that_comes_back_knows_its_paths_before_it_takes_or_adopts_anything(stage: MovingStage) -> None:
+    """It had given up a memory that its successor did not know; that one's own cut has never come here."""
+    memory = stage.create("/a", "one")
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        below = stage.create("/a/b", "two", region=AWAY)
+    records = [event.key for event in stage.cloud.pending if "/store/" in event.key]
+    stage.hold_back()
+    stage.reach(HOME, *records)
+    assert stage.listed(HOME) == {}
+    with stage.dead(AWAY):
+        operator = stage.actor(lambda: stage.fail_over(HOME, old=AWAY))
+        operator.until(PUT, occurrence=PUTS, after=True).until("index.commit", after=True)
+        with pytest.raises(PathConflict):
+            stage.create("/a/c", "three")
+        operator.finish()
+    stage.at_rest(divergent=[below.version_id])
+    assert stage.listed(THIRD) == {"/a": memory.id}
+
+
+# ---- records --------------------------------------------------------------------------------------------------------
+
+
+def test_a_fail_over_that_is_repeated_by_an_old_row_gives_an_epoch_no_second_cut(stage: MovingStage) -> None:
+    """The table is behind: a move away from here was begun since, whose record alone is in the bucket."""
+    stage.create("/a", "one")
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        with suppress(Unavailable):
+            stage.operate(AWAY, "homes.begin", to=THIRD)
+        put_back_to_its_first_record(stage, AWAY)
+        stage.fail_over(AWAY)
+    row = StoreRow.from_attributes(stage.cloud.rows(AWAY, "stores")[stage.store, "record"])
+    assert len(row.cuts or ()) == len(row.epochs) - 1 == 1
+
+
+def put_back_to_its_first_record(stage: MovingStage, region: str) -> None:
+    """The row of the store as the epoch's first record left it."""
+    index = stage.cloud.sites[region].region.index
+    key = StoreRow.key(stage.store)
+    first = parse_key(next(key for key in sorted(stage.all_keys(region)) if f"{region}/store/{stage.store}/" in key))
+    stored = stage.cloud.buckets.current(region, str(first))
+    assert isinstance(first, StoreKey) and stored is not None
+    row = to_row(Placed(first.slot, StoreRecord.from_json(stored.body)))
+    index.commit([Change(key, index.read([key])[key], row.to_attributes())])
