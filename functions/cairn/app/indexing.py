@@ -341,9 +341,11 @@ class Indexing:
     def _seal(self, moved_in: LogKey) -> None:
         """Has this region's writer see to it that half a rename of an epoch that is over stays half; its text goes."""
         try:
-            self._region.peers.call(self._region.name, "writer", {"call": "seal", "key": str(moved_in)})
+            answer = self._region.peers.call(self._region.name, "writer", {"call": "seal", "key": str(moved_in)})
         except port_errors.PortError as error:
             raise Unavailable("the writer cannot end a rename now; try again") from error
+        if "error" in answer:
+            raise Unavailable("a rename of an epoch that is over was not ended yet; try again")
         self._erase(moved_in)
 
     def _pass_on(self, inspections: Queue, key: LogKey) -> None:
