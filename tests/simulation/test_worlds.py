@@ -27,10 +27,10 @@ from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
 SEEDS_KEPT = Path(__file__).with_name("seeds.txt")
-FIXED = range(10_000, 10_120)
-CROWDED = range(40)
+FIXED = range(10_000, 10_080)
+CROWDED = range(20)
 ERODED = range(20)
-JUDGED = range(20_000, 20_040)
+JUDGED = range(20_000, 20_020)
 RETAINED = range(20)
 REMEMBERED = range(20)
 DOUBLED = range(20)

@@ -93,19 +93,21 @@ class Region:
             Unavailable: the tables are throttled or gone.
         """
         for _ in range(3):
+            index = self.index
             began_us, ticks_us = self.clock.now_us(), self.clock.ticks_us()
-            rows = self._batch(keys)
+            rows = self._batch(index, keys)
             attributes = rows.get(ControlRow.KEY)
             if attributes is None:
-                return View(self.index, rows, complete=False, building=None, asked=frozenset(keys))
+                return View(index, rows, complete=False, building=None, asked=frozenset(keys))
             control = ControlRow.from_attributes(attributes)
-            if control.serving == self.index.generation:
-                return self._view(rows, control, frozenset(keys), began_us, ticks_us)
-            self.index = self.index.at(control.serving)
+            if control.serving == index.generation:
+                return self._view(index, rows, control, frozenset(keys), began_us, ticks_us)
+            self.index = index.at(control.serving)
         raise Unavailable("the index is being switched; try again")
 
     def _view(
         self,
+        index: Index,
         rows: Mapping[RowKey, Attributes],
         control: ControlRow,
         asked: frozenset[RowKey],
@@ -120,7 +122,7 @@ class Region:
         if row is not None:
             watermarks[self.name] = began_us
         return View(
-            index=self.index,
+            index=index,
             rows=rows,
             complete=control.complete,
             building=control.building,
@@ -131,14 +133,14 @@ class Region:
             ticks_us=ticks_us,
         )
 
-    def _batch(self, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
+    def _batch(self, index: Index, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
         """The rows of the region and `keys`; the control row alone where another generation serves and this is gone."""
         try:
-            return self.read(self.index, (ControlRow.KEY, CompletenessRow.key(self.index.generation), *keys))
+            return self.read(index, (ControlRow.KEY, CompletenessRow.key(index.generation), *keys))
         except Unavailable:
-            control = self.read(self.index, [ControlRow.KEY])
+            control = self.read(index, [ControlRow.KEY])
             attributes = control.get(ControlRow.KEY)
-            if attributes is None or ControlRow.from_attributes(attributes).serving == self.index.generation:
+            if attributes is None or ControlRow.from_attributes(attributes).serving == index.generation:
                 raise
             return control
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.memory import MemoryDatabase, MemoryIndex
 from cairn.core.errors import NotFound, Unavailable
 from cairn.core.ids import ulid
 from cairn.core.rows import ControlRow
+from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -144,6 +146,27 @@ def test_a_process_that_slept_through_a_switch_and_the_drop_finds_the_tables_tha
     set_control(scene, replace(INCOMPLETE, serving=2))
     scene.cloud.tables(HOME).drop(1)
     assert scene.read(made).content == "newer"
+
+
+def test_of_two_threads_that_slept_through_a_switch_neither_is_misled_by_the_other(scene: Scene) -> None:
+    """One has found the tables that serve while the other still waits for the answer of those that are gone."""
+    made = scene.create("/a", "text")
+    scene.cloud.tables(HOME).make(2)
+    set_control(scene, ControlRow(serving=1, complete=True, building=2))
+    scene.update(made, "newer")
+    set_control(scene, replace(INCOMPLETE, serving=2))
+    scene.cloud.tables(HOME).drop(1)
+    region = scene.cloud.sites[HOME].region
+
+    def meanwhile(call: PortCall, act: Callable[[], Any]) -> Any:
+        try:
+            return act()
+        except port_errors.Unavailable:
+            region.index = region.index.at(2)
+            raise
+
+    with scene.intercepted_by(meanwhile):
+        assert scene.read(made).content == "newer"
 
 
 def test_tables_that_are_gone_are_unavailable_and_not_empty(scene: Scene) -> None:
