@@ -57,7 +57,7 @@ format: setup ## put the code in shape
 	$(BIN)/ruff check --fix .
 
 test: setup ## every test that needs no local cloud (under five minutes)
-	$(BIN)/python -m pytest -m "not e2e" -n 3
+	$(BIN)/python -m pytest -m "not e2e" -n 2
 
 e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 	$(BIN)/python -m pytest -m e2e -v --durations=15 tests/e2e

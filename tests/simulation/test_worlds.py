@@ -27,16 +27,16 @@ from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
 SEEDS_KEPT = Path(__file__).with_name("seeds.txt")
-FIXED = range(10_000, 10_080)
-CROWDED = range(20)
-ERODED = range(20)
-JUDGED = range(20_000, 20_020)
-RETAINED = range(20)
-REMEMBERED = range(20)
-DOUBLED = range(20)
-MOVED = range(20)
+FIXED = range(10_000, 10_060)
+CROWDED = range(10)
+ERODED = range(10)
+JUDGED = range(20_000, 20_010)
+RETAINED = range(10)
+REMEMBERED = range(10)
+DOUBLED = range(10)
+MOVED = range(10)
 FAILED_OVER = range(10)
-PER_TEST = 20
+PER_TEST = 10
 
 
 def kept() -> Iterator[int]:
