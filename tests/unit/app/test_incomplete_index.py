@@ -10,6 +10,7 @@ import pytest
 
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.memory import MemoryDatabase, MemoryIndex
+from cairn.app.answers import Memory
 from cairn.core.errors import NotFound, Unavailable
 from cairn.core.ids import ulid
 from cairn.core.rows import ControlRow
@@ -138,24 +139,25 @@ def test_a_process_follows_a_switch_with_the_next_call(scene: Scene) -> None:
     assert scene.cloud.sites[HOME].region.index.generation == 2
 
 
-def test_a_process_that_slept_through_a_switch_and_the_drop_finds_the_tables_that_serve(scene: Scene) -> None:
+def switched_and_dropped(scene: Scene) -> Memory:
+    """A memory whose text, ``newer``, the second generation has: it serves, and the first is gone."""
     made = scene.create("/a", "text")
     scene.cloud.tables(HOME).make(2)
     set_control(scene, ControlRow(serving=1, complete=True, building=2))
     scene.update(made, "newer")
     set_control(scene, replace(INCOMPLETE, serving=2))
     scene.cloud.tables(HOME).drop(1)
+    return made
+
+
+def test_a_process_that_slept_through_a_switch_and_the_drop_finds_the_tables_that_serve(scene: Scene) -> None:
+    made = switched_and_dropped(scene)
     assert scene.read(made).content == "newer"
 
 
 def test_of_two_threads_that_slept_through_a_switch_neither_is_misled_by_the_other(scene: Scene) -> None:
     """One has found the tables that serve while the other still waits for the answer of those that are gone."""
-    made = scene.create("/a", "text")
-    scene.cloud.tables(HOME).make(2)
-    set_control(scene, ControlRow(serving=1, complete=True, building=2))
-    scene.update(made, "newer")
-    set_control(scene, replace(INCOMPLETE, serving=2))
-    scene.cloud.tables(HOME).drop(1)
+    made = switched_and_dropped(scene)
     region = scene.cloud.sites[HOME].region
 
     def meanwhile(call: PortCall, act: Callable[[], Any]) -> Any:
