@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import pytest
 
+from cairn.adapters.memory import PutEvent, StoredVersion
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 
@@ -266,3 +268,65 @@ def test_a_text_that_two_homes_of_one_epoch_adopted_is_erased_in_both(stage: Mov
     stage.redact(second.version_id, AWAY)
     stage.at_rest()
     assert [stage.found("SECRET", region) for region in REGIONS] == [[], [], []]
+
+
+# ---- an order of redaction, and the adoption of what it is about ----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What the lost home left on the wire: its secret version as it was, where, and the order to redact it."""
+
+    key: str
+    original: StoredVersion
+    order: PutEvent
+
+
+def redacted_by_the_lost_home(stage: MovingStage) -> Lost:
+    """`AWAY` took over without a version that its old home then redacted; it has neither the version nor the order."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    secret = stage.update(memory.id, "SECRET")
+    key = stage.key_of(secret.version_id)
+    original = stage.under_way(key)
+    stage.update(memory.id, "clean")
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.redact(secret.version_id)
+    (order,) = [event for event in stage.hold_back() if "/redaction/" in event.key]
+    return Lost(key, original, order)
+
+
+def copies_of_adopted(stage: MovingStage) -> list[PutEvent]:
+    """The events of what `AWAY` has put into its own logs."""
+    return [event for event in stage.cloud.pending if event.key.startswith(f"{AWAY}/log/")]
+
+
+def test_a_version_that_is_adopted_while_the_order_to_redact_it_is_folded_is_erased(stage: MovingStage) -> None:
+    """The order's indexer has read that the version is unknown; the adoption and its event fit in before the fold."""
+    lost = redacted_by_the_lost_home(stage)
+    stage.cloud.buckets.replicate(lost.order, AWAY)
+    indexer = stage.actor(lambda: stage.index(lost.order.key, AWAY)).until("index.commit", "versions")
+    stage.arrive(lost.original, AWAY)
+    stage.index(lost.key, AWAY)
+    (adopted,) = copies_of_adopted(stage)
+    stage.index(adopted.key, AWAY)
+    assert stage.found("SECRET", AWAY) == [adopted.key, lost.key], "it was adopted, and nobody knew of an order"
+    indexer.finish()
+    assert stage.found("SECRET", AWAY) == []
+
+
+def test_an_order_that_is_folded_while_its_version_is_adopted_is_carried_out_by_the_one_who_adopts(
+    stage: MovingStage,
+) -> None:
+    """The writer has looked for an order and has not put the copy yet; of the copy no event ever comes."""
+    lost = redacted_by_the_lost_home(stage)
+    stage.arrive(lost.original, AWAY)
+    indexer = stage.actor(lambda: stage.index(lost.key, AWAY)).until(PUT, f"{AWAY}/log/")
+    stage.cloud.buckets.replicate(lost.order, AWAY)
+    stage.index(lost.order.key, AWAY)
+    stage.hold_back()
+    indexer.finish()
+    assert [event.key for event in copies_of_adopted(stage)], "it was adopted"
+    assert stage.found("SECRET", AWAY) == []

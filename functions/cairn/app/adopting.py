@@ -9,11 +9,13 @@ were one commit, and half of it may have been built on.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from cairn.app.late_records import LateRecords
 from cairn.app.logs import Logs
-from cairn.app.region import Region
+from cairn.app.redacting import erase
+from cairn.app.region import Region, View
 from cairn.app.scanning import TextScanner
 from cairn.app.writing import Attempt, Outcome, Writer
 from cairn.core import decide, fold
@@ -21,7 +23,7 @@ from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemor
 from cairn.core.errors import InvalidRequest, PathConflict, Unavailable
 from cairn.core.records import Entry, Operation
 from cairn.core.rows import LogRow, MemoryRow, StoreRow, VersionRow
-from cairn.core.slots import LogKey
+from cairn.core.slots import LogKey, LogRef
 from cairn.ports import errors as port_errors
 
 ADOPTED_AT_ONCE = 100
@@ -75,7 +77,23 @@ class Adopting(Writer):
             outcome = self._until_decided(attempt, command, lambda: self._adopt(attempt, command, entry))
         except (InvalidRequest, PathConflict):
             return False
-        return outcome.error is None and outcome.memory is not None and outcome.memory.version_id == entry.version_id
+        committed = outcome.memory is not None and outcome.memory.version_id == entry.version_id
+        if outcome.error is not None or not committed:
+            return False
+        with suppress(Unavailable):
+            self._erase_if_ordered(attempt.view, entry)
+        return True
+
+    def _erase_if_ordered(self, view: View, entry: Entry) -> None:
+        """Has the copy erased if an order came while it was committed. A read.
+
+        The copy's own event looks again, so that an error here stops no adoption of what follows.
+        """
+        key = VersionRow.key(entry.key.store_id, entry.version_id)
+        attributes = self._region.read(view.index, [key]).get(key)
+        row = None if attributes is None else VersionRow.from_attributes(attributes)
+        if row is not None and row.redacted_at is not None and row.position is not None:
+            erase(self._region, str(LogRef.parse(row.position).key_in(row.store_id)))
 
     def _adopt(self, attempt: Attempt, command: Command, entry: Entry) -> bool:
         """Whether it is decided: committed, or not to be."""

@@ -16,7 +16,6 @@ from typing import Any
 from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Demand, DivergentVersion, Memory, Page
 from cairn.app.contents import Contents, Shown, Wanted
-from cairn.app.folding import Folder
 from cairn.app.memories import Memories
 from cairn.app.passing import Passing
 from cairn.app.redacting import Redacting
@@ -43,7 +42,6 @@ class Divergent:
         self._redacting = redacting
         self._passing = passing
         self._contents = Contents(region)
-        self._folder = Folder(region)
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -131,7 +129,7 @@ class Divergent:
         if answer is None:
             self.dismiss_at_home(store, request)
         else:
-            self._folder.fold_redaction(access.view, Redaction.from_json(answer["order"].encode()))
+            self._redacting.fold_given(access.view, Redaction.from_json(answer["order"].encode()))
 
     def _write(self, call: Call, access: StoreAccess, row: VersionRow, full: bool) -> Memory | None:
         store_id, head = row.store_id, self._head(access.view, row)

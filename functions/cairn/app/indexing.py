@@ -14,7 +14,7 @@ from cairn.app.judging import Judging
 from cairn.app.keys import Keys
 from cairn.app.logs import Logs
 from cairn.app.records import Placed, Records
-from cairn.app.redacting import ask_eraser, erase
+from cairn.app.redacting import ask_eraser, erase, places_of
 from cairn.app.region import Region, View
 from cairn.app.session_records import SessionRecords
 from cairn.app.verdicts import Verdicts
@@ -406,18 +406,22 @@ class Indexing:
         return erase(self._region, str(key))
 
     def _fold_redaction(self, view: View, order: Redaction, own: Named | None) -> list[Callable[[], object]]:
-        """The text goes where the order says that it stands, and where the version stands since it was adopted."""
-        log_key = order.ref.key_in(order.store_id)
+        """Erases the text where the order says that it stands, and wherever the rows have it once the order is folded.
+
+        Only what is read after the fold tells of an adoption that ran beside it; see `redacting.places_of`.
+        """
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)
-        version = None if attributes is None else VersionRow.from_attributes(attributes)
-        if version is not None and version.memory_id is not None:
-            self._overtaken(view, log_key, version.memory_id, version.generation or 0)
+        before = None if attributes is None else VersionRow.from_attributes(attributes)
+        if before is not None and before.memory_id is not None:
+            self._overtaken(view, order.ref.key_in(order.store_id), before.memory_id, before.generation or 0)
         self._folder.fold_redaction(view, order, own)
-        keys = {log_key}
-        if version is not None and version.position is not None:
-            keys.add(LogRef.parse(version.position).key_in(order.store_id))
-        return [partial(self._erase, key) for key in sorted(keys, key=str)]
+        version, keys = places_of(self._region, view, order)
+        if version is not None and version.memory_id is not None and version.position is not None:
+            place = LogRef.parse(version.position).key_in(order.store_id)
+            if before is None or before.position != version.position:
+                self._overtaken(view, place, version.memory_id, version.generation or 0)
+        return [partial(self._erase, key) for key in keys]
 
     def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
         if verdict.key != key:

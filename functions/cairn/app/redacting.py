@@ -7,7 +7,7 @@ order, and each region's eraser blanks the object and deletes its older S3 versi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from cairn.app.access import Door, Scope
@@ -22,10 +22,10 @@ from cairn.app.writing import Writer
 from cairn.core import ids
 from cairn.core.checkpoint import Named
 from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
-from cairn.core.fold import is_live
+from cairn.core.fold import is_live, join_redaction
 from cairn.core.records import Redaction
-from cairn.core.rows import MemoryRow, StoreRow, VersionRow
-from cairn.core.slots import RedactionKey
+from cairn.core.rows import MemoryRow, RowKey, StoreRow, VersionRow
+from cairn.core.slots import LogKey, LogRef, RedactionKey
 from cairn.ports import errors as port_errors
 
 
@@ -41,10 +41,15 @@ class Redacting:
         self._second = SecondRegion(region, Logs(region))
 
     def redact(self, call: Call, store_id: str, version_id: str) -> Version:
-        """Blanks one version for good; redacting it again changes nothing. The head of a live memory is refused.
+        """Blank one version for good; redacting it again changes nothing. The head of a live memory is refused.
+
+        An answer means that the order is durable at the store's home and that no answer of this region shows the text.
+        The bytes are erased before the answer where the eraser answers; otherwise the order's event or the daily
+        comparison of the bucket (`cairn.app.comparing`) has them erased.
 
         Raises:
-            InvalidRequest, NotFound, Unavailable, OutcomeUnknown; Unauthenticated, PermissionDenied.
+            Unavailable: nothing was done. OutcomeUnknown: the order may stand; repeat the call.
+            InvalidRequest, NotFound; Unauthenticated, PermissionDenied.
         """
         if ids.VERSION.fullmatch(version_id) is None:
             raise NotFound("memory_version", version_id)
@@ -54,37 +59,65 @@ class Redacting:
         if answer is None:
             return to_version(self.redact_at_home(store, request))
         row = VersionRow.from_attributes(answer["version"])
-        self._folder.fold_redaction(access.view, self._order(row))
+        self.fold_given(access.view, self._order(row))
         return to_version(row)
 
     def redact_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> VersionRow:
-        """Puts the order, folds it, has it erased here. Two index reads, a HEAD, a PUT, and the eraser's own calls."""
+        """Put the order, fold it, and have the text erased here; the version's row as the order leaves it.
+
+        Three index reads, a HEAD, a PUT, a transaction, and the eraser's own calls. Raises as `redact`.
+        """
         view = self._region.view([VersionRow.key(store.store_id, request["version_id"])])
         row = self._version(view, store.store_id, request["version_id"])
+        order = self._order(row)
         if row.redacted_at is None:
             self._refuse_head(view, store, row)
-        position = row.position or ""
-        order = Redaction(
-            store.store_id, row.version_id, position, self._region.clock.now_us(), row.redacted_by or request["actor"]
-        )
-        if row.redacted_at is None:
+            order = replace(order, redacted_at=self._region.clock.now_us(), redacted_by=request["actor"])
             order = self.give(view, store, order)
-        erase(self._region, str(order.ref.key_in(store.store_id)))
-        return self._version(
-            self._region.view([VersionRow.key(store.store_id, row.version_id)]), store.store_id, row.version_id
-        )
+        try:
+            row = self._erase(view, order) or row
+        except Unavailable:
+            self._region.metrics.count("erasures_deferred")
+        return join_redaction(row, order)
+
+    def _erase(self, view: View, order: Redaction) -> VersionRow | None:
+        """Have every copy of the text in this region erased; the version's row, read after the order was folded."""
+        row, keys = places_of(self._region, view, order)
+        for key in keys:
+            erase(self._region, str(key))
+        return row
 
     def give(self, view: View, store: StoreRow, order: Redaction) -> Redaction:
-        """Puts an order at the store's home and folds it; the one that stands, which may have been there first.
+        """Put an order at the store's home and fold it; the one that stands, which may have been there first.
 
         Raises:
-            Unavailable, OutcomeUnknown.
+            Unavailable: nothing was done. OutcomeUnknown: the order may stand; repeat the call.
         """
         order = self._put(order)
         key = RedactionKey(self._region.name, order.store_id, order.version_id)
-        self._second.keep(store, str(key))
-        self._folder.fold_redaction(view, order, Named(str(key)), own=True)
+        try:
+            self._second.keep(store, str(key))
+            self._folder.fold_redaction(view, order, Named(str(key)), own=True)
+        except Unavailable as error:
+            raise OutcomeUnknown(
+                f"the order to redact {order.version_id} stands in {self._region.name} and will be carried out, but not"
+                " every index and second region has it yet; repeat the call"
+            ) from error
         return order
+
+    def fold_given(self, view: View, order: Redaction) -> None:
+        """Fold here an order that the store's home, another region, has given for a call that landed here.
+
+        Raises:
+            OutcomeUnknown: this region may still show the text; the order stands.
+        """
+        try:
+            self._folder.fold_redaction(view, order)
+        except Unavailable as error:
+            raise OutcomeUnknown(
+                f"{order.version_id} is redacted at its home, but the index of {self._region.name} does not say so yet;"
+                " repeat the call"
+            ) from error
 
     def _version(self, view: View, store_id: str, version_id: str) -> VersionRow:
         attributes = view.rows.get(VersionRow.key(store_id, version_id))
@@ -125,10 +158,25 @@ class Redacting:
         try:
             return Redaction.from_json(self._region.objects.get(key).body)
         except port_errors.PortError as error:
-            raise Unavailable("the order stands, but cannot be read now; repeat the call") from error
+            raise OutcomeUnknown("the order stands, but cannot be read now; repeat the call") from error
 
     def _order(self, row: VersionRow) -> Redaction:
         return Redaction(row.store_id, row.version_id, row.position or "", row.redacted_at or 0, row.redacted_by or "")
+
+
+def places_of(region: Region, view: View, order: Redaction) -> tuple[VersionRow | None, list[LogKey]]:
+    """Return the version's row and every object in which the order and the rows say that its text stands. One read.
+
+    Call it after the order was folded. Whoever adopts the version folds the copy and then looks at the same row for an
+    order: one of the two sees the other, so that no copy is left at a place which neither of them erases.
+    """
+    store_id, version_id = order.store_id, order.version_id
+    keys: list[RowKey] = [VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)]
+    found = region.read(view.index, keys)
+    rows = [VersionRow.from_attributes(found[key]) for key in keys if key in found]
+    refs = {order.ref, *(LogRef.parse(row.position) for row in rows if row.position is not None)}
+    version = VersionRow.from_attributes(found[keys[0]]) if keys[0] in found else None
+    return version, sorted((ref.key_in(store_id) for ref in refs), key=str)
 
 
 def erase(region: Region, key: str) -> bool:

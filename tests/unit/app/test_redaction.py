@@ -135,7 +135,7 @@ def test_a_version_that_is_not_there_is_not_found(scene: Scene, asked: str) -> N
 
 def test_an_order_that_was_put_and_not_folded_is_taken_up_with_its_own_moment(scene: Scene, memory: Memory) -> None:
     """The one who ordered died between the put and the fold, and the event is not here yet."""
-    with scene.struck_by(Strike(Fault.REFUSED, "index.commit")), pytest.raises(Unavailable):
+    with scene.struck_by(Strike(Fault.REFUSED, "index.commit")), pytest.raises(OutcomeUnknown):
         scene.redact(memory.version_id)
     ordered_at = scene.clock.now_us()
     scene.clock.advance(60)
@@ -150,20 +150,51 @@ def test_an_order_in_doubt_is_told_as_that(scene: Scene, memory: Memory) -> None
     assert scene.redact(memory.version_id).redacted_at is not None
 
 
-def test_an_order_that_stands_and_cannot_be_read_now_is_no_defect(scene: Scene, memory: Memory) -> None:
-    with scene.struck_by(Strike(Fault.REFUSED, "index.commit")), pytest.raises(Unavailable):
+def test_a_redaction_that_was_refused_before_its_order_was_put_is_told_as_undone(scene: Scene, memory: Memory) -> None:
+    with scene.struck_by(Strike(Fault.REFUSED, "objects.put_if_absent")), pytest.raises(Unavailable):
         scene.redact(memory.version_id)
-    with scene.struck_by(Strike(Fault.REFUSED, "objects.get")), pytest.raises(Unavailable):
+    scene.deliver()
+    assert scene.version(memory.version_id).content == SECRET
+
+
+def test_an_order_that_stands_and_cannot_be_read_now_is_not_told_as_undone(scene: Scene, memory: Memory) -> None:
+    with scene.struck_by(Strike(Fault.REFUSED, "index.commit")), pytest.raises(OutcomeUnknown):
+        scene.redact(memory.version_id)
+    with scene.struck_by(Strike(Fault.REFUSED, "objects.get")), pytest.raises(OutcomeUnknown):
         scene.redact(memory.version_id)
 
 
+def test_an_order_that_is_not_indexed_where_the_call_landed_is_not_told_as_undone(scene: Scene, memory: Memory) -> None:
+    refused = Strike(Fault.REFUSED, "index.commit", occurrence=2)
+    with scene.struck_by(refused), pytest.raises(OutcomeUnknown, match=AWAY):
+        scene.redact(memory.version_id, at=AWAY)
+    assert not written_anywhere(scene, HOME, SECRET)
+    assert scene.redact(memory.version_id, at=AWAY).redacted_at is not None
+
+
+def test_an_order_that_the_second_region_does_not_have_yet_is_not_told_as_undone(scene: Scene, memory: Memory) -> None:
+    scene.at(HOME).update_store(
+        scene.call(), scene.store, name="n", description="", metadata={}, durability="two_regions"
+    )
+    scene.deliver()
+    refused = Strike(Fault.REFUSED, "objects.put_if_absent", occurrence=2)
+    with scene.struck_by(refused), pytest.raises(OutcomeUnknown):
+        scene.redact(memory.version_id)
+    scene.deliver()
+    assert not written_anywhere(scene, AWAY, SECRET)
+
+
+@pytest.mark.parametrize("asked", [HOME, AWAY])
 @pytest.mark.parametrize("name", ["peers.call", "erasable.erase"])
-def test_text_that_could_not_be_erased_yet_is_told_and_its_event_erases_it(
-    scene: Scene, memory: Memory, name: str
+def test_a_redaction_whose_text_could_not_be_erased_yet_is_answered_as_done_and_its_event_erases_the_text(
+    scene: Scene, memory: Memory, name: str, asked: str
 ) -> None:
-    with scene.struck_by(Strike(Fault.REFUSED, name)), pytest.raises(Unavailable, match="stands"):
-        scene.redact(memory.version_id)
-    assert scene.version(memory.version_id).path is None, "it shows nothing though the bytes are there"
+    occurrence = 2 if name == "peers.call" and asked == AWAY else 1
+    with scene.struck_by(Strike(Fault.REFUSED, name, occurrence=occurrence)):
+        answer = scene.redact(memory.version_id, at=asked)
+    assert answer.redacted_at is not None and answer.path is None and answer.content is None
+    assert scene.version(memory.version_id) == answer, "it shows nothing though the bytes are there"
+    assert scene.cloud.metrics.total("erasures_deferred") == 1
     assert written_anywhere(scene, HOME, SECRET)
     scene.deliver()
     for region in (HOME, AWAY):
