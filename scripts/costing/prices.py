@@ -61,6 +61,7 @@ DURATIONS_MS = {
     "objects.list": 40.0,
     "erasable.erase": 100.0,
     "erasable.delete_older": 40.0,
+    "erasable.versions": 40.0,
     "index.read": 5.0,
     "index.query": 6.0,
     "index.count": 20.0,

@@ -12,7 +12,12 @@ from cairn.adapters.sqlite import SqlitePacks
 from cairn.app.comparing import Comparing
 from cairn.app.comparing_checkpoints import PERIODS_BACK
 from cairn.app.comparing_rows import ComparingRows
+from cairn.app.erasing import Eraser
+from cairn.app.erasing_packs import PackErasing
+from cairn.app.erasing_stores import StoreErasing
+from cairn.app.erasing_versions import VersionErasing
 from cairn.app.erasures import Erasures
+from cairn.app.retaining import Retaining
 from scripts.costing.meter import Units
 from scripts.costing.paths import HOME, Path, Played
 
@@ -43,6 +48,14 @@ def _erasures(played: Played) -> Erasures:
 
 def _sweep(played: Played) -> None:
     _erasures(played).sweep()
+
+
+def _older_versions(played: Played) -> None:
+    region = played.cloud.sites[HOME].region
+    erasable = InterceptedErasableObjects(MemoryErasableObjects(played.cloud.buckets, HOME), HOME, played.intercept)
+    eraser = Eraser(region, erasable, Retaining(region))
+    stores = StoreErasing(region, erasable, eraser, PackErasing(region, erasable))
+    VersionErasing(region, erasable, eraser, stores).run(played.cloud.clock.now_us() + 1)
 
 
 SCHEDULES = (
@@ -83,6 +96,7 @@ WALKS = (
     Walk("the listing beside the tables", "reconciler", _listing, lists=1),
     Walk("the tables beside each other", "reconciler", _rows),
     Walk("retention, all versions older than its days, none of them due", "eraser", _sweep),
+    Walk("the listing of S3 versions, none of them left behind", "eraser", _older_versions, lists=1),
 )
 
 

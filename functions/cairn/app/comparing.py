@@ -1,6 +1,7 @@
 """The slow pass: the bucket's listing beside the tables, once a day; what the tables lack is sent to be folded again.
 
-    a page of keys -> the entries' heads -> the rows they leave -> what is missing goes through the index queue
+    a page of keys -> the entries' heads -> the rows they leave -> what is missing goes through the index queue, and
+    what has text that should be gone (`cairn.app.unerased`)
 
 A pass is as many pages as there is time for; where it goes on stands in a row of the control table, so that a pass over
 a million objects is a few invocations. It also looks for the one thing that may go wrong without anybody's error: a
@@ -19,11 +20,12 @@ from cairn.app.holding import Holding
 from cairn.app.indexing import LOCAL_PREFIX, Indexing
 from cairn.app.logs import Logs
 from cairn.app.region import Region, View
+from cairn.app.unerased import Met, Unerased
 from cairn.core.checkpoint import Named
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
 from cairn.core.paths import ancestors
 from cairn.core.records import Operation
-from cairn.core.rows import PathRow, ReconcileRow, RowKey
+from cairn.core.rows import Attributes, PathRow, ReconcileRow, RowKey
 from cairn.core.slots import CheckpointKey, CheckpointPartKey, CutKey, LogKey, StoreKey, parse_key
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Query
@@ -36,10 +38,14 @@ PATHS_PER_PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What one invocation saw: keys looked at, those sent to be folded again, pairs of a path and its ancestor."""
+    """What one invocation saw: keys looked at, those sent to be folded again, pairs of a path and its ancestor.
+
+    `unerased` are those sent because their text should be gone.
+    """
 
     looked_at: int = 0
     repaired: int = 0
+    unerased: int = 0
     ancestor_pairs: int = 0
     finished: bool = False
 
@@ -52,6 +58,7 @@ class Comparing:
         self._queue = queue
         self._logs = Logs(region)
         self._holding = Holding(region, Indexing(region))
+        self._unerased = Unerased(region)
 
     def run(self, deadline_us: int) -> Compared:
         """Goes on with the pass under way, or begins one if the last is a day old; until `deadline_us` at most.
@@ -85,19 +92,27 @@ class Comparing:
         except port_errors.PortError as error:
             raise Unavailable("the bucket does not answer; try again") from error
         keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
-        names = self._names(keys)
-        missing = self._holding.missing(view, names)
-        self._send([name.key for name in missing])
+        names, met = self._names(keys)
+        rows: dict[RowKey, Attributes] = {}
+        missing = self._holding.missing(view, names, seen=rows)
+        unerased = sorted(set(self._unerased.among(view, met, rows)) - {name.key for name in missing})
+        self._send([*(name.key for name in missing), *unerased])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
-        if missing:
-            self._region.metrics.count("reconcile_repaired", len(missing), kind="listing")
+        for kind, count in (("listing", len(missing)), ("unerased", len(unerased))):
+            if count:
+                self._region.metrics.count("reconcile_repaired", count, kind=kind)
         if pairs:
             self._region.metrics.count("ancestor_pairs", pairs)
-        compared = Compared(so_far.looked_at + len(keys), so_far.repaired + len(missing), so_far.ancestor_pairs + pairs)
+        compared = Compared(
+            so_far.looked_at + len(keys),
+            so_far.repaired + len(missing),
+            so_far.unerased + len(unerased),
+            so_far.ancestor_pairs + pairs,
+        )
         return compared, page.next_after
 
-    def _names(self, keys: Sequence[str]) -> list[Named]:
-        """Keys with what shows that they are folded; those that leave no row of their own are left out."""
+    def _names(self, keys: Sequence[str]) -> tuple[list[Named], list[Met]]:
+        """Keys with what shows that they are folded, without those that leave no row; and the entries of logs."""
         entries: list[LogKey] = []
         names: list[Named] = []
         for key in keys:
@@ -109,26 +124,33 @@ class Comparing:
                 entries.append(parsed)
             elif not isinstance(parsed, (CutKey, CheckpointKey, CheckpointPartKey)):
                 names.append(Named(key))
-        return [*(name for name in names if self._holding.is_shown(name)), *self._versions(entries)]
+        met = list(self._met(entries))
+        shown = [name for name in names if self._holding.is_shown(name)]
+        return [*shown, *(one.name for one in met if one.name is not None)], met
 
-    def _versions(self, keys: Sequence[LogKey]) -> Iterator[Named]:
+    def _met(self, keys: Sequence[LogKey]) -> Iterator[Met]:
         for start in range(0, len(keys), HEADS_AT_ONCE):
-            tasks = [partial(self._version, key) for key in keys[start : start + HEADS_AT_ONCE]]
-            yield from (name for name in self._region.parallel.run(tasks) if name is not None)
+            tasks = [partial(self._look, key) for key in keys[start : start + HEADS_AT_ONCE]]
+            yield from (met for met in self._region.parallel.run(tasks) if met is not None)
 
-    def _version(self, key: LogKey) -> Named | None:
-        """None for a void, a rename that never came to be, and what cannot be read, which is its event's to report."""
+    def _look(self, key: LogKey) -> Met | None:
+        """None for what cannot be read, which is its event's to report.
+
+        A void, and a rename that never came to be, leave no row that would show them.
+        """
         try:
             entry = self._logs.entry(key)
-            if entry is None or entry.operation is Operation.VOID:
+            if entry is None:
                 return None
+            if entry.operation is Operation.VOID:
+                return Met(entry, None)
             if entry.operation is Operation.MOVED_OUT:
-                return Named(str(key), entry.moved_version_id)
+                return Met(entry, Named(str(key), entry.moved_version_id))
             if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
-                return None
+                return Met(entry, None)
         except ValueError:
             return None
-        return Named(str(key), entry.version_id)
+        return Met(entry, Named(str(key), entry.version_id))
 
     def _send(self, keys: Sequence[str]) -> None:
         """As the bucket's own events."""

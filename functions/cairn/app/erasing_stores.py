@@ -4,7 +4,9 @@
 
 The salt goes last: while a copy of it exists, whoever has it can try paths against the hashes in the keys. The work is
 driven by the deletion's own record, which is an object like any other and replicates. Its event begins the work here, a
-schedule goes on with it until everything is blank, and what arrives later is erased on arrival.
+schedule goes on with it until everything is blank, and what arrives later is erased on arrival. A day after that the
+store is gone through once more: a put or a copy that was under way behind the first time has landed by then, whether or
+not an event told of it. What lands even later is found by the daily comparison (`cairn.app.unerased`).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from cairn.app.region import Region, View, asked
 from cairn.core.errors import Unavailable
 from cairn.core.records import StoreRecord, parse_epoch
 from cairn.core.rows import Row, RowKey
-from cairn.core.slots import LogKey, parse_key
+from cairn.core.slots import LogKey, StoreKey, parse_key
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Found, Query
 from cairn.ports.objects import ErasableObjects, ObjectVersion
@@ -31,6 +33,9 @@ VERSIONS_PER_PAGE = 200
 ROWS_PER_PAGE = 200
 LONGEST_LIFE_US = 60_000_000
 """How long a call may go on that read the store's record before its end: rows are looked at when none can."""
+
+AGAIN_AFTER_US = 24 * 3600 * 1_000_000
+"""After how long a store that is done is gone through again: far longer than a call lives or a copy is under way."""
 
 BEGIN_ATTEMPTS = 10
 
@@ -44,7 +49,8 @@ class WorkRow(Row):
     """How far the erasure of one store is in this region; it stands under `PENDING`, and at the end under `DONE`.
 
     `stage` counts the places of `StoreErasing.places`; `after` and `after_version` are the last S3 version looked at in
-    it. `erased` objects were blanked so far; `left` could not be on this way through, which is gone again then.
+    it. `erased` objects were blanked so far; `left` could not be on this way through, which is gone again then. `again`
+    marks the second time, a day after the first was done.
     Stands in the control table, where a rebuild leaves it alone.
     """
 
@@ -54,6 +60,7 @@ class WorkRow(Row):
     after_version: str | None = None
     erased: int = 0
     left: int = 0
+    again: bool = False
     done_at: int | None = None
 
     @staticmethod
@@ -83,7 +90,7 @@ class StoreErasing:
 
     # ---- which stores ---------------------------------------------------------------------------------------------
 
-    def begin(self, store_id: str) -> bool:
+    def begin(self, store_id: str, again: bool = False) -> bool:
         """Notes that the store is to be erased here, if its deletion stands in this bucket; whether it does.
 
         A store that was done already is looked through once more: something came late. One that is being worked on is
@@ -95,7 +102,7 @@ class StoreErasing:
         for _ in range(BEGIN_ATTEMPTS):
             before = self._region.read(self._region.index, [key]).get(key)
             if before is None:
-                work = WorkRow(started_at=self._region.clock.now_us())
+                work = WorkRow(started_at=self._region.clock.now_us(), again=again)
             else:
                 known = WorkRow.from_attributes(before)
                 work = replace(known, left=known.left + 1)
@@ -104,9 +111,17 @@ class StoreErasing:
         raise Unavailable("the note of the erasure is contended; try again")
 
     def take_up(self, store_id: str) -> None:
-        """Begins with a deleted store of which nothing is noted: the note was lost, or its event never came."""
-        if self.progress(store_id) is None:
+        """Begins with a deleted store of which nothing is noted: the note was lost, or its event never came.
+
+        Begins again, once, with one that was done a day ago or longer.
+        """
+        work = self.progress(store_id)
+        if work is None:
             self.begin(store_id)
+            return
+        is_once_done = work.done_at is not None and not work.again
+        if is_once_done and (work.done_at or 0) + AGAIN_AFTER_US <= self._region.clock.now_us():
+            self.begin(store_id, again=True)
 
     def pending(self) -> list[str]:
         """The stores that are not done yet."""
@@ -214,6 +229,17 @@ class StoreErasing:
             self._region.metrics.count("erased_objects")
             return "erased"
         return "erased" if self._erasable.delete_older(key) else "blank"
+
+    def mend_record(self, key: StoreKey) -> bool:
+        """Erase what came to a record of a store that is done here; whether there was anything. A read, if it is not.
+
+        Raises:
+            Unavailable: it may be there still.
+        """
+        work = self.progress(key.store_id)
+        if work is None or work.done_at is None:
+            return False
+        return asked(partial(self._erase_record, str(key))) == "erased"
 
     # ---- rows -----------------------------------------------------------------------------------------------------
 

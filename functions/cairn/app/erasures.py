@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from cairn.app.erasing import Eraser
 from cairn.app.erasing_packs import PackErasing
 from cairn.app.erasing_stores import StoreErasing
+from cairn.app.erasing_versions import VersionErasing
 from cairn.app.passing import encode_error
 from cairn.app.region import Region
 from cairn.app.remains import Needles, Remains
 from cairn.app.retaining import OnPass, Retaining
-from cairn.core.errors import CairnError, Unavailable
+from cairn.core.errors import Busy, CairnError, Unavailable
 from cairn.core.retention import DAY_US
 from cairn.ports.objects import ErasableObjects
 from cairn.ports.packs import Packs
@@ -37,6 +39,7 @@ class Erasures:
         self._eraser = Eraser(region, erasable, self._retaining)
         self._packs = PackErasing(region, erasable)
         self._stores = StoreErasing(region, erasable, self._eraser, self._packs)
+        self._versions = VersionErasing(region, erasable, self._eraser, self._stores)
         self._remains = Remains(region, erasable, self._stores, packs)
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -73,18 +76,25 @@ class Erasures:
         return self._stores.begin(store_id) and self._stores.work(store_id, self._deadline(CALL_BUDGET_S))
 
     def sweep(self, budget_s: float = SWEEP_BUDGET_S) -> Mapping[str, Any]:
-        """Goes on with every store that is not done, and with retention. Repeatable; several may run at once.
+        """Goes on with every store that is not done, with retention, and with the daily look at older S3 versions.
+
+        Repeatable; several may run at once.
 
         Raises:
             Unavailable: a port does not answer; the next sweep goes on.
         """
+        deadline_us = self._region.clock.now_us() + round(budget_s * 1_000_000)
         is_time_up = self._deadline(budget_s)
         left = [store_id for store_id in self._stores.pending() if not self._finish(store_id, is_time_up)]
         self._region.metrics.count("erasures_pending", len(left))
         blanked = 0
         if not is_time_up():
             blanked = self._retaining.work(OnPass(self._eraser.blank, self._stores.take_up, is_time_up))
-        return {"pending": len(left), "blanked": blanked}
+        mended = 0
+        if not is_time_up():
+            with suppress(Busy):
+                mended = self._versions.run(deadline_us).repaired
+        return {"pending": len(left), "blanked": blanked, "mended": mended}
 
     def _finish(self, store_id: str, is_time_up: Callable[[], bool]) -> bool:
         """One store's trouble is not the next one's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from enum import Enum
 from functools import partial
 
@@ -40,8 +40,12 @@ class Holding:
         self._region = region
         self._indexing = indexing
 
-    def missing(self, view: View, names: Sequence[Named]) -> list[Named]:
+    def missing(
+        self, view: View, names: Sequence[Named], seen: MutableMapping[RowKey, Attributes] | None = None
+    ) -> list[Named]:
         """Those of which the tables do not show that they are folded. One read for a hundred names.
+
+        The rows that were read are added to `seen`, for a caller who has more to ask of them.
 
         Raises:
             Unavailable: the index does not answer.
@@ -51,6 +55,8 @@ class Holding:
             shown = {name: _shown_by(name) for name in names[start : start + ROWS_PER_READ]}
             keys = {row[0] for row in shown.values() if row is not None}
             rows = self._region.read(view.index, list(keys)) if keys else {}
+            if seen is not None:
+                seen.update(rows)
             found += [name for name, row in shown.items() if row is None or not _shows(rows, *row)]
         return self._without_late(view, found)
 

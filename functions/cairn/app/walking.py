@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cairn.app.region import Region, View
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
-from cairn.core.rows import ReconcileRow
+from cairn.core.rows import ReconcileRow, RowKey
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
 
@@ -27,15 +27,16 @@ Step = Callable[[View, str | None], tuple[Walked, str | None]]
 """Compares one page after a place: what it saw, and the place to go on after; None at the end."""
 
 
-def walk(region: Region, name: str, step: Step, deadline_us: int) -> Walked:
+def walk(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | None = None) -> Walked:
     """Goes on with the comparison called `name`, or begins one if the last is a day old; until `deadline_us` at most.
 
-    Of each page one write to the control table, besides what `step` does.
+    Of each page one write to the control table, besides what `step` does. The row written is the comparison's own, or
+    the one at `key`, for a function that may not write there.
 
     Raises:
         Busy: somebody else is at it. Unavailable, OutcomeUnknown: to be repeated.
     """
-    key = ReconcileRow.key_of(name)
+    key = key or ReconcileRow.key_of(name)
     view = region.view([key])
     attributes = view.rows.get(key)
     row = ReconcileRow() if attributes is None else ReconcileRow.from_attributes(attributes)
