@@ -86,7 +86,7 @@ class Comparing:
             raise Unavailable("the bucket does not answer; try again") from error
         keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
         names = self._names(keys)
-        missing = self._holding.missing(view, names)
+        missing = self._holding.missing(view, names, listed=True)
         self._send([name.key for name in missing])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
         if missing:

@@ -131,7 +131,7 @@ class Divergent:
         if answer is None:
             self.dismiss_at_home(store, request)
         else:
-            self._folder.fold_redaction(access.view, Redaction.from_json(answer["order"].encode()))
+            self._folder.fold_redaction(access.view, Redaction.from_json(answer["order"].encode()), unseen=True)
 
     def _write(self, call: Call, access: StoreAccess, row: VersionRow, full: bool) -> Memory | None:
         store_id, head = row.store_id, self._head(access.view, row)

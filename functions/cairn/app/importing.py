@@ -18,7 +18,7 @@ from typing import Any, Literal
 from cairn.app.access import Door, Scope
 from cairn.app.answers import Call
 from cairn.app.claims import Claim
-from cairn.app.folding import Folder, Settled
+from cairn.app.folding import Folder, Settled, not_of
 from cairn.app.passing import Passing, decode_settled, encode_settled
 from cairn.app.putting import Put
 from cairn.app.redacting import Redacting
@@ -197,9 +197,10 @@ class Importing:
         store, answer = self._passing.reach(access.view, access.store, payload)
         if answer is None:
             return self._at_home(store, versions).results
-        self._folder.fold(access.view, decode_settled(answer["settled"]))
+        settled = decode_settled(answer["settled"])
+        self._folder.fold(access.view, settled, elsewhere=not_of(self._region.name, settled))
         for text in answer["orders"]:
-            self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()))
+            self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()), unseen=True)
         for text in answer["verdicts"]:
             self._verdicts.fold(access.view, VerdictRecord.from_json(text.encode()))
         return [BroughtIn(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]

@@ -10,7 +10,7 @@ from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page
 from cairn.app.confirming import Confirming
 from cairn.app.contents import Contents, Shown, Wanted, within_budget
-from cairn.app.folding import Folder
+from cairn.app.folding import Folder, not_of
 from cairn.app.passing import Elsewhere, Passing, decode_outcome
 from cairn.app.records import MOVER, Placed, Records, to_record
 from cairn.app.redacting import erase
@@ -175,7 +175,7 @@ class Memories:
         is blank no pass looks at it again, so that this region's eraser does now.
         """
         try:
-            self._folder.fold(view, outcome.settled)
+            self._folder.fold(view, outcome.settled, elsewhere=not_of(self._region.name, outcome.settled))
             for one in outcome.settled:
                 if one.entry.blank:
                     erase(self._region, str(one.entry.key))

@@ -54,7 +54,7 @@ class Redacting:
         if answer is None:
             return to_version(self.redact_at_home(store, request))
         row = VersionRow.from_attributes(answer["version"])
-        self._folder.fold_redaction(access.view, self._order(row))
+        self._folder.fold_redaction(access.view, self._order(row), unseen=True)
         return to_version(row)
 
     def redact_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> VersionRow:
