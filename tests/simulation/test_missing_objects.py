@@ -335,3 +335,36 @@ def test_the_daily_comparisons_see_what_was_never_here(stage: MovingStage) -> No
     assert not is_here(stage, event)
     assert compare(stage, AWAY) == [0, 1]
     assert is_here(stage, event)
+
+
+# ---- versions that came late, whose objects never come --------------------------------------------------------------
+
+
+def test_a_lagging_index_keeps_no_late_version_in_the_history() -> None:
+    """The rows were made from the old home's answers, and no global index knows them when they are judged."""
+    stage = MovingStage((HOME, AWAY), lagging=True)
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    late = [stage.update(memory.id, text, region=AWAY).version_id for text in ("second", "third")]
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        assert stage.read(memory.id, AWAY).version_id == memory.version_id
+        assert stage.divergent(AWAY) == sorted(late)
+        assert [version.id for version in stage.history_of(memory.id, AWAY)] == [memory.version_id]
+
+
+def test_nor_one_behind_a_version_that_this_region_never_heard_of() -> None:
+    """Its child landed at the old home alone, so that no row leads to it from the head."""
+    stage = MovingStage((HOME, AWAY), lagging=True)
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    second = stage.update(memory.id, "second", region=AWAY).version_id
+    stage.update(memory.id, "third")
+    fourth = stage.update(memory.id, "fourth", region=AWAY).version_id
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.deliver()
+        assert stage.divergent(AWAY) == sorted([second, fourth])
+        assert [version.id for version in stage.history_of(memory.id, AWAY)] == [memory.version_id]
