@@ -102,6 +102,8 @@ class BringingWriter(Writer):
     def _bring(self, attempt: Attempt, command: Command, version: BroughtVersion) -> bool:
         head = self._head(attempt, version.memory_id)
         if head is None:
+            if attempt.number:
+                self._region.require_whole(attempt.view, "memories")
             attempt.view.require_complete()
             if version.operation == Operation.DELETED:
                 raise InvalidRequest("versions", "a history cannot begin with a deletion")
@@ -255,7 +257,9 @@ class Importing:
     def _one(self, store: StoreRow, version: BroughtVersion, brought: _Brought) -> BroughtIn:
         store_id, names = store.store_id, version_ids(_command(store, version))
         keys = [VersionRow.key(store_id, name) for name in names]
-        view = self._region.view([StoreRow.key(store_id), MemoryRow.key(store_id, version.memory_id), *keys])
+        view = self._region.view(
+            [StoreRow.key(store_id), MemoryRow.key(store_id, version.memory_id), *keys], marked=["memories"]
+        )
         store = self._now(view, store)
         known = next((row for row in (_row(view, key) for key in keys) if row is not None), None)
         if known is not None and known.memory_id != version.memory_id:

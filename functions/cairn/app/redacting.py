@@ -90,7 +90,7 @@ class Redacting:
         attributes = view.rows.get(VersionRow.key(store_id, version_id))
         row = None if attributes is None else VersionRow.from_attributes(attributes)
         if row is None or row.memory_id is None or row.position is None:
-            view.require_complete()
+            self._region.require_whole(view, "versions")
             raise NotFound("memory_version", version_id)
         return row
 
