@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -29,8 +29,11 @@ TABLES = ("memories", "logs", "paths", "versions")
 Rows = dict[str, dict[tuple[str, str], Mapping[str, Any]]]
 
 
-def folded(units: list[Unit], *, at_once: bool = False) -> Rows:
-    """The rows of an index that met these units, one transaction each, or all in one call."""
+def folded(units: list[Unit], *, at_once: bool = False, told: Sequence[int] = ()) -> Rows:
+    """The rows of an index that met these units, one transaction each, or all in one call.
+
+    Those whose numbers are in `told` are known from another region's answer, their objects unseen.
+    """
     database = MemoryDatabase()
     index = MemoryIndex(database)
     region = Region(
@@ -46,13 +49,16 @@ def folded(units: list[Unit], *, at_once: bool = False) -> Rows:
     )
     folder, view = Folder(region), View(index, {}, complete=True, building=None)
     together: list[Settled] = []
-    for unit in units:
+    for number, unit in enumerate(units):
         if isinstance(unit, Redaction):
-            folder.fold_redaction(view, unit)
+            folder.fold_redaction(view, unit, unseen=number in told)
+            if number not in told:
+                folder.order_carried_out(view, unit)
         elif at_once:
             together += unit
         else:
-            folder.fold(view, unit)
+            elsewhere = {one.entry.key for one in unit} if number in told else set()
+            folder.fold(view, unit, elsewhere=elsewhere)
     folder.fold(view, together)
     return {name: {key: row for key, (_, _, row) in database.table(name, 1).order.rows.items()} for name in TABLES}
 
@@ -71,6 +77,20 @@ def test_any_order_and_any_repeats_give_the_same_rows(given_steps: list[Step], r
     random.shuffle(shuffled)
     assert folded(shuffled) == in_order
     assert folded(made.units[::-1]) == in_order
+
+
+@settings(max_examples=80)
+@given(steps, st.randoms(use_true_random=False))
+def test_what_an_answer_told_is_unseen_until_its_object_is_folded_in_whatever_order(
+    given_steps: list[Step], random: Any
+) -> None:
+    made = history(given_steps)
+    order = [(unit, told) for unit in made.units for told in (True, False)]
+    random.shuffle(order)
+    units, told = [unit for unit, _ in order], [number for number, (_, told) in enumerate(order) if told]
+    assert folded(units, told=told) == folded(made.units)
+    told_alone = folded(made.units, told=range(len(made.units)))
+    assert all(row.get("unseen") for row in told_alone["versions"].values())
 
 
 @settings(max_examples=80)

@@ -38,11 +38,13 @@ __all__ = ["AWAY", "HOME", "THIRD", "MovingStage"]
 class MovingStage(Stage):
     """Three regions. `acknowledged` is every version that a caller was told of: its memory's id and its text's hash."""
 
-    def __init__(self, regions: Sequence[str] = (HOME, AWAY, THIRD), two_regions: bool = False) -> None:
+    def __init__(
+        self, regions: Sequence[str] = (HOME, AWAY, THIRD), two_regions: bool = False, lagging: bool = False
+    ) -> None:
         self._dead: set[str] = set()
         self._held: list[PutEvent] = []
         self.acknowledged: dict[str, tuple[str, str]] = {}
-        super().__init__(regions)
+        super().__init__(regions, lagging)
         if two_regions:
             self.cairn().update_store(
                 self.call(), self.store, name="s", description="", metadata={}, durability="two_regions"

@@ -50,6 +50,7 @@ from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough, TextScanner
 from cairn.core.errors import CairnError
 from cairn.core.rows import CompletenessRow, ControlRow, mark_key
+from cairn.core.tables import TABLES
 from cairn.ports.clock import Clock
 from cairn.ports.guardrail import Guardrail
 from cairn.ports.index import Change
@@ -193,8 +194,9 @@ class Cloud:
         index = self.sites[region].region.index
         claimed = {home: str(until_us) for home in self.regions}
         row = CompletenessRow(mark="claimed", until=claimed, before=claimed, folded={})
-        key = CompletenessRow.key(index.generation)
-        index.commit([Change(key, None, row.to_attributes(), unconditional=True)])
+        rows = {CompletenessRow.key(index.generation): row.to_attributes()}
+        rows |= {mark_key(table.name): {"mark": row.mark} for table in TABLES if table.generational}
+        index.commit([Change(key, None, after, unconditional=True) for key, after in rows.items()])
 
     # ---- the network --------------------------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ class Door:
         self._keys = Keys(region)
         self._records = Records(region)
 
-    def enter(self, call: Call, scope: Scope, keys: Sequence[RowKey] = ()) -> Access:
+    def enter(self, call: Call, scope: Scope, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()) -> Access:
         """Checks an API key and its scope, and reads `keys` in the same batch. A session's token is not enough.
 
         Raises:
@@ -89,28 +89,34 @@ class Door:
         """
         if isinstance(call.credentials, SessionCredentials):
             raise PermissionDenied("a session's token opens its stores' memories and nothing else; use an API key")
-        return self._enter(call, scope, keys)
+        return self._enter(call, scope, keys, marked)
 
     def enter_any(self, call: Call, scope: Scope, keys: Sequence[RowKey] = ()) -> Access:
         """As `enter`, for any session's token too; what that may see is the caller's to check."""
         return self._enter(call, scope, keys)
 
-    def _enter(self, call: Call, scope: Scope, keys: Sequence[RowKey]) -> Access:
+    def _enter(self, call: Call, scope: Scope, keys: Sequence[RowKey], marked: Sequence[str] = ()) -> Access:
         credentials = call.credentials
         if isinstance(credentials, VouchedCredentials):
-            view = self._region.view(keys)
+            view = self._region.view(keys, marked)
             access = Access(view, credentials.workspace_id, credentials.actor, Scope[credentials.scope])
         elif isinstance(credentials, SessionCredentials):
-            view = self._region.view([SessionRow.key(credentials.workspace_id, credentials.session_id), *keys])
+            session = SessionRow.key(credentials.workspace_id, credentials.session_id)
+            view = self._region.view([session, *keys], marked)
             access = _admit_session(view, credentials, scope)
         else:
-            view = self._region.view([_key_of(credentials), *keys])
+            view = self._region.view([_key_of(credentials), *keys], marked)
             access = self._admit(view, credentials, scope)
         call.complete_until, call.scope = view.complete_until, access.scope.name
         return access
 
-    def enter_store(self, call: Call, scope: Scope, store_id: str, keys: Sequence[RowKey] = ()) -> StoreAccess:
+    def enter_store(
+        self, call: Call, scope: Scope, store_id: str, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
+    ) -> StoreAccess:
         """As `enter`, and the store's record; a store of another workspace, or of no session's token, is not found.
+
+        A read leans on the tables of its `keys`, and on those in `marked`, to say what is not there and how fresh its
+        answer is: their marks are read with them (`Region.view`).
 
         For a read, the rows are as fresh as it demands. With a `min_version` they are read once more, after that
         version's own row: a batch is not one moment.
@@ -125,7 +131,8 @@ class Door:
             raise NotFound("memory_store", store_id)
         demand = call.demand if scope is Scope.read else Demand()
         least = [] if demand.min_version is None else [VersionRow.key(store_id, demand.min_version)]
-        entered = self._enter(call, scope, [StoreRow.key(store_id), *keys, *least])
+        tables = sorted({*marked, *(key.table for key in keys if scope is Scope.read)})
+        entered = self._enter(call, scope, [StoreRow.key(store_id), *keys, *least], _also(tables, least))
         if isinstance(call.credentials, SessionCredentials):
             entered = _narrowed(entered, call.credentials, scope, store_id)
             call.scope = entered.scope.name
@@ -136,7 +143,7 @@ class Door:
             self._ask_home(call, store, view)
         if least:
             self._await(call, store, view, least[0])
-            later = self._region.view([StoreRow.key(store_id), *keys]) if keys else view
+            later = self._region.view([StoreRow.key(store_id), *keys], tables) if keys else view
             view = replace(later, ticks_us=view.ticks_us)
         access = StoreAccess(view, entered.workspace_id, entered.actor, entered.scope, store)
         call.complete_until = access.complete_until
@@ -205,6 +212,10 @@ def _narrowed(access: Access, credentials: SessionCredentials, scope: Scope, sto
 def _require(has: Scope, needs: Scope, what: str) -> None:
     if has < needs:
         raise PermissionDenied(f"{what} {has.name}; this needs {needs.name}")
+
+
+def _also(tables: Sequence[str], keys: Sequence[RowKey]) -> list[str]:
+    return sorted({*tables, *(key.table for key in keys)})
 
 
 def _key_of(credentials: Credentials) -> RowKey:

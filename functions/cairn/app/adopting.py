@@ -101,7 +101,7 @@ class Adopting(Writer):
         if head is not None and self._judging.memory(attempt.view, attempt.store, head):
             return False
         if head is None:
-            attempt.view.require_complete()
+            self._region.require_whole(attempt.view, "memories")
             return self._create(attempt, command) if isinstance(command, CreateMemory) else True
         follows = head.path_hash == entry.key.path_hash and self._builds_on(entry, head.version_id)
         if isinstance(command, CreateMemory) or head.gone or not follows:

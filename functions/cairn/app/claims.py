@@ -13,7 +13,7 @@ from itertools import chain
 
 from cairn.app.region import Region, View
 from cairn.core.errors import Unavailable
-from cairn.core.limits import CLAIM_LIFETIME_US, PATH_MAX_BYTES
+from cairn.core.limits import CLAIM_LIFETIME_US, CLOCKS_APART_US, PATH_MAX_BYTES
 from cairn.core.paths import ancestors
 from cairn.core.rows import PathRow, RowKey
 from cairn.core.slots import LogRef
@@ -80,12 +80,15 @@ class Claims:
         """Live or claimed ancestors and descendants of `path`, but for the memory being moved. Two reads at once.
 
         Of descendants at most a few: one is enough to be in the way. The longest paths have none.
+
+        Raises:
+            Unavailable: the index does not answer, or was emptied, so that nobody can tell.
         """
         region, index = self._region, view.index
 
         def above() -> list[PathRow]:
             keys = [PathRow.key(store_id, ancestor) for ancestor in ancestors(path)]
-            rows = region.read(index, keys) if keys else {}
+            rows = region.read_whole(view, keys, "paths")
             return [PathRow.from_attributes(rows[key]) for key in keys if key in rows]
 
         def below() -> list[PathRow]:
@@ -101,8 +104,15 @@ class Claims:
         return [row for row in rows if row.memory_id is not None or row.claim_id is not None]
 
     def expired(self, row: PathRow) -> bool:
-        """Whether a claim has stood longer than a creator should need."""
-        return row.claim_expires_at is not None and row.claim_expires_at < self._region.clock.now_us()
+        """Whether a claim has stood longer than a creator should need, or says that it lasts longer than any may.
+
+        A creator whose clock is ahead writes an end that is far off. To break a claim too soon costs its creator an
+        attempt, and nothing else: its slot is taken first.
+        """
+        if row.claim_expires_at is None:
+            return False
+        left_us = row.claim_expires_at - self._region.clock.now_us()
+        return left_us < 0 or left_us > CLAIM_LIFETIME_US + CLOCKS_APART_US
 
     def withdraw(self, view: View, claim: Claim) -> None:
         """Takes one's own claim back: only when nothing was put, or its slot was seen taken. It expires anyway."""

@@ -94,7 +94,7 @@ class Comparing:
         keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
         names, met = self._names(keys)
         rows: dict[RowKey, Attributes] = {}
-        missing = self._holding.missing(view, names, seen=rows)
+        missing = self._holding.missing(view, names, listed=True, seen=rows)
         unerased = sorted(set(self._unerased.among(view, met, rows)) - {name.key for name in missing})
         self._send([*(name.key for name in missing), *unerased])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))

@@ -109,7 +109,7 @@ class Confirming:
 
     def _again(self, store: StoreRow, memory_id: str) -> MemoryRow | None:
         key = MemoryRow.key(store.store_id, memory_id)
-        view = self._region.view([key])
+        view = self._region.view([key], marked=[key.table])
         if key not in view.rows:
             view.require_complete()
             return None

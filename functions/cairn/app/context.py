@@ -66,9 +66,9 @@ class Contexts:
     # ---- pinning ------------------------------------------------------------------------------------------------
 
     def pinned(self, view: View, record: SessionRecord) -> SessionRecord:
-        """The record with pins of now, as this region knows the stores; without, where its index is being rebuilt.
+        """The record with pins of now, as this region knows the stores; without, where its index is incomplete.
 
-        Two index reads for all stores. For each store without a ``/MEMORY.md`` a query and an index read, and for each
+        Three index reads for all stores. For each store without a ``/MEMORY.md`` a query and an index read; for each
         of these of more than 250 paths up to 21 queries and an index read.
 
         Raises:
@@ -79,6 +79,8 @@ class Contexts:
         store_ids = [one.memory_store_id for one in record.attachments]
         own = self._own_indexes(view, store_ids)
         pins = [StorePins(id, _pin(own[id])) if id in own else self._newest(view, id) for id in store_ids]
+        if not self._region.is_whole(view, "memories", "paths", "versions"):
+            return record
         return replace(record, pinned_at=self._region.clock.now_us(), pins=tuple(pins))
 
     def _own_indexes(self, view: View, store_ids: Sequence[str]) -> dict[str, MemoryRow]:

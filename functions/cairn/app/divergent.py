@@ -55,8 +55,8 @@ class Divergent:
         """
         check_position(after, ids.VERSION)
         access = self._door.enter_store(call, Scope.admin, store_id)
-        access.view.require_complete()
         listed = list(islice(self._rows(access.view, store_id, after), limit + 1))
+        self._region.require_whole(access.view, "versions")
         found = tuple(_answer(row) for row in listed[:limit])
         return Page(found, listed[limit - 1].version_id if len(listed) > limit else None)
 
@@ -164,7 +164,7 @@ class Divergent:
         attributes = access.view.rows.get(key)
         row = None if attributes is None else VersionRow.from_attributes(attributes)
         if row is None or row.blank:
-            access.view.require_complete()
+            self._region.require_whole(access.view, "versions")
             raise NotFound("divergent_version", version_id)
         return access, row
 

@@ -6,7 +6,7 @@ writer folds what it put, the indexer folds it again when the event comes, a reb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -18,6 +18,9 @@ from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.records import Entry, Operation, Redaction
 from cairn.core.rows import (
+    UNSEEN_DEPARTURE,
+    UNSEEN_ENTRY,
+    UNSEEN_ORDER,
     Attributes,
     LogRow,
     MemoryRow,
@@ -26,6 +29,7 @@ from cairn.core.rows import (
     RowKey,
     VersionRow,
 )
+from cairn.core.slots import LogKey
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change, Index
 
@@ -130,6 +134,7 @@ class Folder:
         journal: bool = True,
         paths_too: bool = False,
         own: bool = False,
+        elsewhere: Collection[LogKey] = (),
     ) -> None:
         """Makes the index hold at least what these entries say, and the journal those that were committed here.
 
@@ -138,6 +143,9 @@ class Folder:
 
         An update of a memory that stays where it was says nothing new of its path, whose rows are left alone then,
         unless `paths_too` is set: by whoever found those rows to be behind the log.
+
+        `elsewhere` are the entries that the caller has from another region's answer or bucket: the rows say that their
+        objects were not seen here, until a fold of the objects themselves.
 
         One transaction when `known` gives every row concerned as it stands; otherwise a read before it, or a few. More
         than a handful of entries go in several transactions: between them a path may be listed late, never twice.
@@ -150,7 +158,9 @@ class Folder:
             for start in range(0, len(settled), ENTRIES_PER_TRANSACTION):
                 some = settled[start : start + ENTRIES_PER_TRANSACTION]
                 period = Journal(self._region, view.period) if journal and serving else None
-                work_out = partial(self._work_out, settled=some, journal=period, paths_too=paths_too, own=own)
+                work_out = partial(
+                    self._work_out, settled=some, journal=period, paths_too=paths_too, own=own, elsewhere=elsewhere
+                )
                 self._commit_until_done(index, work_out, known if serving else None, period)
 
     def restore(self, view: View, restored: Restored) -> bool:
@@ -257,34 +267,58 @@ class Folder:
                 redacted_at=row.redacted_at,
                 redacted_by=row.redacted_by,
                 blank=row.blank,
+                unseen=[UNSEEN_ORDER] if UNSEEN_ORDER in (standing.unseen or ()) else None,
             )
             rows.after[key] = None if row.redacted_at is None else order
 
-    def fold_redaction(self, view: View, order: Redaction, name: Named | None = None, own: bool = False) -> None:
+    def fold_redaction(
+        self, view: View, order: Redaction, name: Named | None = None, own: bool = False, unseen: bool = False
+    ) -> None:
         """Makes the version's row say that it is redacted, whether or not the version is known yet.
 
         `name` is the order's object, if it is of this home: it is journaled where the order was new to the index, or
-        the caller is about to acknowledge it as its `own`.
+        the caller is about to acknowledge it as its `own`. `unseen`: the order is known from another region's answer,
+        and its object may not be in this bucket; the row says so until `order_carried_out`.
         """
         key = VersionRow.key(order.store_id, order.version_id)
         for index in view.indexes:
             here = name is not None and index.generation == view.index.generation
             journal = Journal(self._region, view.period) if here else None
             names = [] if name is None else [name]
-            work_out = partial(self._redact, key=key, order=order, journal=journal, names=names, own=own)
+            work_out = partial(self._redact, key=key, order=order, journal=journal, names=names, own=own, unseen=unseen)
             self._commit_until_done(index, work_out, None, journal)
 
     def _redact(
-        self, rows: _Rows, key: RowKey, order: Redaction, journal: Journal | None, names: list[Named], own: bool
+        self,
+        rows: _Rows,
+        key: RowKey,
+        order: Redaction,
+        journal: Journal | None,
+        names: list[Named],
+        own: bool,
+        unseen: bool,
     ) -> list[Change]:
         late_key = VersionRow.late_key(order.store_id, order.version_id)
         rows.load([key, late_key])
-        rows.after[key] = fold.join_redaction(rows.version(key), order)
+        rows.after[key] = fold.join_redaction(rows.version(key), order, unseen)
         apart = rows.version(late_key)
         if apart is not None:
             rows.after[late_key] = fold.join_redaction(apart, order)
         changes = rows.changes(set())
         return changes + journal.changes(names) if journal is not None and (own or changes) else changes
+
+    def order_carried_out(self, view: View, order: Redaction) -> None:
+        """Notes that the order's object was folded here and its text erased. A read; a write where that is news."""
+        key = VersionRow.key(order.store_id, order.version_id)
+        for index in view.indexes:
+            self._commit_until_done(index, partial(self._carried_out, key=key), None, None)
+
+    def _carried_out(self, rows: _Rows, key: RowKey) -> list[Change]:
+        rows.load([key])
+        row = rows.version(key)
+        if row is not None:
+            rows.after[key] = fold.order_seen(row)
+        return rows.changes(set())
 
     def fold_erasure(self, view: View, keys: Sequence[RowKey]) -> None:
         """Takes the text out of these rows of `memories` and `versions` as the fold of their blanks would.
@@ -330,7 +364,13 @@ class Folder:
         raise OutcomeUnknown("the index stayed contended; read before trying again")
 
     def _work_out(
-        self, rows: _Rows, settled: Sequence[Settled], journal: Journal | None, paths_too: bool, own: bool
+        self,
+        rows: _Rows,
+        settled: Sequence[Settled],
+        journal: Journal | None,
+        paths_too: bool,
+        own: bool,
+        elsewhere: Collection[LogKey],
     ) -> list[Change]:
         rows.load([key for one in settled for key in _own_keys(one)])
         paths: dict[str, str] = {}
@@ -339,7 +379,7 @@ class Folder:
         for one in settled:
             stays = False
             if one.is_version:
-                if self._join_version(rows, one.entry) or own:
+                if self._join_version(rows, one.entry, elsewhere) or own:
                     news.add(one.entry.version_id)
                 stays = self._join_memory(rows, one, paths)
             if not stays or paths_too:
@@ -348,11 +388,11 @@ class Folder:
         changes = rows.changes(read_also)
         return changes if journal is None else changes + journal.changes(self._names(settled, news))
 
-    def _join_version(self, rows: _Rows, entry: Entry) -> bool:
+    def _join_version(self, rows: _Rows, entry: Entry, elsewhere: Collection[LogKey]) -> bool:
         """Joins the version; whether the index had not known it."""
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         before = rows.version(key)
-        rows.after[key] = fold.join_version(before, entry)
+        rows.after[key] = fold.join_version(before, entry, _unseen(entry, elsewhere))
         if entry.adopts is not None:
             late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
             rows.load([late_key])
@@ -403,9 +443,25 @@ class Folder:
         return [Named(str(entry.key), version_id) for entry, version_id in pairs if version_id in version_ids]
 
 
+def not_of(region: str, settled: Sequence[Settled]) -> set[LogKey]:
+    """The keys of those entries that another region wrote: told by an answer, their objects may not be here."""
+    return {one.entry.key for one in settled if one.entry.slot.epoch.home != region}
+
+
 def _shown_as(entry: Entry) -> str | None:
     """The version that stands in the index once the entry is folded."""
     return entry.moved_version_id if entry.operation is Operation.MOVED_OUT else entry.version_id
+
+
+def _unseen(entry: Entry, elsewhere: Collection[LogKey]) -> list[str]:
+    """Which objects of a version are among `elsewhere`: its own, and the second half of the rename that made it."""
+    if not elsewhere:
+        return []
+    unseen = [UNSEEN_ENTRY] if entry.key in elsewhere else []
+    renamed = entry.operation is Operation.MOVED_IN and entry.source is not None
+    if renamed and entry.source is not None and entry.source.key_in(entry.key.store_id) in elsewhere:
+        unseen.append(UNSEEN_DEPARTURE)
+    return unseen
 
 
 def _without_text(rows: _Rows, key: RowKey) -> Row | None:

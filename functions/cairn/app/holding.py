@@ -1,4 +1,9 @@
-"""Whether this region's tables hold an object that its home has acknowledged, and bringing it where they do not."""
+"""Whether this region holds an object that its home has acknowledged, and bringing it where it does not.
+
+A row tells that an object is folded here, if it stands at the object's own position or at a later one, and does not say
+that it was made without the object (`VersionRow.unseen`). Of records, keys and orders there are few, and their rows may
+come from another region's answer: of each the object is looked for as well.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,25 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from enum import Enum
 from functools import partial
 
+from cairn.app.cuts import Cuts
 from cairn.app.indexing import Indexing, Malformed
 from cairn.app.region import Region, View
 from cairn.core.checkpoint import Named
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.records import StoreState
-from cairn.core.rows import ApiKeyRow, Attributes, RowKey, SessionRow, StoreRow, VersionRow
-from cairn.core.slots import ApiKeyKey, LogKey, ObjectKey, RedactionKey, SessionKey, Slot, StoreKey, parse_key
+from cairn.core.rows import (
+    LATE_PREFIX,
+    UNSEEN_DEPARTURE,
+    UNSEEN_ENTRY,
+    UNSEEN_ORDER,
+    ApiKeyRow,
+    Attributes,
+    RowKey,
+    SessionRow,
+    StoreRow,
+    VersionRow,
+)
+from cairn.core.slots import ApiKeyKey, LogKey, LogRef, ObjectKey, RedactionKey, SessionKey, Slot, StoreKey, parse_key
 from cairn.ports import errors as port_errors
 
 ROWS_PER_READ = 100
@@ -34,21 +51,30 @@ class Brought(Enum):
 
 
 class Holding:
-    """Checks objects by the rows they leave, a hundred in one read, and folds what is missing."""
+    """Checks objects by the rows that they leave, a hundred in one read, and folds what is missing."""
 
     def __init__(self, region: Region, indexing: Indexing) -> None:
         self._region = region
         self._indexing = indexing
+        self._cuts = Cuts(region)
 
     def missing(
-        self, view: View, names: Sequence[Named], seen: MutableMapping[RowKey, Attributes] | None = None
+        self,
+        view: View,
+        names: Sequence[Named],
+        listed: bool = False,
+        seen: MutableMapping[RowKey, Attributes] | None = None,
     ) -> list[Named]:
-        """Those of which the tables do not show that they are folded. One read for a hundred names.
+        """Those of which this region does not show that they are here and folded.
+
+        One read for a hundred names, and a HEAD for each record of a store or key, and each order to redact; none for
+        names that the caller has just `listed` in this region's bucket. Versions that the rows do not show cost a
+        second read for a hundred.
 
         The rows that were read are added to `seen`, for a caller who has more to ask of them.
 
         Raises:
-            Unavailable: the index does not answer.
+            Unavailable: the index or the bucket does not answer.
         """
         found: list[Named] = []
         for start in range(0, len(names), ROWS_PER_READ):
@@ -58,21 +84,59 @@ class Holding:
             if seen is not None:
                 seen.update(rows)
             found += [name for name, row in shown.items() if row is None or not _shows(rows, *row)]
-        return self._without_late(view, found)
+        found = self._without_late(view, found)
+        return found if listed else found + self._gone(set(names) - set(found))
+
+    def _gone(self, names: Iterable[Named]) -> list[Named]:
+        """Those that a row shows, though it may be another object's, and that are not in this region's bucket."""
+        alone = sorted(name for name in names if isinstance(_parsed(name), (StoreKey, ApiKeyKey, RedactionKey)))
+        here: list[bool] = []
+        for start in range(0, len(alone), AT_ONCE):
+            tasks = [partial(self._is_here, name.key) for name in alone[start : start + AT_ONCE]]
+            try:
+                here += self._region.parallel.run(tasks)
+            except port_errors.PortError as error:
+                raise Unavailable("the bucket does not answer; try again") from error
+        return [name for name, is_here in zip(alone, here, strict=True) if not is_here]
 
     def _without_late(self, view: View, names: Sequence[Named]) -> list[Named]:
-        """Without the versions that came late and stand apart. A read only where a version is missing."""
+        """Without the versions that came late and stand apart, or stand elsewhere. Reads only where one is missing.
+
+        A version that was adopted has the id of the late original: a row of the one says nothing of the other, which
+        is what the positions tell.
+        """
         parsed = {name: _parsed(name) for name in names if name.version_id is not None}
-        keys = {
-            name: VersionRow.late_key(key.store_id, name.version_id or "")
-            for name, key in parsed.items()
-            if isinstance(key, LogKey)
-        }
-        rows: set[RowKey] = set()
-        late = list(keys.values())
-        for start in range(0, len(late), ROWS_PER_READ):
-            rows |= self._region.read(view.index, late[start : start + ROWS_PER_READ]).keys()
-        return [name for name in names if keys.get(name) not in rows]
+        versions = {name: key for name, key in parsed.items() if isinstance(key, LogKey)}
+        keys = {name: VersionRow.late_key(key.store_id, name.version_id or "") for name, key in versions.items()}
+        stores = {key.store_id: StoreRow.key(key.store_id) for key in versions.values()}
+        asked = [*keys.values(), *stores.values(), *(VersionRow.key(key.pk, _id_of(key)) for key in keys.values())]
+        rows: dict[RowKey, Attributes] = {}
+        for start in range(0, len(asked), ROWS_PER_READ):
+            rows |= self._region.read(view.index, asked[start : start + ROWS_PER_READ])
+        held: set[Named] = set()
+        for name, key in versions.items():
+            apart = rows.get(keys[name])
+            is_apart = apart is not None and _shows_entry(VersionRow.from_attributes(apart), key)
+            if is_apart or self._counts_elsewhere(rows, keys[name], stores[key.store_id], key):
+                held.add(name)
+        return [name for name in names if name not in held]
+
+    def _counts_elsewhere(
+        self, rows: Mapping[RowKey, Attributes], late_key: RowKey, store_key: RowKey, key: LogKey
+    ) -> bool:
+        """Whether a version is known here at another position, and what is named came late: then nothing is missing.
+
+        So it is with what a home adopted whose epoch was not accepted. Where that cannot be told, it is missing.
+        """
+        known = [rows.get(late_key), rows.get(VersionRow.key(key.store_id, _id_of(late_key)))]
+        at = [row["position"] for row in known if row is not None and row.get("position") is not None]
+        if store_key not in rows or not any(LogRef.parse(one) != LogRef(key.path_hash, key.slot) for one in at):
+            return False
+        store = StoreRow.from_attributes(rows[store_key])
+        try:
+            return store.state != StoreState.DELETED and self._cuts.is_late(store, key.path_hash, key.slot)
+        except Unavailable:
+            return False
 
     def is_shown(self, name: Named) -> bool:
         """Whether a row tells that the object is folded; otherwise it must be looked at itself."""
@@ -188,7 +252,28 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
     if isinstance(key, SessionKey):
         return _shows_session(SessionRow.from_attributes(attributes), key)
     row = VersionRow.from_attributes(attributes)
-    return row.redacted_at is not None if isinstance(key, RedactionKey) else row.memory_id is not None
+    if isinstance(key, LogKey):
+        return _shows_entry(row, key)
+    return row.redacted_at is not None and UNSEEN_ORDER not in (row.unseen or ())
+
+
+def _shows_entry(row: VersionRow, key: LogKey) -> bool:
+    """Whether the row of a version shows that one of its objects is folded: its own, or the end of its rename.
+
+    Its own at the position of the row, or at an earlier one of the same log, from which it was adopted since.
+    """
+    if row.memory_id is None or row.position is None:
+        return False
+    at = LogRef.parse(row.position)
+    if at.path_hash != key.path_hash:
+        return at.slot.epoch.rank >= key.slot.epoch.rank and UNSEEN_DEPARTURE not in (row.unseen or ())
+    if at.slot == key.slot:
+        return UNSEEN_ENTRY not in (row.unseen or ())
+    return at.slot.rank > key.slot.rank
+
+
+def _id_of(late_key: RowKey) -> str:
+    return late_key.sk.removeprefix(LATE_PREFIX)
 
 
 def _shows_session(row: SessionRow, key: SessionKey) -> bool:

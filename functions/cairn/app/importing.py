@@ -18,7 +18,7 @@ from typing import Any, Literal
 from cairn.app.access import Door, Scope
 from cairn.app.answers import Call
 from cairn.app.claims import Claim
-from cairn.app.folding import Folder, Settled
+from cairn.app.folding import Folder, Settled, not_of
 from cairn.app.passing import Passing, decode_settled, encode_settled
 from cairn.app.putting import Put
 from cairn.app.redacting import Redacting
@@ -102,6 +102,8 @@ class BringingWriter(Writer):
     def _bring(self, attempt: Attempt, command: Command, version: BroughtVersion) -> bool:
         head = self._head(attempt, version.memory_id)
         if head is None:
+            if attempt.number:
+                self._region.require_whole(attempt.view, "memories")
             attempt.view.require_complete()
             if version.operation == Operation.DELETED:
                 raise InvalidRequest("versions", "a history cannot begin with a deletion")
@@ -197,9 +199,10 @@ class Importing:
         store, answer = self._passing.reach(access.view, access.store, payload)
         if answer is None:
             return self._at_home(store, versions).results
-        self._folder.fold(access.view, decode_settled(answer["settled"]))
+        settled = decode_settled(answer["settled"])
+        self._folder.fold(access.view, settled, elsewhere=not_of(self._region.name, settled))
         for text in answer["orders"]:
-            self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()))
+            self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()), unseen=True)
         for text in answer["verdicts"]:
             self._verdicts.fold(access.view, VerdictRecord.from_json(text.encode()))
         return [BroughtIn(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
@@ -254,7 +257,9 @@ class Importing:
     def _one(self, store: StoreRow, version: BroughtVersion, brought: _Brought) -> BroughtIn:
         store_id, names = store.store_id, version_ids(_command(store, version))
         keys = [VersionRow.key(store_id, name) for name in names]
-        view = self._region.view([StoreRow.key(store_id), MemoryRow.key(store_id, version.memory_id), *keys])
+        view = self._region.view(
+            [StoreRow.key(store_id), MemoryRow.key(store_id, version.memory_id), *keys], marked=["memories"]
+        )
         store = self._now(view, store)
         known = next((row for row in (_row(view, key) for key in keys) if row is not None), None)
         if known is not None and known.memory_id != version.memory_id:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from cairn.app.cuts import Cuts, current_epoch
-from cairn.app.folding import Folder, Settled
+from cairn.app.folding import Folder, Settled, not_of
 from cairn.app.judging import Judging
 from cairn.app.keys import Keys
 from cairn.app.logs import Logs
@@ -373,11 +373,12 @@ class Indexing:
         if home == self._region.name and not self._help(moved_in):
             return
         settled = self._logs.settle(moved_in, region=home)
+        elsewhere = not_of(self._region.name, settled) - {moved_in.key}
         if not settled and home == self._region.name:
             raise Unavailable("the writer did not finish a rename; try again")
         if moved_in.blank and settled:
             self._overtaken(view, moved_in.key, moved_in.memory_id, moved_in.generation)
-        self._folder.fold(view, settled)
+        self._folder.fold(view, settled, elsewhere=elsewhere)
         self._erase_all(view, settled)
 
     def _erase_all(self, view: View, settled: Sequence[Settled]) -> None:
@@ -421,7 +422,8 @@ class Indexing:
             place = LogRef.parse(version.position).key_in(order.store_id)
             if before is None or before.position != version.position:
                 self._overtaken(view, place, version.memory_id, version.generation or 0)
-        return [partial(self._erase, key) for key in keys]
+        erasures: list[Callable[[], object]] = [partial(self._erase, key) for key in keys]
+        return [*erasures, lambda: self._folder.order_carried_out(view, order)]
 
     def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
         if verdict.key != key:
@@ -450,7 +452,7 @@ class Indexing:
                 break
             key = followers[0].key if followers else entry.key
         for settled in reversed(followed):
-            self._folder.fold(view, settled)
+            self._folder.fold(view, settled, elsewhere=not_of(self._region.name, settled))
 
     def _help(self, moved_in: Entry) -> bool:
         """Has the writer finish a rename; False when its store is gone, or has another home now."""

@@ -29,6 +29,9 @@ from cairn.ports.index import Query
 ROWS_PER_QUERY = 500
 ROWS_PER_READ = 100
 READS_AT_ONCE = 32
+LATE_PER_TRANSACTION = 20
+VERSION_PREFIX = "memver_"
+"""What the sort keys of the history begin with, in the table of versions; those that stand apart come before."""
 
 _RowT = TypeVar("_RowT", MemoryRow, LogRow, VersionRow)
 
@@ -108,7 +111,7 @@ class Judging:
                 self._add_log(store, restored, row.path_hash)
                 if row.path is not None:
                     restored.paths[row.path] = row.path_hash
-        restored.late += self._late_versions(view, store, memory_id)
+        restored.late += self._late_versions(view, store, memory_id, before)
         self._folder.restore(view, restored)
 
     def _add_log(self, store: StoreRow, restored: Restored, path_hash: str) -> None:
@@ -142,10 +145,27 @@ class Judging:
             raise Unavailable("what the store's epoch began with has not arrived here yet; try again")
         return entry
 
-    def _late_versions(self, view: View, store: StoreRow, memory_id: str) -> list[VersionRow]:
+    def _late_versions(self, view: View, store: StoreRow, memory_id: str, head: MemoryRow | None) -> list[VersionRow]:
+        """The memory's versions that came late: what a global index has, and from the table `head` and what it follows.
+
+        The index may lag behind the newest, which are found by each version's parent. Of one whose child has not
+        arrived here neither may know; it is found in the sweep of the store, which reads the table itself.
+        """
         partition = f"{store.store_id}#{memory_id}"
         found = asked(partial(view.index.query, Query("versions", partition, index=BY_MEMORY.name, limit=1_000)))
-        rows = [VersionRow.from_attributes(one.attributes) for one in found]
+        rows = {one.key.sk: VersionRow.from_attributes(one.attributes) for one in found}
+        version_id = None if head is None else head.version_id
+        while version_id is not None and version_id not in rows:
+            key = VersionRow.key(store.store_id, version_id)
+            attributes = self._region.read(view.index, [key]).get(key)
+            row = None if attributes is None else VersionRow.from_attributes(attributes)
+            if row is None or row.memory_id != memory_id:
+                break
+            rows[version_id], version_id = row, row.parent_version_id
+        return self._late_of(view, store, rows.values())
+
+    def _late_of(self, view: View, store: StoreRow, rows: Iterable[VersionRow]) -> list[VersionRow]:
+        """Those that came late and stand nowhere else. A HEAD for each that came late."""
         positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
         late = [(row, at) for row, at in positions if self._cuts.is_late(store, at.path_hash, at.slot)]
         return [row for row, at in late if not self._stands(view, store, self._logs.entry(at.key_in(store.store_id)))]
@@ -244,8 +264,8 @@ class Judging:
         """Judges every row of a store, and has `fold_again` look at every late entry that this bucket has.
 
         Gives, page after page, the place to go on `after` if it stops there. In all a LIST for a thousand objects of
-        the store's logs, a query for five hundred rows, a read for a hundred places of the cut, a HEAD and a
-        transaction for each row that is mended. Repeatable; it changes nothing where nothing is late.
+        the store's logs, a query for five hundred rows, versions too, a read for a hundred places of the cut, a HEAD
+        and a transaction for each row that is mended. Repeatable; it changes nothing where nothing is late.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it, or go on after the last place.
@@ -259,6 +279,7 @@ class Judging:
             "places": partial(self._sweep_places, view, store),
             "logs": partial(self._sweep_logs, view, store),
             "tails": partial(self._sweep_tails, view, store),
+            "versions": partial(self._sweep_versions, view, store),
         }
         begun, _, place = (after or "").partition(" ")
         names = list(parts)
@@ -326,6 +347,13 @@ class Judging:
             for path_hash in unknown:
                 self.log(view, store, path_hash, None)
             yield reached
+
+    def _sweep_versions(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
+        """Versions in the history that came late: of one that was told by an answer no object may ever say so."""
+        for rows in self._pages(view, "versions", store.store_id, VersionRow, after, VERSION_PREFIX):
+            for late in batches(self._late_of(view, store, rows), LATE_PER_TRANSACTION):
+                self._folder.restore(view, Restored(store.store_id, str(current_epoch(store)), late=list(late)))
+            yield rows[-1].version_id
 
     def _unknown(
         self, view: View, names: Iterable[str], key_of: Callable[[str], RowKey], after: str | None

@@ -50,7 +50,7 @@ class Loading:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         check_position(after, ids.MEMORY)
-        access = self._door.enter_store(call, Scope.read, store_id)
+        access = self._door.enter_store(call, Scope.read, store_id, marked=["memories"])
         access.view.require_complete()
         query = Query("memories", store_id, after=after, limit=LOAD_MAX_MEMORIES)
         found = asked(lambda: access.view.index.query(query))

@@ -10,7 +10,7 @@ from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page
 from cairn.app.confirming import Confirming
 from cairn.app.contents import Contents, Shown, Wanted, within_budget
-from cairn.app.folding import Folder
+from cairn.app.folding import Folder, not_of
 from cairn.app.passing import Elsewhere, Passing, decode_outcome
 from cairn.app.records import MOVER, Placed, Records, to_record
 from cairn.app.redacting import erase
@@ -175,7 +175,7 @@ class Memories:
         is blank no pass looks at it again, so that this region's eraser does now.
         """
         try:
-            self._folder.fold(view, outcome.settled)
+            self._folder.fold(view, outcome.settled, elsewhere=not_of(self._region.name, outcome.settled))
             for one in outcome.settled:
                 if one.entry.blank:
                     erase(self._region, str(one.entry.key))
@@ -318,14 +318,18 @@ class Memories:
             after = max(after or "", paths[-1].path)
 
     def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> list[_Listed]:
-        """The lines that these rows make; a memory is shown only at the path that its own row names."""
+        """The lines that these rows make; a memory is shown only at the path that its own row names.
+
+        The marks of both tables are read with the memories, after the query: no page is shown of a table that was
+        emptied. Raises Unavailable.
+        """
         folders = [direct_child(prefix, row.path) if depth == 1 else None for row in paths]
         keys = {
             row.path: MemoryRow.key(row.store_id, row.memory_id)
             for row, folder in zip(paths, folders, strict=True)
             if row.memory_id is not None and folder is None
         }
-        rows = self._region.read(view.index, list(keys.values())) if keys else {}
+        rows = self._region.read_whole(view, list(keys.values()), "memories", "paths")
         lines: list[_Listed] = []
         for path_row, folder in zip(paths, folders, strict=True):
             if folder is not None and path_row.memory_id is not None:

@@ -99,7 +99,7 @@ class Packing:
     def _attempt(self, store_id: str, newest: PackKey | None, anew: bool) -> int | None:
         """The number of the pack that counts now; None where somebody else was first, or the store is deleted."""
         began_at = self._region.clock.now_us()
-        view = self._region.view([StoreRow.key(store_id)])
+        view = self._region.view([StoreRow.key(store_id)], marked=["memories", "verdicts", "versions"])
         view.require_complete()
         store = self._store(view, store_id)
         if store is None:

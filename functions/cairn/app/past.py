@@ -71,7 +71,7 @@ class Past:
         if ids.MEMORY.fullmatch(memory_id) is None:
             raise NotFound("memory", memory_id)
         key = MemoryRow.key(store_id, memory_id)
-        access = self._door.enter_store(call, Scope.read, store_id, [key])
+        access = self._door.enter_store(call, Scope.read, store_id, [key], marked=["versions"])
         self._require(access, as_of)
         if key not in access.view.rows:
             raise NotFound("memory", memory_id)
@@ -102,7 +102,7 @@ class Past:
         """
         prefix = check_path_prefix(path_prefix or "/")
         check_position(after, ids.MEMORY)
-        access = self._door.enter_store(call, Scope.read, store_id)
+        access = self._door.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
         self._require(access, as_of)
         limit = min(limit, LIST_MAX_FULL) if full else limit
         listed, after = self._collect(access.view, store_id, prefix, limit, after, as_of)

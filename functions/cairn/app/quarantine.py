@@ -64,13 +64,13 @@ class Quarantine:
         """
         check_position(after, _POSITION)
         access = self._door.enter_store(call, Scope.admin, store_id)
-        access.view.require_complete()
         rows = (
             row
             for row in self._judged(access.view, store_id, after)
             if withholdings(row) or (include_released and withheld_ever(row))
         )
         listed = list(islice(rows, limit + 1))
+        self._region.require_whole(access.view, "verdicts")
         texts = tuple(_text(row) for row in listed[:limit])
         return Page(texts, listed[limit - 1].content_hmac if len(listed) > limit else None)
 
@@ -115,7 +115,7 @@ class Quarantine:
             content_hmac = judged[0].content_hmac if judged else None
         row = None if content_hmac is None else self._verdicts.row(view.index, store.store_id, content_hmac)
         if row is None or not withheld_ever(row):
-            view.require_complete()
+            self._region.require_whole(view, "verdicts", "versions")
             raise NotFound("quarantined_text", version_id)
         return row
 
@@ -244,12 +244,13 @@ class Quarantine:
         attributes = access.view.rows.get(VersionRow.key(store_id, version_id))
         memory_id = None if attributes is None else VersionRow.from_attributes(attributes).memory_id
         if memory_id is None:
-            access.view.require_complete()
+            self._region.require_whole(access.view, "versions")
             raise NotFound("memory_version", version_id)
         key = MemoryRow.key(store_id, memory_id)
         row = self._region.read(access.view.index, [key]).get(key)
         head = None if row is None else MemoryRow.from_attributes(row)
         if head is None or not is_live(head):
+            self._region.require_whole(access.view, "memories")
             raise NotFound("memory", memory_id)
         known = self._verdicts.of(access.view.index, access.store, [head.content_sha256 or ""])
         if withheld_by(known.get(head.content_sha256 or "")) is None:

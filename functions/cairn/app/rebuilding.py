@@ -172,6 +172,7 @@ class Rebuild:
                 Change(ControlRow.KEY, building.to_attributes(), switched.to_attributes()),
                 Change(RebuildRow.KEY, rows[RebuildRow.KEY], None),
                 Change(journal_key, journal, relisted),
+                Change(CompletenessRow.key(generation), None, self._followed_anew(progress), unconditional=True),
                 *self._marks_of(progress),
             ]
             try:
@@ -209,6 +210,12 @@ class Rebuild:
         if attributes is None:
             return ControlRow(serving=self._region.index.generation, complete=False)
         return ControlRow.from_attributes(attributes)
+
+    def _followed_anew(self, progress: RebuildRow) -> Attributes:
+        """What the tables may claim as they begin to serve: nothing of any other home yet, and that they are marked."""
+        now_us = self._region.clock.now_us()
+        row = CompletenessRow(mark=progress.mark, until={}, before={}, folded={}, written_at=now_us)
+        return row.to_attributes()
 
     def _marks_of(self, progress: RebuildRow) -> list[Change]:
         mark = {"mark": progress.mark}

@@ -112,7 +112,7 @@ class Redacting:
             OutcomeUnknown: this region may still show the text; the order stands.
         """
         try:
-            self._folder.fold_redaction(view, order)
+            self._folder.fold_redaction(view, order, unseen=True)
         except Unavailable as error:
             raise OutcomeUnknown(
                 f"{order.version_id} is redacted at its home, but the index of {self._region.name} does not say so yet;"
@@ -123,7 +123,7 @@ class Redacting:
         attributes = view.rows.get(VersionRow.key(store_id, version_id))
         row = None if attributes is None else VersionRow.from_attributes(attributes)
         if row is None or row.memory_id is None or row.position is None:
-            view.require_complete()
+            self._region.require_whole(view, "versions")
             raise NotFound("memory_version", version_id)
         return row
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from cairn.core import ids, watermark
 from cairn.core.errors import Unavailable
 from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
 from cairn.core.records import Cut
-from cairn.core.rows import Attributes, CompletenessRow, ControlRow, RowKey
+from cairn.core.rows import Attributes, CompletenessRow, ControlRow, RowKey, mark_key
 from cairn.ports import errors as port_errors
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
@@ -33,6 +33,7 @@ class View:
     `watermarks` says, for each home, up to when these tables hold everything that was acknowledged there (microseconds
     since 1970, by that home's clock), and `regions` which homes there are; `period` is the journal's open one, as far
     as this batch knows. `ticks_us` is when the batch began to be read, by the region's ticks: leases begin there.
+    `mark` is what stands in every table of this generation until somebody empties it; None before the first tick.
     """
 
     index: Index
@@ -44,6 +45,7 @@ class View:
     regions: tuple[str, ...] = ()
     period: int | None = None
     ticks_us: int | None = None
+    mark: str | None = None
 
     @property
     def complete_until(self) -> int | None:
@@ -84,24 +86,27 @@ class Region:
     completeness: dict[int, CompletenessRow] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
 
-    def view(self, keys: Sequence[RowKey] = ()) -> View:
+    def view(self, keys: Sequence[RowKey] = (), marked: Iterable[str] = ()) -> View:
         """One consistent batch: which tables serve, how complete they are, and `keys`. One read.
 
-        A second one only just after a switch of generations.
+        The marks of the tables in `marked` are read with it: where one is missing, somebody has emptied that table, and
+        the view is not complete and claims nothing. A second read only then, and just after a switch of generations.
 
         Raises:
             Unavailable: the tables are throttled or gone.
         """
+        marks = {mark_key(table) for table in marked}
         for _ in range(3):
             index = self.index
             began_us, ticks_us = self.clock.now_us(), self.clock.ticks_us()
-            rows = self._batch(index, keys)
+            rows = self._batch(index, [*keys, *sorted(marks)])
             attributes = rows.get(ControlRow.KEY)
             if attributes is None:
                 return View(index, rows, complete=False, building=None, asked=frozenset(keys))
             control = ControlRow.from_attributes(attributes)
             if control.serving == index.generation:
-                return self._view(index, rows, control, frozenset(keys), began_us, ticks_us)
+                view = self._view(index, rows, control, frozenset(keys), began_us, ticks_us)
+                return view if self._is_marked(view, rows, marks) else replace(view, complete=False, watermarks={})
             self.index = index.at(control.serving)
         raise Unavailable("the index is being switched; try again")
 
@@ -131,7 +136,50 @@ class Region:
             regions=self.regions,
             period=None if row is None else row.period,
             ticks_us=ticks_us,
+            mark=None if row is None else row.mark,
         )
+
+    def _is_marked(self, view: View, rows: Mapping[RowKey, Attributes], marks: Collection[RowKey]) -> bool:
+        """Whether these tables carry their marks. Looked at again where not: a batch is not one moment."""
+        mark = {"mark": view.mark}
+        if view.mark is None or all(rows.get(key) == mark for key in marks):
+            return True
+        again = self.read(view.index, sorted(marks))
+        return all(again.get(key) == mark for key in marks)
+
+    def is_whole(self, view: View, *tables: str) -> bool:
+        """Whether the index is complete, and nobody has emptied these tables until now.
+
+        To be asked after what it is to vouch for was read: that a row is not there, or that a page holds all there is.
+        One read; none where the index is incomplete, or has not been marked yet.
+
+        Raises:
+            Unavailable: the index does not answer.
+        """
+        if not view.complete or view.mark is None:
+            return view.complete
+        marks = [mark_key(table) for table in tables]
+        return self._is_marked(view, self.read(view.index, marks), marks)
+
+    def read_whole(self, view: View, keys: Sequence[RowKey], *tables: str) -> Mapping[RowKey, Attributes]:
+        """Rows, and with them, in one read, whether anybody has emptied these tables until now.
+
+        What it vouches for is what `is_whole` does. No call where there is nothing to read.
+
+        Raises:
+            Unavailable: a table has been emptied, or the index does not answer.
+        """
+        marks = [mark_key(table) for table in tables] if view.mark is not None else []
+        rows = self.read(view.index, [*keys, *marks]) if keys or marks else {}
+        if not self._is_marked(view, rows, marks):
+            raise _emptied()
+        return {key: row for key, row in rows.items() if key not in marks}
+
+    def require_whole(self, view: View, *tables: str) -> None:
+        """Raises Unavailable unless `is_whole`, which says what it costs and when to ask."""
+        view.require_complete()
+        if not self.is_whole(view, *tables):
+            raise _emptied()
 
     def _batch(self, index: Index, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
         """The rows of the region and `keys`; the control row alone where another generation serves and this is gone."""
@@ -165,6 +213,10 @@ class Region:
         Source: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
         """
         self.clock.pause(self.randomness.fraction() * 0.01 * 2 ** min(attempt, 6))
+
+
+def _emptied() -> Unavailable:
+    return Unavailable("a table of this region's index has been emptied; it must be rebuilt; try another region")
 
 
 def asked(ask: Callable[[], T]) -> T:

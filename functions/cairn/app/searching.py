@@ -81,7 +81,7 @@ class Searching:
         if len(query) > SEARCH_QUERY_MAX_CHARS:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
-        access = self._door.enter_store(call, Scope.read, store_id)
+        access = self._door.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
         with self._shelf.pack(access) as pack:
             asked = self._understood(pack, query)
             documents = {one.memory_id: one for one in pack.documents(_candidates(pack, asked, prefix))}

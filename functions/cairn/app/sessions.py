@@ -18,7 +18,7 @@ from cairn.app.session_records import SessionRecords
 from cairn.app.tokens import READ_WRITE, Tokens
 from cairn.core import ids
 from cairn.core.checkpoint import Named
-from cairn.core.errors import InvalidRequest, NotFound
+from cairn.core.errors import InvalidRequest, NotFound, Unavailable
 from cairn.core.limits import SESSION_STORES_MAX
 from cairn.core.records import Attachment, SessionRecord
 from cairn.core.rows import SessionRow, StoreRow
@@ -137,7 +137,10 @@ class Sessions:
         access.view.require_complete()
         before = 2 if rank is None else int(rank.partition("/")[0])
         sequence = max(self._region.clock.now_us() // 1_000_000, before + 1)
-        key = self._keep(access.view, self._contexts.pinned(access.view, record), sequence)
+        pinned = self._contexts.pinned(access.view, record)
+        if pinned.pinned_at is None:
+            raise Unavailable("a table of this region's index has been emptied; it must be rebuilt; try another region")
+        key = self._keep(access.view, pinned, sequence)
         return self._records.context(key)
 
     def _keep(self, view: View, record: SessionRecord, sequence: int) -> SessionKey:

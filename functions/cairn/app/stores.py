@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cairn.app.access import Door, Scope
+from cairn.app.access import Access, Door, Scope
 from cairn.app.answers import UNSET, Call, Page, ScanPolicy, Store
 from cairn.app.confirming import Confirming
 from cairn.app.logs import Logs
@@ -133,10 +133,22 @@ class Stores:
         limit: int,
         after: str | None,
     ) -> Page[Store]:
-        """The workspace's stores, newest first. One index read and one query, more where many are filtered out."""
+        """The workspace's stores, newest first. Two index reads and one query, more where many are filtered out."""
         check_position(after, _POSITION)
         access = self._door.enter(call, Scope.read)
-        access.view.require_complete()
+        page = self._page(access, created_at_gte, created_at_lte, include_archived, limit, after)
+        self._region.require_whole(access.view, "stores")
+        return page
+
+    def _page(
+        self,
+        access: Access,
+        created_at_gte: int | None,
+        created_at_lte: int | None,
+        include_archived: bool,
+        limit: int,
+        after: str | None,
+    ) -> Page[Store]:
         found: list[Store] = []
         if after is None and created_at_lte is not None:
             after = f"{max(created_at_lte, 0) + 1:020d}"

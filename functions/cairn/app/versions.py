@@ -95,9 +95,13 @@ class Versions:
         return row
 
     def _as_they_stand(self, view: View, store_id: str, listed: list[Step]) -> list[Step]:
-        """The same rows from the table itself: a global index may show for a while what was redacted."""
+        """The same rows from the table itself: a global index may show for a while what was redacted.
+
+        The marks of both tables are read with them, after the queries: no page is shown of a table that was emptied.
+        Raises Unavailable.
+        """
         keys = [VersionRow.key(store_id, step.row.version_id) for step in listed]
-        rows = self._region.read(view.index, keys) if keys else {}
+        rows = self._region.read_whole(view, keys, "memories", "versions")
         known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
         return [replace(step, row=known.get(key, step.row)) for step, key in zip(listed, keys, strict=True)]
 

@@ -164,7 +164,11 @@ class Watermarks:
     # ---- following one home -------------------------------------------------------------------------------------
 
     def _follow(self, view: View, one: _Followed, deadline_us: int) -> None:
-        """As far as the checkpoints reach that are folded here whole. A hole, or the deadline, is where it stops."""
+        """As far as the checkpoints reach that are folded here whole. A hole, or the deadline, is where it stops.
+
+        A checkpoint that speaks of a time to come was made while its home's clock was ahead. What that home will
+        acknowledge until then is in no checkpoint yet: it counts up to now.
+        """
         while self._region.clock.now_us() <= deadline_us:
             try:
                 checkpoint = self._checkpoint(one)
@@ -172,7 +176,8 @@ class Watermarks:
                     return
             except (Unavailable, port_errors.PortError):
                 return
-            one.period, one.parts, one.until = checkpoint.period, 0, max(checkpoint.until, one.until or 0)
+            until = min(checkpoint.until, self._region.clock.now_us())
+            one.period, one.parts, one.until = checkpoint.period, 0, max(until, one.until or 0)
 
     def _checkpoint(self, one: _Followed) -> Checkpoint | None:
         body = self._body(str(CheckpointKey(one.home, one.period + 1)), one.home, self._is_late(one.until))

@@ -169,7 +169,7 @@ class Writer:
         else:
             decision = decide.decide_update(head, command)
         if head is None:
-            attempt.view.require_complete()
+            self._region.require_whole(attempt.view, "memories")
         if isinstance(decision, decide.Commit) and head is not None:
             if decision.operation is Operation.MOVED_IN and isinstance(command, UpdateMemory):
                 return self._rename(attempt, command, head, decision)

@@ -11,10 +11,11 @@ before this region hears which of them is accepted: that is the one of the great
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from cairn.core.records import Entry, Operation, Redaction
-from cairn.core.rows import LogRow, MemoryRow, PathRow, VersionRow
+from cairn.core.rows import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
 from cairn.core.slots import Epoch, Slot
 
 
@@ -152,8 +153,12 @@ def is_live(row: MemoryRow | None) -> bool:
     return row is not None and not row.gone and row.path is not None
 
 
-def join_version(before: VersionRow | None, entry: Entry) -> VersionRow:
-    """The version's facts beside what is known of its redaction; blanked text never comes back."""
+def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str] = ()) -> VersionRow:
+    """The version's facts beside what is known of its redaction; blanked text never comes back.
+
+    `unseen` names those of its objects that the caller did not read in this region's bucket (`VersionRow.unseen`).
+    What was seen stays seen while the version stands at the same position.
+    """
     row = VersionRow(
         store_id=entry.key.store_id,
         version_id=entry.version_id,
@@ -174,12 +179,23 @@ def join_version(before: VersionRow | None, entry: Entry) -> VersionRow:
         generation_key=f"{entry.generation:010d}",
         time_key=f"{entry.created_at:020d}#{entry.version_id}",
     )
+    row = replace(row, unseen=sorted(unseen) or None)
     if before is None:
         return row
     if before.position is not None and is_behind(str(entry.ref), before.position):
         return blanked_version(before) if entry.blank else before
+    row = replace(row, unseen=_still_unseen(before, row))
     row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
     return blanked_version(row) if before.blank or before.redacted_at is not None else row
+
+
+def _still_unseen(before: VersionRow, row: VersionRow) -> list[str] | None:
+    """What neither row has seen of one position; of another position, what the new row has not. Orders stay."""
+    known = before.unseen or []
+    unseen = row.unseen or []
+    if before.position == row.position:
+        unseen = [name for name in unseen if name in known]
+    return sorted({*unseen, *(name for name in known if name == UNSEEN_ORDER)}) or None
 
 
 def is_behind(position: str | None, other: str) -> bool:
@@ -196,12 +212,19 @@ def late_version(row: VersionRow) -> VersionRow:
     return replace(row, memory_key=None, generation_key=None, time_key=None)
 
 
-def join_redaction(before: VersionRow | None, order: Redaction) -> VersionRow:
-    """Absorbs: the first order stands, and the text goes."""
+def join_redaction(before: VersionRow | None, order: Redaction, unseen: bool = False) -> VersionRow:
+    """Absorbs: the first order stands, and the text goes. `unseen`: the order's object was not read in this bucket."""
     row = before or VersionRow(store_id=order.store_id, version_id=order.version_id)
+    if unseen and row.redacted_at is None:
+        row = replace(row, unseen=sorted({*(row.unseen or ()), UNSEEN_ORDER}))
     if row.redacted_at is None or (order.redacted_at, order.redacted_by) < (row.redacted_at, row.redacted_by or ""):
         row = replace(row, redacted_at=order.redacted_at, redacted_by=order.redacted_by)
     return blanked_version(row)
+
+
+def order_seen(row: VersionRow) -> VersionRow:
+    """The row once the order's own object was folded here, and carried out."""
+    return replace(row, unseen=[name for name in row.unseen or () if name != UNSEEN_ORDER] or None)
 
 
 def blanked_version(row: VersionRow) -> VersionRow:

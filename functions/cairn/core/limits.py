@@ -51,6 +51,10 @@ TOKEN_LIFETIME_MAX_S = 12 * 3_600
 CLAIM_LIFETIME_US = 5_000_000
 """How long others yield to a claimed path. Safety does not rest on it: whoever breaks a claim takes its slot first."""
 
+CLOCKS_APART_US = 5_000_000
+"""By how much the clocks of a home's functions are taken to differ, at most, where a claim is judged. AWS keeps them
+within milliseconds of each other; where they differ more, claims are broken that somebody may still be at work on."""
+
 LEASE_US = 3_000_000
 """For how long after it began to read a store's record a call may answer as the store's home without reading it again.
 

@@ -22,6 +22,12 @@ class RowKey(NamedTuple):
     sk: str
 
 
+UNSEEN_ENTRY = "entry"
+UNSEEN_DEPARTURE = "departure"
+UNSEEN_ORDER = "order"
+"""What `VersionRow.unseen` may hold: the version's own object, the end of its rename, the order to redact it."""
+
+
 Attributes = Mapping[str, Any]
 """A row's attributes apart from its key: str, int, bool, lists and mappings of str; an absent one is None."""
 
@@ -116,7 +122,12 @@ class PathRow(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionRow(Row):
-    """One version of one memory. A redaction may be known before the version is: then only its two facts stand here."""
+    """One version of one memory. A redaction may be known before the version is: then only its two facts stand here.
+
+    `unseen` names the objects behind this row that this region has not folded from its own bucket: the row was made
+    from another region's answer, or from another region's bucket. Folding the object itself takes its name out, for
+    good. Absent means that nothing is unseen, so that most rows, and all rows of the home, never have it.
+    """
 
     store_id: str
     version_id: str
@@ -135,6 +146,7 @@ class VersionRow(Row):
     imported: bool | None = None
     redacted_at: int | None = None
     redacted_by: str | None = None
+    unseen: list[str] | None = None
     memory_key: str | None = None
     generation_key: str | None = None
     time_key: str | None = None

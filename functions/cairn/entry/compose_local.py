@@ -48,7 +48,7 @@ from cairn.app.scanning import TextScanner
 from cairn.core.errors import CairnError
 from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
 from cairn.core.packs import REFRESH_DELAY_S
-from cairn.core.rows import CompletenessRow, ControlRow
+from cairn.core.rows import CompletenessRow, ControlRow, mark_key
 from cairn.core.tables import TABLES
 from cairn.entry.arrivals import Arrivals, Delayed, Folding
 from cairn.ports.clock import Clock
@@ -248,7 +248,10 @@ def _claim_complete(site: LocalSite) -> None:
     ).serving
     row = CompletenessRow(mark=REGION, until={}, before={}, folded={})
     key = CompletenessRow.key(generation)
-    site.region.index.commit([Change(key, None, row.to_attributes(), unconditional=True)])
+    marks = [mark_key(table.name) for table in TABLES if table.generational]
+    changes = [Change(mark, None, {"mark": REGION}, unconditional=True) for mark in marks]
+    index = site.region.index.at(generation)
+    index.commit([Change(key, None, row.to_attributes(), unconditional=True), *changes])
 
 
 def _erasing(erasures: Erasures, tables: Database) -> Handler:

@@ -21,6 +21,7 @@ from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
 
 OTHER_SHA = "0" * 64
+UNKNOWN = "mem_01m80gqgrfyn8361t51thggc0z"
 
 
 class Stage:
@@ -174,6 +175,11 @@ class Path:
 OPEN = "read control+keys+memories+stores"
 """One batch: the caller's key, the store's record, the head, and which tables serve."""
 OPEN_STORE = "read control+keys+stores"
+OPEN_SEARCH = "read control+keys+memories+stores+versions"
+"""As `OPEN_STORE`, with the marks of the tables on which the answer leans."""
+OPEN_PACK = "read control+memories+stores+verdicts+versions"
+LISTED = "read memories+paths"
+"""What a page shows, and the marks of both tables, after the query."""
 OPEN_TEXT = "read control+keys+memories+stores+verdicts"
 """As `OPEN`, for a write that brings a text: whether that text is withheld in this store."""
 OPEN_PATH_TEXT = "read control+keys+logs+paths+stores+verdicts"
@@ -225,6 +231,12 @@ WRITES_AT_HOME = [
         [],
         lambda s: s.scene.judge(s.scene.create("/bad", "bad")),
     ),
+    Path(
+        "an update of a memory that nobody knows: the table's mark is read before that is said",
+        lambda s: s.scene.update(UNKNOWN, "x"),
+        [OPEN_TEXT, "read memories"],
+        [],
+    ),
     Path("an update of a memory that is gone", lambda s: s.scene.update(s.a, "x"), [OPEN_TEXT], [], Stage.deleted),
     Path(
         "a creation",
@@ -233,9 +245,9 @@ WRITES_AT_HOME = [
         [],
     ),
     Path(
-        "a creation at the top, where no ancestor can be",
+        "a creation at the top, where no ancestor can be: the mark alone is read",
         lambda s: s.scene.create("/new"),
-        [OPEN_PATH_TEXT, "write paths", "query paths", "put log", CREATED],
+        [OPEN_PATH_TEXT, "write paths", LOOK, "put log", CREATED],
         [],
     ),
     Path(
@@ -342,13 +354,15 @@ READS = [
         lambda s: s.scene.update(s.a, "x", at=AWAY),
     ),
     Path("a store", lambda s: s.scene.at(HOME).retrieve_store(s.scene.call(), s.scene.store), [OPEN_STORE], []),
-    Path("the stores", lambda s: s.scene.stores(), ["read control+keys", "query stores"], []),
-    Path("a listing", lambda s: s.scene.page(), [OPEN_STORE, "query paths", "read memories"], []),
-    Path("a listing of folders alone", lambda s: s.scene.page(depth=1), [OPEN_STORE, "query paths"], []),
+    Path("the stores", lambda s: s.scene.stores(), ["read control+keys", "query stores", "read stores"], []),
+    Path("a listing", lambda s: s.scene.page(), [OPEN_STORE, "query paths", LISTED], []),
+    Path("a listing of nothing", lambda s: s.scene.page(path_prefix="/x/"), [OPEN_STORE, "query paths", LISTED], []),
+    Path("a memory that nobody knows", lambda s: s.scene.read(UNKNOWN), [OPEN], []),
+    Path("a listing of folders alone", lambda s: s.scene.page(depth=1), [OPEN_STORE, "query paths", LISTED], []),
     Path(
         "a listing with content",
         lambda s: s.scene.page(full=True),
-        [OPEN_STORE, "query paths", "read memories", "[get log | get log | get log | read verdicts]"],
+        [OPEN_STORE, "query paths", LISTED, "[get log | get log | get log | read verdicts]"],
         [],
     ),
     Path(
@@ -360,13 +374,13 @@ READS = [
     Path(
         "the versions of a memory",
         lambda s: s.scene.versions(memory_id=s.a.id),
-        [OPEN, "query versions", "read versions"],
+        [OPEN, "query versions", "read memories+versions"],
         [],
     ),
     Path(
         "the versions of a store: the newest from the table, the rest from the index",
         lambda s: s.scene.versions(),
-        [OPEN_STORE, "query versions", "query versions", "read versions"],
+        [OPEN_STORE, "query versions", "query versions", "read memories+versions"],
         [],
     ),
 ]
@@ -378,29 +392,29 @@ SEARCHES = [
     Path(
         "a search in a process just started",
         Stage.search,
-        [OPEN_STORE, "list pack", "get pack", "query versions", HITS],
+        [OPEN_SEARCH, "list pack", "get pack", "query versions", HITS],
         [],
         Stage.packed,
     ),
-    Path("another one", Stage.search, [OPEN_STORE, "query versions", HITS], [], Stage.searched),
+    Path("another one", Stage.search, [OPEN_SEARCH, "query versions", HITS], [], Stage.searched),
     Path(
         "a search after a change",
         Stage.search,
-        [OPEN_STORE, "query versions", "read memories", "read verdicts", "get log", HITS],
+        [OPEN_SEARCH, "query versions", "read memories", "read verdicts", "get log", HITS],
         [],
         Stage.changed,
     ),
     Path(
         "a whole store in a process just started",
         Stage.load,
-        [OPEN_STORE, "query memories", "list pack", "get pack", "read verdicts"],
+        [OPEN, "query memories", "list pack", "get pack", "read verdicts"],
         [],
         Stage.packed,
     ),
     Path(
         "a pack in which nothing changed",
         Stage.pack,
-        ["list pack", "read control+stores", "get pack", "query verdicts", "query memories"],
+        ["list pack", OPEN_PACK, "get pack", "query verdicts", "query memories"],
         [],
         Stage.packed,
     ),
@@ -409,7 +423,7 @@ SEARCHES = [
         Stage.pack,
         [
             "list pack",
-            "read control+stores",
+            OPEN_PACK,
             "get pack",
             "query verdicts",
             "query memories",
@@ -457,7 +471,7 @@ FRESH_READS = [
     Path(
         "a listing as the home has it",
         lambda s: s.list(at=AWAY, home=True),
-        ["read control+stores", "query paths", "read memories"],
+        ["read control+stores", "query paths", LISTED],
         [OPEN_STORE, f"invoke reader@{HOME}"],
     ),
     Path(
@@ -470,7 +484,7 @@ FRESH_READS = [
         "a listing with a version that is here",
         lambda s: s.list(at=AWAY, min_version=s.a.version_id),
         [],
-        ["read control+keys+stores+versions", "query paths", "read memories"],
+        ["read control+keys+stores+versions", "query paths", LISTED],
     ),
     Path(
         "a memory with a version that does not arrive: five looks, and the home's answer",
@@ -495,21 +509,21 @@ PAST_READS = [
     Path(
         "a memory that has not changed since",
         past(lambda s, instant: s.read(at=HOME, as_of=instant + 30_000_000)),
-        [OPEN, SHOW],
+        [OPEN_SEARCH, SHOW],
         [],
         Stage.settled,
     ),
     Path(
         "a memory that has changed since",
         past(lambda s, instant: s.read(at=HOME, as_of=instant)),
-        [OPEN, "query versions", "read versions", SHOW],
+        [OPEN_SEARCH, "query versions", "read versions", SHOW],
         [],
         Stage.settled,
     ),
     Path(
         "a listing, of which one memory has changed since",
         past(lambda s, instant: s.list(at=HOME, as_of=instant)),
-        [OPEN_STORE, "query memories", "query versions", "read versions"],
+        [OPEN_SEARCH, "query memories", "query versions", "read versions"],
         [],
         Stage.settled,
     ),
@@ -563,6 +577,13 @@ EVENTS = [
         [],
         [*KNOWN[:3], "transact memories+versions", "read stores+versions"],
         Stage.updated,
+    ),
+    Path(
+        "an update, in the replica that it landed in: its row says no longer that the object is unseen",
+        lambda s: s.event_at(AWAY),
+        [],
+        [*KNOWN[:3], "write versions", "read stores+versions"],
+        lambda s: s.scene.update(s.a, "second", at=AWAY),
     ),
     Path(
         "a creation, in a replica",

@@ -116,6 +116,7 @@ def test_the_row_that_every_call_of_a_token_reads_holds_no_pins(scene: Scene) ->
 
 OPEN = "read control+keys"
 FOLD = ["read keys", "transact journal+keys"]
+MARKS = "read memories+paths+versions"
 
 
 @pytest.mark.parametrize(
@@ -123,17 +124,17 @@ FOLD = ["read keys", "transact journal+keys"]
     [
         (
             ["/MEMORY.md", "/a.md"],
-            ["read control+keys+stores", "read paths", "read memories", "put session", *FOLD],
+            ["read control+keys+stores", "read paths", "read memories", MARKS, "put session", *FOLD],
             [OPEN, "get session", "read stores+versions", "get log", "read verdicts"],
         ),
         (
             ["/a.md", "/b.md"],
-            ["read control+keys+stores", "read paths", "query paths", "read memories", "put session", *FOLD],
+            ["read control+keys+stores", "read paths", "query paths", "read memories", MARKS, "put session", *FOLD],
             [OPEN, "get session", "read stores+versions", "[get log | get log]", "read verdicts"],
         ),
         (
             [],
-            ["read control+keys+stores", "read paths", "query paths", "put session", *FOLD],
+            ["read control+keys+stores", "read paths", "query paths", MARKS, "put session", *FOLD],
             [OPEN, "get session", "read stores"],
         ),
     ],
@@ -177,3 +178,14 @@ def test_a_context_of_a_store_with_many_memories_reads_two_hundred_at_most() -> 
         ask(scene, session)
     assert asking.requests["s3.GetObject"] == 201
     assert "dynamodb.Query" not in asking.requests
+
+
+def test_what_was_pinned_of_emptied_tables_is_no_context(scene: Scene) -> None:
+    """They do not say so yet: a context of nothing would be the session's for good."""
+    scene.create("/a.md", "x")
+    database = scene.cloud.sites[HOME].database
+    database.drop(1)
+    database.make(1)
+    session = begin(scene)
+    with pytest.raises(Unavailable):
+        ask(scene, session)

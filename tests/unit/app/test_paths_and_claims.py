@@ -11,13 +11,16 @@ from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Crash, Fault, Strike
 from cairn.app.answers import Memory, MemoryPrefix
 from cairn.core.errors import Busy, NotFound, PathConflict
-from cairn.core.limits import CLAIM_LIFETIME_US
+from cairn.core.limits import CLAIM_LIFETIME_US, CLOCKS_APART_US
 from cairn.core.records import Operation
 from cairn.core.rows import PathRow
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 T = TypeVar("T")
 PUT, COMMIT = "objects.put_if_absent", "index.commit"
+
+
+DAY_S = 24 * 3600
 
 
 def claimed(scene: Scene) -> list[PathRow]:
@@ -123,6 +126,43 @@ def test_others_yield_to_a_claim_until_it_has_expired_and_then_take_its_slot(sce
     assert scene.paths() == ["/a"]
     assert sorted(entry.operation for entry in scene.entries()) == [Operation.CREATED, Operation.VOID]
     assert claimed(scene) == []
+
+
+@pytest.mark.parametrize("path", ["/n", "/n/below"])
+def test_a_creator_that_died_with_its_clock_a_day_ahead_blocks_nobody_for_a_day(scene: Scene, path: str) -> None:
+    scene.clock.advance(DAY_S)
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_BEFORE, PUT)):
+        scene.create("/n")
+    scene.clock.advance(-DAY_S)
+    assert scene.create(path).path == path
+    assert claimed(scene) == []
+
+
+def test_a_creator_that_lives_and_whose_clock_is_a_day_ahead_loses_an_attempt_at_most(scene: Scene) -> None:
+    """Somebody takes its claim for one of no end, breaks it, and makes what lies below: never both."""
+    met: list[bool] = []
+
+    def behind(call: PortCall, act: Callable[[], T]) -> T:
+        if call.name == PUT and not met:
+            met.append(True)
+            scene.clock.advance(-DAY_S)
+            scene.create("/n/below", "descendant")
+        return act()
+
+    scene.clock.advance(DAY_S)
+    with scene.intercepted_by(behind), pytest.raises(PathConflict):
+        scene.create("/n", "ancestor")
+    assert scene.paths() == ["/n/below"]
+
+
+def test_a_claim_by_a_clock_that_is_a_little_ahead_is_waited_for(scene: Scene) -> None:
+    scene.clock.advance(CLOCKS_APART_US / 1_000_000)
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_BEFORE, PUT)):
+        scene.create("/n")
+    scene.clock.advance(-CLOCKS_APART_US / 1_000_000)
+    with pytest.raises(Busy):
+        scene.create("/n/below")
+    assert scene.log_keys() == []
 
 
 def test_a_creator_that_stalls_past_its_claim_loses_its_slot_and_is_told_who_won(scene: Scene) -> None:

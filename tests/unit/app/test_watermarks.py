@@ -121,6 +121,23 @@ def test_an_object_that_never_comes_is_fetched_from_its_home_and_folded(scene: S
     assert scene.cloud.metrics.total("slots_fetched") == 1
 
 
+def test_a_home_whose_clock_leapt_an_hour_ahead_and_back_is_not_claimed_an_hour_ahead(scene: Scene) -> None:
+    """A checkpoint that it made meanwhile says that it is complete up to an hour from now: it is, up to now."""
+    memory = scene.create("/a", "first")
+    settle(scene)
+    scene.clock.advance(3_600)
+    tick(scene, HOME, rounds=2)
+    scene.clock.advance(-3_600)
+    scene.deliver()
+    tick(scene, AWAY, rounds=3)
+    scene.update(memory, "second")
+    told_us = scene.clock.now_us()
+    scene.cloud.pending[:] = [event for event in scene.cloud.pending if "/log/" not in event.key]
+    tick(scene, AWAY, rounds=2)
+    assert scene.read(memory, at=AWAY).content == "first"
+    assert (until(scene) or 0) <= told_us
+
+
 def test_an_event_that_never_comes_is_made_up_for(scene: Scene) -> None:
     settle(scene)
     scene.create("/a", "first")

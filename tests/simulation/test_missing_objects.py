@@ -1,0 +1,370 @@
+"""Objects that never arrive: what a region does not have it fetches, and until then it does not claim to have it.
+
+S3 may give up on a replica. The regions' reconcilers tick here, so that checkpoints are published and followed; nothing
+that a scenario takes off the wire is ever sent again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from cairn.adapters.memory import MemoryQueue, PutEvent
+from cairn.app.comparing import Comparing
+from cairn.app.comparing_checkpoints import ComparingCheckpoints
+from cairn.app.watermarks import FETCH_AFTER_US
+from cairn.core.errors import NotFound
+from cairn.core.records import ApiKeyRecord
+from cairn.core.rows import LATE_PREFIX, CompletenessRow
+from cairn.ports.index import Change
+from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.stage import WORKSPACE
+
+DAY_S = 24 * 3600
+
+
+def minutes(stage: MovingStage, count: int = 1) -> None:
+    """So many minutes pass: each region's reconciler is woken, and what is under way arrives."""
+    for _ in range(count):
+        stage.clock.advance(61)
+        for region in stage.cloud.regions:
+            stage.cloud.sites[region].reconciling.tick()
+        stage.deliver()
+
+
+def until(stage: MovingStage, region: str, home: str) -> int:
+    """Up to when a region says that it has what a home acknowledged; as a process just started says it."""
+    here = stage.cloud.sites[region].region
+    here.completeness.clear()
+    return here.view().complete_until_of([home]) or 0
+
+
+def lose(stage: MovingStage, part: str, region: str = AWAY) -> list[PutEvent]:
+    """S3 gives up on the replicas to one region of what is under way of this kind; all else arrives."""
+    lost = [event for event in stage.cloud.pending if part in event.key and not event.replica]
+    stage.cloud.pending[:] = [event for event in stage.cloud.pending if event not in lost]
+    assert lost
+    for event in lost:
+        for other in stage.cloud.regions:
+            if other not in (event.region, region):
+                stage.cloud.buckets.replicate(event, other)
+        stage.index(event.key, event.region)
+    return lost
+
+
+def is_here(stage: MovingStage, event: PutEvent, region: str = AWAY) -> bool:
+    return stage.cloud.buckets.current(region, event.key) is not None
+
+
+def compare(stage: MovingStage, region: str) -> list[int]:
+    """A day later: how much the daily comparisons of what should be here have mended."""
+    stage.clock.advance(DAY_S)
+    here, queue = stage.cloud.sites[region].region, MemoryQueue()
+    deadline_us = stage.clock.now_us() + 3_600_000_000
+    return [Comparing(here, queue).run(deadline_us).repaired, ComparingCheckpoints(here).run(deadline_us).repaired]
+
+
+# ---- an adopted copy is not its late original -----------------------------------------------------------------------
+
+
+def adopted_and_lost() -> tuple[MovingStage, str, str, list[PutEvent]]:
+    """A deletion and an update came late to a new home, which adopted both; S3 never copies them to the old home.
+
+    The stage, the memory that was deleted, the one that was updated, and what is lost.
+    """
+    stage = MovingStage((HOME, AWAY))
+    gone, kept = stage.create("/gone", "to be deleted"), stage.create("/kept", "first")
+    stage.deliver()
+    minutes(stage)
+    stage.delete(gone.id)
+    stage.update(kept.id, "second")
+    late = stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.deliver()
+    for event in late:
+        stage.cloud.buckets.replicate(event, AWAY)
+        stage.index(event.key, HOME)
+    for event in late:
+        stage.index(event.key, AWAY)
+    lost = lose(stage, f"{AWAY}/log/", HOME)
+    assert len(lost) == 2
+    return stage, gone.id, kept.id, lost
+
+
+def test_a_late_original_does_not_stand_for_the_copy_that_was_adopted() -> None:
+    stage, gone, kept, lost = adopted_and_lost()
+    told_us = stage.clock.now_us()
+    late = [key for key in stage.cloud.rows(HOME, "versions") if key[1].startswith(LATE_PREFIX)]
+    assert len(late) == 2, "the originals stand apart at the old home"
+    minutes(stage, 4)
+    assert until(stage, HOME, AWAY) <= told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, HOME, AWAY) > told_us
+    assert all(is_here(stage, event, HOME) for event in lost)
+    assert stage.read(kept, HOME).content == "second" and stage.listed(HOME) == {"/kept": kept}
+    with pytest.raises(NotFound):
+        stage.read(gone, HOME)
+    assert stage.divergent(HOME) == []
+
+
+def test_nor_does_the_history_of_a_home_that_has_not_heard_of_its_successor() -> None:
+    """Its own row of the version is not late yet, and stands at the original's position."""
+    stage = MovingStage((HOME, AWAY))
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    stage.update(memory.id, "second")
+    [late] = [event for event in stage.hold_back() if "/log/" in event.key]
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.hold_back()
+    stage.cloud.buckets.replicate(late, AWAY)
+    stage.index(late.key, AWAY)
+    told_us = stage.clock.now_us()
+    lost = lose(stage, f"{AWAY}/log/", HOME)
+    minutes(stage, 4)
+    assert until(stage, HOME, AWAY) <= told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, HOME, AWAY) > told_us and is_here(stage, lost[0], HOME)
+
+
+def test_what_a_home_adopted_whose_epoch_was_not_accepted_holds_no_watermark_up() -> None:
+    """The accepted epoch has the original, at an earlier position than the copy that the other's checkpoint names."""
+    stage = MovingStage()
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    stage.update(memory.id, "second")
+    [late] = [event for event in stage.hold_back() if "/log/" in event.key]
+    stage.cloud.buckets.replicate(late, AWAY)
+    stage.index(late.key, AWAY)
+    with stage.dead(HOME):
+        with stage.dead(THIRD):
+            stage.fail_over(AWAY)
+        with stage.dead(AWAY):
+            stage.fail_over(THIRD)
+        stage.cloud.buckets.replicate(late, THIRD)
+        stage.index(late.key, THIRD)
+    told_us = stage.clock.now_us()
+    assert [event.key for event in stage.cloud.pending if f"{THIRD}/log/" in event.key], "the loser adopted it"
+    stage.deliver()
+    assert stage.home(THIRD) == AWAY
+    minutes(stage, 5)
+    for region in (HOME, AWAY):
+        assert until(stage, region, THIRD) > told_us
+        assert compare(stage, region) == [0, 0]
+    stage.at_rest()
+
+
+# ---- what a region acknowledged for another home --------------------------------------------------------------------
+
+
+@pytest.fixture
+def stage() -> MovingStage:
+    stage = MovingStage()
+    minutes(stage, 2)
+    return stage
+
+
+@pytest.mark.parametrize("change", ["update", "rename", "create", "delete"])
+def test_a_region_that_answered_a_write_has_its_object_or_waits_for_it(stage: MovingStage, change: str) -> None:
+    """The row was made from the home's answer, in the instant of the call; S3 never copies the object."""
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    if change == "update":
+        stage.update(memory.id, "second", region=AWAY)
+    elif change == "rename":
+        stage.update(memory.id, path="/b", region=AWAY)
+    elif change == "create":
+        stage.create("/c", "second", region=AWAY)
+    else:
+        stage.delete(memory.id, region=AWAY)
+    told_us = stage.clock.now_us()
+    lost = lose(stage, "/log/")
+    minutes(stage, 4)
+    assert until(stage, AWAY, HOME) <= told_us and until(stage, THIRD, HOME) > told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, AWAY, HOME) > told_us
+    assert all(is_here(stage, event) for event in lost)
+    listed = stage.listed(AWAY)
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    assert stage.listed(AWAY) == listed
+    stage.at_rest()
+
+
+def test_half_of_a_rename_that_was_read_in_its_homes_bucket_is_waited_for(stage: MovingStage) -> None:
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    stage.update(memory.id, path="/b")
+    told_us = stage.clock.now_us()
+    moved_in, moved_out = [event for event in stage.cloud.pending if "/log/" in event.key]
+    stage.cloud.pending.remove(moved_out)
+    stage.deliver()
+    assert stage.listed(AWAY) == {"/b": memory.id}
+    assert is_here(stage, moved_in) and not is_here(stage, moved_out)
+    minutes(stage, 4)
+    assert until(stage, AWAY, HOME) <= told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, AWAY, HOME) > told_us and is_here(stage, moved_out)
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    assert stage.listed(AWAY) == {"/b": memory.id}
+
+
+def test_once_its_object_has_come_the_row_is_that_of_any_other_region(stage: MovingStage) -> None:
+    memory = stage.create("/a", "first", region=AWAY)
+    stage.update(memory.id, path="/b", region=AWAY)
+    rows = stage.cloud.rows(AWAY, "versions").values()
+    assert [row["unseen"] for row in rows] == [["entry"], ["departure", "entry"]]
+    stage.deliver()
+    assert stage.cloud.rows(AWAY, "versions") == stage.cloud.rows(THIRD, "versions")
+    stage.index(stage.key_of(memory.version_id), AWAY)
+    stage.at_rest()
+
+
+def test_an_object_that_came_before_the_answer_is_not_unseen(stage: MovingStage) -> None:
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    caller = stage.actor(lambda: stage.update(memory.id, "second", region=AWAY))
+    caller.until("index.read", about="versions", occurrence=2)
+    stage.deliver()
+    caller.finish()
+    assert not [row for row in stage.cloud.rows(AWAY, "versions").values() if "unseen" in row]
+
+
+def test_an_object_whose_event_alone_was_lost_is_folded_without_a_copy(stage: MovingStage) -> None:
+    stage.create("/a", "first", region=AWAY)
+    told_us = stage.clock.now_us()
+    for event in lose(stage, "/log/"):
+        stage.cloud.buckets.replicate(event, AWAY)
+    stage.cloud.pending[:] = [event for event in stage.cloud.pending if "/log/" not in event.key]
+    minutes(stage, 4)
+    assert until(stage, AWAY, HOME) > told_us
+    assert stage.cloud.metrics.total("slots_fetched") == 0
+    stage.at_rest()
+
+
+@pytest.mark.parametrize("landing", [HOME, AWAY, THIRD])
+def test_a_redaction_is_carried_out_where_its_order_never_arrived_wherever_it_landed(
+    stage: MovingStage, landing: str
+) -> None:
+    memory = stage.create("/a", "SECRET")
+    stage.update(memory.id, "clean")
+    stage.deliver()
+    minutes(stage)
+    stage.redact(memory.version_id, landing)
+    told_us = stage.clock.now_us()
+    [order] = lose(stage, "/redaction/")
+    stage.cloud.pending[:] = [
+        event for event in stage.cloud.pending if "/log/" not in event.key or event.region != HOME
+    ]
+    stage.deliver()
+    assert stage.found("SECRET", AWAY)
+    minutes(stage, 4)
+    assert until(stage, AWAY, HOME) <= told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, AWAY, HOME) > told_us and is_here(stage, order)
+    assert not stage.found("SECRET", AWAY)
+    assert not [row for row in stage.cloud.rows(AWAY, "versions").values() if "unseen" in row]
+
+
+def test_an_order_whose_event_alone_was_lost_is_carried_out_where_its_row_was_told(stage: MovingStage) -> None:
+    memory = stage.create("/a", "SECRET")
+    stage.update(memory.id, "clean")
+    stage.deliver()
+    minutes(stage)
+    stage.redact(memory.version_id, AWAY)
+    [order] = lose(stage, "/redaction/")
+    stage.cloud.pending[:] = [
+        event for event in stage.cloud.pending if "/log/" not in event.key or event.region != HOME
+    ]
+    stage.cloud.buckets.replicate(order, AWAY)
+    stage.cloud.pending[:] = [event for event in stage.cloud.pending if event.key != order.key]
+    assert stage.found("SECRET", AWAY)
+    minutes(stage, 4)
+    assert not stage.found("SECRET", AWAY)
+
+
+def test_a_record_that_a_region_knows_from_an_answer_is_fetched_too(stage: MovingStage) -> None:
+    stage.cairn(AWAY).update_store(stage.call(), stage.store, name="renamed", description="", metadata={})
+    told_us = stage.clock.now_us()
+    [record] = lose(stage, "/store/")
+    minutes(stage, 4)
+    assert until(stage, AWAY, HOME) <= told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, AWAY, HOME) > told_us and is_here(stage, record)
+
+
+def test_a_revocation_that_was_confirmed_before_its_object_came_is_fetched_too(stage: MovingStage) -> None:
+    key_id = f"apikey_{stage.api_key.split('-')[3]}"
+    stage.cairn().direct({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
+    told_us = stage.clock.now_us()
+    [revoked] = lose(stage, "/key/")
+    stored = stage.cloud.buckets.current(HOME, revoked.key)
+    assert stored is not None
+    record = asdict(ApiKeyRecord.from_json(stored.body))
+    stage.cloud.sites[AWAY].indexing.direct({"call": "fold_key", "record": record})
+    assert stage.cloud.rows(AWAY, "keys")[WORKSPACE, key_id]["revoked_at"] is not None
+    minutes(stage, 4)
+    assert until(stage, AWAY, HOME) <= told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, AWAY, HOME) > told_us and is_here(stage, revoked)
+
+
+def test_the_daily_comparisons_see_what_was_never_here(stage: MovingStage) -> None:
+    """The watermark had passed it, as that of an earlier release may have."""
+    stage.create("/a", "first", region=AWAY)
+    [event] = lose(stage, "/log/")
+    minutes(stage, 2)
+    index, key = stage.cloud.sites[AWAY].region.index, CompletenessRow.key(1)
+    row = index.read([key])[key]
+    folded = {**row["folded"], HOME: str(int(row["folded"][HOME].partition("/")[0]) + 1)}
+    index.commit([Change(key, row, {**row, "folded": folded})])
+    assert not is_here(stage, event)
+    assert compare(stage, AWAY) == [0, 1]
+    assert is_here(stage, event)
+
+
+# ---- versions that came late, whose objects never come --------------------------------------------------------------
+
+
+def test_a_lagging_index_keeps_no_late_version_in_the_history() -> None:
+    """The rows were made from the old home's answers, and no global index knows them when they are judged."""
+    stage = MovingStage((HOME, AWAY), lagging=True)
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    late = [stage.update(memory.id, text, region=AWAY).version_id for text in ("second", "third")]
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        assert stage.read(memory.id, AWAY).version_id == memory.version_id
+        assert stage.divergent(AWAY) == sorted(late)
+        assert [version.id for version in stage.history_of(memory.id, AWAY)] == [memory.version_id]
+
+
+def test_nor_one_behind_a_version_that_this_region_never_heard_of() -> None:
+    """Its child landed at the old home alone, so that no row leads to it from the head."""
+    stage = MovingStage((HOME, AWAY), lagging=True)
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    second = stage.update(memory.id, "second", region=AWAY).version_id
+    stage.update(memory.id, "third")
+    fourth = stage.update(memory.id, "fourth", region=AWAY).version_id
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.deliver()
+        assert stage.divergent(AWAY) == sorted([second, fourth])
+        assert [version.id for version in stage.history_of(memory.id, AWAY)] == [memory.version_id]
