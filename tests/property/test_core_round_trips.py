@@ -39,12 +39,14 @@ from cairn.core.slots import (
     ApiKeyKey,
     CutKey,
     Epoch,
+    LogKey,
     LogRef,
     ObjectKey,
     RedactionKey,
     Slot,
     StoreKey,
     VerdictKey,
+    epoch_number_text,
     parse_key,
 )
 from cairn.core.times import after, parse_rfc3339, rfc3339
@@ -92,6 +94,28 @@ def test_slots_are_read_back_and_have_neighbours(slot: Slot) -> None:
     assert slot.following > slot
     assert LogRef.parse(str(LogRef("0" * 64, slot))) == LogRef("0" * 64, slot)
     assert parse_epoch(str(slot.epoch)) == slot.epoch
+
+
+@given(values.epoch_numbers, values.epoch_numbers, st.sampled_from(values.REGIONS), st.integers(0, 99))
+def test_keys_and_texts_of_epochs_sort_as_their_numbers_do(one: int, other: int, home: str, attempt: int) -> None:
+    """A listing that goes on behind an epoch, and a comparison of texts, never pass over a later one."""
+    first, second = Epoch(min(one, other), home, attempt), Epoch(max(one, other), home)
+    if first.number == second.number:
+        return
+    for key in (lambda epoch: LogKey("s", "0" * 64, Slot(epoch, 1)), lambda epoch: StoreKey("s", Slot(epoch, 1))):
+        assert str(key(first)) < str(key(second))
+    assert str(first) < str(second) and first.rank < second.rank
+    assert f"{epoch_number_text(first.number)}-~" < second.key_part
+
+
+def test_the_ten_thousandth_change_of_a_home_is_read_back_and_older_keys_stay_as_they_are() -> None:
+    assert str(Slot(Epoch(9_999, "us-east-1", 2), 7)) == "9999-2.us-east-1.0000000007"
+    following = Slot(Epoch(10_000, "us-east-1"), 1)
+    assert Slot.parse(str(following)) == following
+    assert str(following) > str(Slot(Epoch(9_999, "us-west-2", 3), 9_999_999_999))
+    for text in ("10000-0", "a1000-0", "b10000-0", "a01000-0"):
+        with pytest.raises(ValueError, match="not a"):
+            Slot.parse(f"{text}.us-east-1.0000000001")
 
 
 def test_the_first_slot_of_an_epoch_follows_nothing() -> None:

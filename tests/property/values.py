@@ -23,7 +23,8 @@ version_ids = ulids.map(lambda id: f"memver_{id}")
 instants_us = st.integers(0, 253_402_300_799_999_999)
 """Up to the end of the year 9999."""
 
-epochs = st.builds(Epoch, st.integers(1, 9_999), st.sampled_from(REGIONS), st.integers(0, 99))
+epoch_numbers = st.integers(1, 9_999) | st.sampled_from([9_999, 10_000, 99_999, 100_000]) | st.integers(1, 10**9)
+epochs = st.builds(Epoch, epoch_numbers, st.sampled_from(REGIONS), st.integers(0, 99))
 slots = st.builds(Slot, epochs, st.integers(1, 9_999_999_999))
 log_keys = st.builds(LogKey, store_ids, hashes, slots)
 actors = st.builds(Actor, st.sampled_from(["api_key", "session", "user", "service_account"]), version_ids)

@@ -66,8 +66,11 @@ class Adopting(Writer):
 
     def _take_up(self, store: StoreRow, entry: Entry) -> bool:
         key = VersionRow.key(store.store_id, entry.version_id)
+        store_key = StoreRow.key(store.store_id)
+        view = self._region.view([store_key, MemoryRow.key(store.store_id, entry.memory_id), key])
+        if store_key in view.rows:
+            store = StoreRow.from_attributes(view.rows[store_key])
         store = self._late_records.without_late_archiving(store, entry)
-        view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id), key])
         known = view.rows.get(key)
         if known is not None and (known.get("position") is not None or known.get("redacted_at") is not None):
             return False

@@ -369,7 +369,8 @@ class Cairn:
         return encode_outcome(self._memories.write_at_home(workspace_id, from_payload(fields)))
 
     def _change_store(self, fields: dict[str, Any]) -> dict[str, Any]:
-        row = self._stores.change_at_home(self._own_store(fields["store_id"]), fields)
+        store = self._own_store(fields["store_id"], ended_by=fields["version_id"])
+        row = self._stores.change_at_home(store, fields)
         return {"slot": row.slot, "record": to_record(row, fields["actor"]).to_json().decode()}
 
     def _redact(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -415,12 +416,15 @@ class Cairn:
         order = self._divergent.dismiss_at_home(self._own_store(fields["store_id"]), fields)
         return {"order": order.to_json().decode()}
 
-    def _own_store(self, store_id: str) -> StoreRow:
-        """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable; Elsewhere."""
+    def _own_store(self, store_id: str, ended_by: str | None = None) -> StoreRow:
+        """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable; Elsewhere.
+
+        A deleted store is found by the call that deleted it, if the network repeats that: `ended_by` is its version_id.
+        """
         view = self._region.view([StoreRow.key(store_id)])
         attributes = view.rows.get(StoreRow.key(store_id))
         row = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
-        if row is None or row.state == StoreState.DELETED:
+        if row is None or (row.state == StoreState.DELETED and row.version_id != ended_by):
             raise NotFound("memory_store", store_id)
         row = self._records.at_home(view, row)
         if row.home != self._region.name:

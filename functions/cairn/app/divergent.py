@@ -108,7 +108,19 @@ class Divergent:
         return version_id
 
     def dismiss_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> Redaction:
-        """Puts the order; the one that stands, which may have been there first. Raises as `Redacting.give`."""
+        """Puts the order; the one that stands, which may have been there first.
+
+        Whether the version still stands apart is the home's to say: the region where the call landed may not know that
+        it was adopted, or be the home only since it looked. One index read.
+
+        Raises:
+            NotFound: it is in its memory's history by now. Otherwise as `Redacting.give`.
+        """
+        key = VersionRow.key(store.store_id, request["version_id"])
+        view = self._region.view([key])
+        adopted = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
+        if adopted is not None and adopted.position not in (None, request["position"]):
+            raise NotFound("divergent_version", request["version_id"])
         order = Redaction(
             store.store_id,
             request["version_id"],
@@ -116,7 +128,7 @@ class Divergent:
             self._region.clock.now_us(),
             request["actor"],
         )
-        return self._redacting.give(self._region.view(), store, order)
+        return self._redacting.give(view, store, order)
 
     def _dismiss(self, access: StoreAccess, row: VersionRow) -> None:
         request = {

@@ -84,13 +84,18 @@ class _Judged:
 class BringingWriter(Writer):
     """Commits brought versions, in the loop and with the steps of ordinary writes."""
 
-    def bring(self, view: View, store: StoreRow, version: BroughtVersion, flags: tuple[str, ...]) -> Outcome:
+    def bring(
+        self, view: View, store: StoreRow, version: BroughtVersion, flags: tuple[str, ...], began_us: int
+    ) -> Outcome:
         """Commits one version after those of its memory that are here. Costs as a write of its kind.
+
+        `began_us` is when `view` was about to be read: a repetition of the call may run beside this one.
 
         Raises:
             InvalidRequest, NotFound: it does not follow on what is here. Busy, Unavailable, OutcomeUnknown.
         """
-        attempt = Attempt(view, store, Outcome(), flags, told_us=version.created_at, imported=True)
+        told_us = version.created_at
+        attempt = Attempt(view, store, Outcome(), flags, told_us=told_us, imported=True, passed_on_us=began_us)
         command = _command(store, version)
         return self._until_decided(attempt, command, lambda: self._bring(attempt, command, version))
 
@@ -101,6 +106,8 @@ class BringingWriter(Writer):
 
     def _bring(self, attempt: Attempt, command: Command, version: BroughtVersion) -> bool:
         head = self._head(attempt, version.memory_id)
+        if self._was_done(attempt, head):
+            return False
         if head is None:
             if attempt.number:
                 self._region.require_whole(attempt.view, "memories")
@@ -257,6 +264,7 @@ class Importing:
     def _one(self, store: StoreRow, version: BroughtVersion, brought: _Brought) -> BroughtIn:
         store_id, names = store.store_id, version_ids(_command(store, version))
         keys = [VersionRow.key(store_id, name) for name in names]
+        began_us = self._region.clock.now_us()
         view = self._region.view(
             [StoreRow.key(store_id), MemoryRow.key(store_id, version.memory_id), *keys], marked=["memories"]
         )
@@ -273,7 +281,7 @@ class Importing:
         if position is not None:
             self._writer.answer_for(store, LogRef.parse(position))
         else:
-            outcome = self._writer.bring(view, store, version, judged.flags)
+            outcome = self._writer.bring(view, store, version, judged.flags, began_us)
             brought.settled += outcome.settled
             if outcome.error is not None:
                 raise outcome.error

@@ -11,7 +11,7 @@ The lease begins with each read and ends with its call: between two invocations 
 
 from __future__ import annotations
 
-from cairn.app.records import Records
+from cairn.app.records import Records, to_row
 from cairn.app.region import Region, View
 from cairn.core.limits import LEASE_US
 from cairn.core.records import StoreState
@@ -37,13 +37,13 @@ class Leases:
         if self._is_fresh(view):
             return True
         newer = self._records.newer(store)
-        if newer is not None and not _same_term(store, newer.record.home, newer.record.state, newer.record.archived_at):
+        if newer is not None and not _same_term(store, to_row(newer)):
             return False
         attributes = self._region.view([StoreRow.key(store.store_id)]).rows.get(StoreRow.key(store.store_id))
         if attributes is None:
             return True
         row = StoreRow.from_attributes(attributes)
-        return row.epochs == store.epochs and _same_term(store, row.home, row.state, row.archived_at)
+        return row.epochs == store.epochs and _same_term(store, row)
 
     def _is_fresh(self, view: View) -> bool:
         if view.ticks_us is None or not view.complete:
@@ -51,6 +51,9 @@ class Leases:
         return 0 <= self._region.clock.ticks_us() - view.ticks_us <= LEASE_US
 
 
-def _same_term(store: StoreRow, home: str, state: str, archived_at: int | None) -> bool:
-    """Whether a record changes nothing of who may write what."""
-    return home == store.home and state == StoreState.ACTIVE == store.state and archived_at == store.archived_at
+def _same_term(store: StoreRow, now: StoreRow) -> bool:
+    """Whether the record as it is now changes nothing of who may write what, and asks for no other second region."""
+    if now.second_region not in (None, store.second_region):
+        return False
+    active = now.state == StoreState.ACTIVE == store.state
+    return active and now.home == store.home and now.archived_at == store.archived_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cairn.app.access import Door, Scope, StoreAccess
 from cairn.app.answers import Call, Memory, MemoryPrefix, Page
@@ -128,7 +128,8 @@ class Memories:
         payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
         store, answer = self._passing.reach(access.view, access.store, payload)
         if answer is None:
-            return self._writer.write(access.view, store, command)
+            view, store = self._as_home(access.view, store, command)
+            return self._writer.write(view, store, command)
         outcome = decode_outcome(answer)
         self._fold_here(access.view, outcome)
         if isinstance(outcome.error, NotFound) and outcome.memory is None:
@@ -141,30 +142,49 @@ class Memories:
         if key in view.rows and is_live(MemoryRow.from_attributes(view.rows[key])):
             raise Unavailable("the memory's home has not indexed it yet; try again")
 
+    def _as_home(self, view: View, store: StoreRow, command: Command) -> tuple[View, StoreRow]:
+        """The rows that a write may be decided by: `view`'s if its own batch named this region the home, else new ones.
+
+        What was read before the home came here is a replica's, which may lack what is acknowledged: it decides nothing.
+        No call, or one index read. The lease begins no later than the record was read.
+        """
+        key = StoreRow.key(store.store_id)
+        if key in view.rows and view.rows[key]["slot"] == store.slot:
+            return view, store
+        fresh = self._region.view(self._keys(command))
+        if key not in fresh.rows:
+            return replace(fresh, ticks_us=view.ticks_us), store
+        return fresh, self._door.store(fresh, store.store_id, store.workspace_id)
+
+    def _keys(self, command: Command) -> list[RowKey]:
+        """The rows that a command is decided by at home, its own versions' among them."""
+        store_id = command.store_id
+        path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
+        own = [VersionRow.key(store_id, version_id) for version_id in version_ids(command)]
+        keys = [StoreRow.key(store_id), MemoryRow.key(store_id, command.memory_id), *own]
+        return keys + self.creation_keys(store_id, path, content)
+
     def write_at_home(self, workspace_id: str, command: Command) -> Outcome:
         """A write that landed in another region, with the head it was decided against: that region may not know it.
 
-        A version_id that is known already is answered with what it did. Costs as at home, without the caller's key; a
-        refusal or a no-op a HEAD more.
+        A version_id that is known already is answered with what it did; one that becomes known while this runs, too
+        (`Writer.write`). Costs as at home, without the caller's key; a refusal or a no-op a HEAD more.
 
         Raises:
             NotFound, Busy, Unavailable, OutcomeUnknown. Elsewhere: this is not the store's home; nothing was done.
         """
-        store_id = command.store_id
-        path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
-        done_keys = [VersionRow.key(store_id, version_id) for version_id in version_ids(command)]
-        keys = [StoreRow.key(store_id), MemoryRow.key(store_id, command.memory_id), *done_keys]
-        view = self._region.view(keys + self.creation_keys(store_id, path, content))
-        store = self._door.store(view, store_id, workspace_id)
+        began_us = self._region.clock.now_us()
+        view = self._region.view(self._keys(command))
+        store = self._door.store(view, command.store_id, workspace_id)
         store = self._records.at_home(view, store)
         if store.home != self._region.name:
             raise Elsewhere(Placed(Slot.parse(store.slot), to_record(store, MOVER)))
         self.remember_salt(store)
-        for key in done_keys:
-            row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
-            if row is not None and row.position is not None:
-                return self._writer.recall(store, LogRef.parse(row.position))
-        outcome = self._writer.write(view, store, command)
+        view, store = self._as_home(view, store, command)
+        done = self._writer.done(view, command)
+        if done is not None:
+            return self._writer.recall(view, store, done)
+        outcome = self._writer.write(view, store, command, passed_on_us=began_us)
         self._writer.bring_back(outcome)
         return outcome
 

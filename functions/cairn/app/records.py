@@ -103,8 +103,10 @@ class Records:
             raise Unavailable("the bucket does not answer; try again") from error
         return None
 
-    def put(self, placed: Placed) -> bool:
+    def put(self, placed: Placed, exact: bool = False) -> bool:
         """Takes the record's slot; False when it is taken by another record.
+
+        `exact`: also by one of the same version_id that another copy of the call has put, at another instant.
 
         Raises:
             Unavailable, Busy: nothing was done. OutcomeUnknown: it may have been.
@@ -127,8 +129,10 @@ class Records:
             except port_errors.ObjectExists:
                 pass
             try:
-                found = StoreRecord.from_json(self._region.objects.get(key).body)
-                return found.version_id == placed.record.version_id
+                body = self._region.objects.get(key).body
+                if exact:
+                    return body == placed.record.to_json()
+                return StoreRecord.from_json(body).version_id == placed.record.version_id
             except port_errors.ObjectNotFound:
                 continue
             except port_errors.PortError as error:
@@ -137,13 +141,16 @@ class Records:
             raise OutcomeUnknown("the record may have been written; read before trying again")
         raise Busy("others kept writing here; try again")
 
-    def change(self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None]) -> StoreRow:
+    def change(
+        self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None], own: str | None = None
+    ) -> StoreRow:
         """Puts the record that `change` makes of the newest one; None from it means that nothing is to change.
 
-        A no-op, like a refusal that `change` raises, is decided on a record whose next slot was found free.
+        A no-op, like a refusal that `change` raises, is decided on a record whose next slot was found free. `own` is
+        the version_id of a change that another copy of the call may have put meanwhile: `change` is shown that one.
         """
         for attempt in range(WRITE_ATTEMPTS):
-            newer = self.newer(row)
+            newer = self.newer(row, own=own)
             if newer is not None:
                 self.fold(view, newer)
                 row = to_row(newer)
@@ -151,14 +158,16 @@ class Records:
             if record is None:
                 return row
             placed = Placed(Slot.parse(row.slot).following, record)
-            if self.put(placed):
+            if self.put(placed, exact=True):
                 self.fold_own(view, placed)
                 return to_row(placed)
             self._region.back_off(attempt)
         raise Busy("others kept writing here; try again")
 
-    def newer(self, row: StoreRow, region: str | None = None) -> Placed | None:
+    def newer(self, row: StoreRow, region: str | None = None, own: str | None = None) -> Placed | None:
         """What the record's log holds after `row`, in `region`'s bucket (default: this one). One GET if nothing.
+
+        The last record; or the one whose version_id is `own`, if it is there.
 
         Raises:
             Unavailable: the bucket does not answer.
@@ -172,6 +181,8 @@ class Records:
             except port_errors.PortError as error:
                 raise Unavailable("the bucket does not answer; try again") from error
             found, slot = Placed(slot, StoreRecord.from_json(body)), slot.following
+            if own is not None and found.record.version_id == own:
+                return found
 
     def at_home(self, view: View, row: StoreRow) -> StoreRow:
         """The record under which this region is the store's home, if it is; `row` where nothing says so.

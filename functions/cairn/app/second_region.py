@@ -25,7 +25,7 @@ from cairn.core.durability import second_of
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.records import Entry, Operation
 from cairn.core.rows import StoreRow
-from cairn.core.slots import LogKey, Slot, StoreKey
+from cairn.core.slots import LogKey, Slot, StoreKey, epoch_number_text
 from cairn.ports import errors as port_errors
 from cairn.ports.objects import StoredObject
 
@@ -117,7 +117,7 @@ class SecondRegion:
         if second is None:
             return
         prefix = f"{second}/store/{store.store_id}/"
-        older = f"{prefix}{current_epoch(store).number - 1:04d}-~"
+        older = f"{prefix}{epoch_number_text(current_epoch(store).number - 1)}-~"
         try:
             newer = self._region.objects.list(prefix, after=older, limit=1, region=second).keys
         except port_errors.PortError as error:

@@ -30,6 +30,9 @@ from cairn.ports.index import Query
 ENDS_WRITING = ("archive", "delete")
 """The changes after which nothing more may be acknowledged."""
 
+ASKS_FOR_TWO = ("durability", "second_region")
+"""What an update names that may ask for a second region: after it nothing is acknowledged that is not there too."""
+
 _POSITION = re.compile(r"\d{20}#[a-z0-9_]+", re.ASCII)
 
 
@@ -107,6 +110,7 @@ class Stores:
         """Changes name, description, metadata, scan_policy, retention or durability. Refused once archived.
 
         Metadata is a merge patch in which None deletes a key; what scan_policy and retention do not mention stays.
+        A change that asks for two regions takes five seconds, as `archive`: what is acknowledged after it is in both.
         """
         self._check_policy(changes.get("scan_policy"))
         return self._change(call, store_id, {"change": "update", **changes})
@@ -176,6 +180,7 @@ class Stores:
         access = self._door.enter_store(call, Scope.admin, store_id)
         version_id = self._region.new_id("memver")
         request = {"store_id": store_id, "actor": access.actor, "version_id": version_id, **changes}
+        request["seen"] = access.store.slot
         store, answer = self._passing.reach(access.view, access.store, {"call": "store", **request})
         if answer is None:
             return to_store(self.change_at_home(store, request))
@@ -186,15 +191,31 @@ class Stores:
     def change_at_home(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow:
         """Carries a change out where the store's home is. One GET that finds nothing, one PUT, one transaction.
 
-        What ends writing is answered only after every lease has run out; so is its repetition, as whoever put the
-        record may have died while waiting.
+        What ends writing, or asks for two regions, is answered only after every lease has run out; so is its
+        repetition, as whoever put the record may have died while waiting. A call that the network repeats is done once.
         """
-        view = self._region.view()
-        changed = self._records.change(view, row, lambda now: self._next(now, request))
-        if request["change"] in ENDS_WRITING:
+        changed = self._done(row, request)
+        if changed is None:
+            view = self._region.view()
+            changed = self._records.change(view, row, lambda now: self._next(now, request), own=request["version_id"])
+        asks_for_two = changed.second_region is not None and any(request.get(name) for name in ASKS_FOR_TWO)
+        if request["change"] in ENDS_WRITING or asks_for_two:
             self._region.clock.pause(DRAIN_S)
         self._second.keep_record(changed)
         return changed
+
+    def _done(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow | None:
+        """The record by which another copy of this call has carried it out, where others were put since.
+
+        A GET for each record of this epoch since the one that the region where the call landed knew (``seen``).
+        """
+        slot = Slot.parse(row.slot)
+        while str(slot) != request.get("seen") and (before := slot.preceding) is not None:
+            record = self._records.at(row.store_id, before)
+            if record is not None and record.version_id == request["version_id"]:
+                return to_row(Placed(before, record))
+            slot = before
+        return None
 
     def _next(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRecord | None:
         """The next record, or None where nothing changes."""

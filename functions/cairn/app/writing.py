@@ -5,12 +5,16 @@
 The put is the commit: the precondition check, the content and the audit entry in one call. If the slot is taken, what
 stands there is folded and the command is decided again. Nothing is answered, not even a refusal, that the log could
 contradict: a refusal or a no-op is given only once the slot after its head was found free.
+
+A call that was passed on may run twice at once, if the network repeats it. It is done once: whoever puts a version
+above another has folded that one first. So a copy that reads its own version's row after the rows it decides by either
+finds what the other copy did, or puts into a slot that is taken.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cairn.app.capacity import Capacity
@@ -38,6 +42,9 @@ from cairn.ports import errors as port_errors
 ACCEPTED = "accepted"
 """The outcome under which a write is counted that was not refused; a refusal's is the name of its error."""
 
+WRITE_MIN_US = 1_000
+"""Less than any write takes: a head that is newer than a read's beginning by less was written before the read."""
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -56,7 +63,9 @@ class Outcome:
 class Attempt:
     """One command on its way through the loop. `told_us` is the time of a version that is brought in from elsewhere.
 
-    `adopts` is the slot of an earlier epoch at which the version came late.
+    `adopts` is the slot of an earlier epoch at which the version came late. `passed_on_us` is set for a call that
+    another copy may be carrying out too: when its first rows were about to be read, by the clock. `own` are the ids
+    that the command's version may come to have, and `done` is where one of them was found to stand already.
     """
 
     view: View
@@ -66,7 +75,10 @@ class Attempt:
     told_us: int | None = None
     imported: bool = False
     adopts: Slot | None = None
+    passed_on_us: int | None = None
     number: int = 0
+    own: tuple[str, ...] = ()
+    done: LogRef | None = None
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
     tails: dict[str, Slot] = field(default_factory=dict)
 
@@ -89,30 +101,33 @@ class Writer:
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
-    def write(self, view: View, store: StoreRow, command: Command) -> Outcome:
+    def write(self, view: View, store: StoreRow, command: Command, passed_on_us: int | None = None) -> Outcome:
         """Scans the text, then carries the command out, or says why not.
 
         `view.rows` may hold the rows concerned already; what is missing is read. An update costs one PUT and one
-        transaction; a creation adds its claim and its look; a refusal costs one HEAD.
+        transaction; a creation adds its claim and its look; a refusal costs one HEAD. With `passed_on_us` (`Attempt`) a
+        copy of the call that runs beside this one does not do it again: one read more for each slot lost to others.
 
         Raises:
             InvalidRequest: the scanner refuses the text, or the store takes none. Busy, Unavailable: nothing was done.
             OutcomeUnknown: it may have been.
         """
         try:
-            outcome = self._carry_out(view, store, command)
+            outcome = self._carry_out(view, store, command, passed_on_us)
         except CairnError as error:
             self._region.metrics.count("writes", outcome=type(error).__name__)
             raise
         self._region.metrics.count("writes", outcome=type(outcome.error).__name__ if outcome.error else ACCEPTED)
         return outcome
 
-    def _carry_out(self, view: View, store: StoreRow, command: Command) -> Outcome:
+    def _carry_out(self, view: View, store: StoreRow, command: Command, passed_on_us: int | None) -> Outcome:
         self._refuse_withheld(view, store, command)
-        attempt = Attempt(view, store, Outcome(), admit(self._scanner, store, command))
+        flags = admit(self._scanner, store, command)
+        attempt = Attempt(view, store, Outcome(), flags, passed_on_us=passed_on_us)
         return self._until_decided(attempt, command, lambda: self._try(attempt, command))
 
     def _until_decided(self, attempt: Attempt, command: Command, decided: Callable[[], bool]) -> Outcome:
+        attempt.own = tuple(version_ids(command))
         for attempt.number in range(WRITE_ATTEMPTS):
             _require_writable(self._region.name, attempt.store, command)
             try:
@@ -123,6 +138,10 @@ class Writer:
                     return attempt.outcome
             except Yielded:
                 self._region.back_off(attempt.number + 2)
+            if attempt.done is not None:
+                outcome = self.recall(attempt.view, attempt.store, attempt.done)
+                outcome.settled[:0] = attempt.outcome.settled
+                return outcome
             self._refresh(attempt)
         raise Busy("others kept writing here; try again")
 
@@ -162,6 +181,8 @@ class Writer:
         if isinstance(command, CreateMemory):
             return self._create(attempt, command)
         head = self._head(attempt, command.memory_id)
+        if self._was_done(attempt, head):
+            return False
         if head is not None and self._judging.memory(attempt.view, attempt.store, head):
             return False
         if isinstance(command, DeleteMemory):
@@ -184,10 +205,30 @@ class Writer:
         return True
 
     def _head(self, attempt: Attempt, memory_id: str) -> MemoryRow | None:
-        if attempt.number:
-            return self._fresh(attempt, memory_id)
+        """The memory's row. No call at first; a read later on, and where a home that has changed does not know it.
+
+        A batch is not one moment: the record in it may be newer than the row, which was missing here before the home
+        came.
+        """
         key = MemoryRow.key(attempt.store.store_id, memory_id)
+        if attempt.number or (key not in attempt.view.rows and len(attempt.store.epochs) > 1):
+            return self._fresh(attempt, memory_id)
         return MemoryRow.from_attributes(attempt.view.rows[key]) if key in attempt.view.rows else None
+
+    def _was_done(self, attempt: Attempt, head: MemoryRow | None, suspect: bool = False) -> bool:
+        """Whether another copy of a passed-on call has carried it out; `attempt.done` says where then.
+
+        To be asked once the rows that the command would be decided by have been read. One read from the second attempt
+        on; at first, where something is `suspect`, or `head` was written while the first batch was being read: a batch
+        is not one moment, and its row of the own version may be older than the head.
+        """
+        if attempt.passed_on_us is None:
+            return False
+        is_new = head is not None and head.updated_at > attempt.passed_on_us + WRITE_MIN_US
+        if suspect or is_new or attempt.number:
+            keys = [VersionRow.key(attempt.store.store_id, version_id) for version_id in attempt.own]
+            attempt.done = _position(self._region.read(attempt.view.index, keys), keys)
+        return attempt.done is not None
 
     # ---- update and delete ------------------------------------------------------------------------------------
 
@@ -223,6 +264,9 @@ class Writer:
             return False
         occupant = fold.occupant_of(log)
         holder = None if occupant is None else self._fresh(attempt, occupant)
+        used_before = occupant is None and log is not None
+        if self._was_done(attempt, holder, suspect=used_before or occupant == command.memory_id):
+            return False
         if occupant is not None and not _is_erased(holder, hash):
             return self._blocked(attempt, occupant, holder, command.path, hash)
         slot = self._free_slot(attempt, hash, log)
@@ -392,15 +436,29 @@ class Writer:
         """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
         return self._caught_up(Attempt(view, store, Outcome()), head)
 
-    def recall(self, store: StoreRow, position: LogRef) -> Outcome:
-        """What a write that stands at `position` did. One HEAD, two for a rename."""
+    def done(self, view: View, command: Command) -> LogRef | None:
+        """Where a version of the command's own stands, by the rows that `view` has. No call."""
+        return _position(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
+
+    def recall(self, view: View, store: StoreRow, position: LogRef) -> Outcome:
+        """What a write that stands at `position` did. One HEAD, two for a rename; the lease as for any answer.
+
+        Raises:
+            OutcomeUnknown: this cannot be told now; it was done, if the store's home has not changed meanwhile.
+        """
+        _require_home(self._region.name, store)
         key = position.key_in(store.store_id)
-        entry = self._logs.entry(key)
-        if entry is None:
-            raise OutcomeUnknown("what this write did cannot be read now; read before trying again")
-        self._second.secure(store, key)
-        self._second.confirm(store)
-        return Outcome(fold.join_memory(None, entry), settled=list(self._logs.settle(entry)))
+        try:
+            entry = self._logs.entry(key)
+            if entry is not None:
+                outcome = Outcome(fold.join_memory(None, entry), settled=list(self._logs.settle(entry)))
+                self._second.secure(store, key)
+                self._second.confirm(store)
+                if self._leases.stands(view, store):
+                    return outcome
+        except Unavailable as error:
+            raise OutcomeUnknown("what this write did cannot be read now; read before trying again") from error
+        raise OutcomeUnknown("what this write did cannot be told now; read before trying again")
 
     def bring_back(self, outcome: Outcome) -> None:
         """Adds the head that an outcome was decided against, where nothing on the way was it. One HEAD, or two."""
@@ -516,9 +574,24 @@ def _committed(outcome: Outcome, command: Command) -> bool:
     return outcome.memory is not None and outcome.memory.version_id in version_ids(command)
 
 
+def _position(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> LogRef | None:
+    """Where the first of these versions stands, of those that are known to stand anywhere."""
+    for key in keys:
+        row = VersionRow.from_attributes(rows[key]) if key in rows else None
+        if row is not None and row.position is not None:
+            return LogRef.parse(row.position)
+    return None
+
+
 def _is_erased(holder: MemoryRow | None, hash: str) -> bool:
     """Whether a path is free because a home that was lost redacted its last version, with all that followed it gone."""
     return holder is not None and not holder.gone and holder.path is None and holder.path_hash == hash
+
+
+def _require_home(here: str, store: StoreRow) -> None:
+    """Raises OutcomeUnknown for a write that stands in the log of a home whose term is ending: it may come late."""
+    if store.state != StoreState.ACTIVE or store.home != here:
+        raise OutcomeUnknown("the write stands where the store's home is about to leave; read before trying again")
 
 
 def _require_writable(here: str, store: StoreRow, command: Command) -> None:

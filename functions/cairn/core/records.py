@@ -107,12 +107,17 @@ class Entry:
         return self.operation in (Operation.CREATED, Operation.MODIFIED, Operation.MOVED_IN) and not self.blank
 
     def same_write(self, other: Entry) -> bool:
-        """Whether `other`, met in the slot, is this very write: a reply was lost, and it had won."""
+        """Whether `other`, met in the slot, is this very write: a reply was lost, and it had won.
+
+        A repetition of the call, running beside it, made its entry at another instant: that is the same version, but
+        not the same write, so that nobody folds an entry other than the one that stands.
+        """
         return self.version_id == other.version_id and self._links == other._links
 
     @property
     def _links(self) -> tuple[object, ...]:
-        return (self.operation, self.memory_id, self.generation, self.source, self.destination, self.moved_version_id)
+        moved = (self.source, self.destination, self.moved_version_id)
+        return (self.operation, self.memory_id, self.generation, self.created_at, *moved)
 
     def blanked(self) -> Entry:
         """What stays of it after retention or redaction: ids, links and times; no content, path or hash."""

@@ -8,12 +8,36 @@ guarantee rests on. Every key begins with the region that wrote it, so that no k
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass
+
+_LETTERS = string.ascii_lowercase
+
+
+def epoch_number_text(number: int) -> str:
+    """Return an epoch's number as keys carry it; the order of the texts is the order of the numbers.
+
+    Four digits up to 9999. From there on a letter stands in front, which says how many digits follow (``a``: five,
+    ``b``: six, ...): letters sort after digits, and a longer number after a shorter one.
+    """
+    digits = f"{number:04d}"
+    return digits if len(digits) == 4 else f"{_LETTERS[len(digits) - 5]}{digits}"
+
+
+def _epoch_number(text: str) -> int:
+    """Return the number that `epoch_number_text` wrote. Raises ValueError for a text that it never writes."""
+    number = int(text.lstrip(_LETTERS))
+    if epoch_number_text(number) != text:
+        raise ValueError(f"not an epoch's number: {text!r}")
+    return number
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Epoch:
-    """One home's term over a store. `attempt` tells apart two terms of one number that one home began."""
+    """One home's term over a store. `attempt` tells apart two terms of one number that one home began.
+
+    As text, epochs of different numbers sort as their numbers do; listings rely on it (`epoch_number_text`).
+    """
 
     number: int
     home: str
@@ -22,10 +46,10 @@ class Epoch:
     @property
     def key_part(self) -> str:
         """The epoch inside a key, where the home stands in front already: ``0001-0``."""
-        return f"{self.number:04d}-{self.attempt}"
+        return f"{epoch_number_text(self.number)}-{self.attempt}"
 
     def __str__(self) -> str:
-        return f"{self.number:04d}-{self.attempt}.{self.home}"
+        return f"{self.key_part}.{self.home}"
 
     @property
     def rank(self) -> tuple[int, bool, str, int]:
@@ -69,7 +93,7 @@ class Slot:
         match = _SLOT.fullmatch(text)
         if match is None:
             raise ValueError(f"not a slot: {text!r}")
-        return cls(Epoch(int(match[1]), match[3], int(match[2])), int(match[4]))
+        return cls(Epoch(_epoch_number(match[1]), match[3], int(match[2])), int(match[4]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +245,11 @@ ObjectKey = (
     LogKey | StoreKey | CutKey | RedactionKey | VerdictKey | ApiKeyKey | SessionKey | CheckpointKey | CheckpointPartKey
 )
 
-_SLOT = re.compile(r"(\d{4})-(\d+)\.([a-z0-9-]+)\.(\d{10})")
-_LOG = re.compile(r"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{64})/(\d{4})-(\d+)\.(\d{10})")
-_STORE = re.compile(r"([a-z0-9-]+)/store/([^/]+)/(\d{4})-(\d+)\.(\d{10})")
-_CUT = re.compile(r"([a-z0-9-]+)/cut/([^/]+)/(\d{4})-(\d+)/([^/]+)/(\d{3})")
+_NUMBER = r"(\d{4}|[a-z]\d{5,})"
+_SLOT = re.compile(rf"{_NUMBER}-(\d+)\.([a-z0-9-]+)\.(\d{{10}})")
+_LOG = re.compile(rf"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{{64}})/{_NUMBER}-(\d+)\.(\d{{10}})")
+_STORE = re.compile(rf"([a-z0-9-]+)/store/([^/]+)/{_NUMBER}-(\d+)\.(\d{{10}})")
+_CUT = re.compile(rf"([a-z0-9-]+)/cut/([^/]+)/{_NUMBER}-(\d+)/([^/]+)/(\d{{3}})")
 _REDACTION = re.compile(r"([a-z0-9-]+)/redaction/([^/]+)/([^/]+)")
 _VERDICT = re.compile(r"([a-z0-9-]+)/verdict/([^/]+)/([^/]+)/(\d{10})")
 _KEY = re.compile(r"([a-z0-9-]+)/key/([^/]+)/([^/]+)/(\d{10})")
@@ -237,11 +262,11 @@ _SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
 def parse_key(key: str) -> ObjectKey:
     """What an object key names. Raises ValueError for a key that is none of ours, which is never to be passed over."""
     if match := _LOG.fullmatch(key):
-        return LogKey(match[2], match[3], Slot(Epoch(int(match[4]), match[1], int(match[5])), int(match[6])))
+        return LogKey(match[2], match[3], Slot(Epoch(_epoch_number(match[4]), match[1], int(match[5])), int(match[6])))
     if match := _STORE.fullmatch(key):
-        return StoreKey(match[2], Slot(Epoch(int(match[3]), match[1], int(match[4])), int(match[5])))
+        return StoreKey(match[2], Slot(Epoch(_epoch_number(match[3]), match[1], int(match[4])), int(match[5])))
     if match := _CUT.fullmatch(key):
-        return CutKey(match[2], Epoch(int(match[3]), match[1], int(match[4])), match[5], int(match[6]))
+        return CutKey(match[2], Epoch(_epoch_number(match[3]), match[1], int(match[4])), match[5], int(match[6]))
     if match := _REDACTION.fullmatch(key):
         return RedactionKey(match[1], match[2], match[3])
     if match := _VERDICT.fullmatch(key):

@@ -1,4 +1,7 @@
-"""Once somebody was told that a store is archived or deleted, no write to it is acknowledged any more; ours."""
+"""What a change of a store ends for writes under way: once it was told, nothing is acknowledged as if it were not; ours.
+
+A store that is archived or deleted takes no writes any more; one that asks for two regions none that stand in one.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from cairn.core.limits import DRAIN_S, LEASE_US
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 T = TypeVar("T")
+THIRD = "ap-south-1"
 ENDS: dict[str, Callable[[Scene, str], object]] = {
     "archive": lambda scene, at: scene.at(at).archive_store(scene.call(), scene.store),
     "delete": lambda scene, at: scene.at(at).delete_store(scene.call(), scene.store),
@@ -20,7 +24,7 @@ ENDS: dict[str, Callable[[Scene, str], object]] = {
 
 
 class Frozen:
-    """A writer that stands still before its put, while somebody ends the store."""
+    """A writer that stands still before its put, while somebody ends or changes the store."""
 
     def __init__(self, end: Callable[[], object]) -> None:
         self._end, self._done = end, False
@@ -67,3 +71,63 @@ def test_other_changes_of_a_store_and_refusals_do_not_wait() -> None:
     store = scene.create_store("other")
     scene.at(HOME).update_store(scene.call(), store.id, name="n", description="", metadata={})
     assert scene.clock.ticks_us() == before
+
+
+def ask(scene: Scene, at: str, name: str = "n", **wish: str) -> None:
+    """Asks for a durability, as an admin's call that lands in this region."""
+    scene.at(at).update_store(scene.call(), scene.store, name=name, description="", metadata={}, **wish)
+
+
+def waited(scene: Scene, act: Callable[[], object]) -> bool:
+    """Whether a call waited until every lease had run out."""
+    before = scene.clock.ticks_us()
+    act()
+    return scene.clock.ticks_us() - before >= DRAIN_S * 1_000_000
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+@pytest.mark.parametrize("before", [{}, {"durability": "two_regions", "second_region": THIRD}])
+def test_a_write_under_way_is_not_acknowledged_without_the_second_region_after_that_was_asked_for(
+    before: dict[str, str], region: str
+) -> None:
+    scene = Scene(regions=(HOME, AWAY, THIRD))
+    if before:
+        ask(scene, HOME, **before)
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    wish = {"durability": "two_regions", "second_region": AWAY}
+    with scene.intercepted_by(Frozen(lambda: ask(scene, region, **wish))), pytest.raises(OutcomeUnknown):
+        scene.update(memory, "two")
+    scene.drop_events()
+    acknowledged = scene.update(memory, "three")
+    ids = {entry.version_id for entry in scene.entries(AWAY)}
+    assert acknowledged.version_id in ids and len(ids) == 3, "and what it builds on"
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_asking_for_two_regions_waits_until_every_lease_has_run_out_and_so_does_asking_again(region: str) -> None:
+    scene = Scene(regions=(HOME, AWAY, THIRD))
+    assert waited(scene, lambda: ask(scene, region, durability="two_regions"))
+    assert waited(scene, lambda: ask(scene, region, durability="two_regions")), "who asked first may have died waiting"
+    assert waited(scene, lambda: ask(scene, region, second_region=THIRD))
+
+
+def test_other_changes_of_a_store_in_two_regions_do_not_wait() -> None:
+    scene = Scene()
+    ask(scene, HOME, durability="two_regions")
+    assert not waited(scene, lambda: ask(scene, HOME, name="other"))
+    assert not waited(scene, lambda: ask(scene, HOME, durability="one_region"))
+    assert not waited(scene, lambda: ask(scene, HOME, durability="one_region"))
+
+
+def test_a_write_that_outlived_its_lease_is_acknowledged_though_one_region_is_enough_by_now() -> None:
+    scene = Scene()
+    ask(scene, HOME, durability="two_regions")
+    memory = scene.create("/a", "one")
+
+    def slowly() -> None:
+        ask(scene, HOME, durability="one_region")
+        scene.clock.advance(DRAIN_S)
+
+    with scene.intercepted_by(Frozen(slowly)):
+        assert scene.update(memory, "two").content_sha256
