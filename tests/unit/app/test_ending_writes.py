@@ -1,4 +1,4 @@
-"""What a change of a store ends for writes under way: once it was told, nothing is acknowledged as if it were not; ours.
+"""What a change of a store ends for writes under way: once it was told, none is acknowledged as if it were not; ours.
 
 A store that is archived or deleted takes no writes any more; one that asks for two regions none that stand in one.
 """
