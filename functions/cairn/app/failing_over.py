@@ -109,8 +109,21 @@ class FailingOver:
             cuts=(*(begun.cuts or ()), run),
             version_id=self._region.new_id("memver"),
         )
+        if (standing := self._standing(view, begun)) is not None:
+            return standing
         self._judging.take_up(view, replace(begun, cuts=list(record.cuts)))
         return self._standing_after_put(view, begun, record)
+
+    def _standing(self, view: View, begun: StoreRow) -> StoreRow | None:
+        """The record that somebody else has put after `begun`, indexed; None while there is none. A GET.
+
+        Its cut counts, not this call's: rows that were put right by another would be wrong in a home that takes writes.
+        """
+        found = self._records.newer(begun)
+        if found is None:
+            return None
+        self._records.fold_own(view, found)
+        return to_row(found)
 
     def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
         """Puts the record that follows `before`, or takes the one that somebody else put first; folds what stands."""
