@@ -16,7 +16,7 @@ from itertools import permutations
 import pytest
 
 from cairn.adapters.limits import check_object
-from cairn.app.answers import Demand, Memory
+from cairn.app.answers import Demand
 from cairn.core.commands import UpdateMemory, to_payload
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.records import Cut, StoreRecord, StoreState
@@ -152,79 +152,6 @@ def test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing(stage: M
     stalled.fails(OutcomeUnknown)
     stage.at_rest(divergent=None)
     assert everywhere(stage, memory.id) == {"new home"}
-
-
-@pytest.mark.parametrize("path", [None, "/b"])
-def test_a_writer_that_was_slow_before_its_put_puts_nothing_once_the_home_is_about_to_move(
-    stage: MovingStage, path: str | None
-) -> None:
-    memory = stage.create("/a", "one")
-    stage.deliver()
-    slow = stage.actor(lambda: stage.update(memory.id, "slow", path=path)).until("index.read", after=True)
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
-    before = stage.keys()
-    slow.fails(Unavailable)
-    assert stage.keys() == before
-    mover.finish()
-    stage.at_rest()
-
-
-def test_a_writer_that_was_slow_while_no_home_moved_reads_the_record_again_and_writes(stage: MovingStage) -> None:
-    memory = stage.create("/a", "one")
-    slow = stage.actor(lambda: stage.update(memory.id, "slow")).until("index.read", after=True)
-    stage.clock.pause(10.0)
-    slow.finish()
-    stage.at_rest()
-    assert everywhere(stage, memory.id) == {"slow"}
-
-
-@pytest.mark.parametrize("path", [None, "/b"])
-def test_what_a_writer_puts_after_its_term_is_shown_until_the_move_is_known_and_then_adopted_or_apart(
-    stage: MovingStage, path: str | None
-) -> None:
-    """Its put itself took longer than the drain. Nobody was told that it is done."""
-    memory = stage.create("/a", "one")
-    stage.deliver()
-    stalled = stage.actor(lambda: stage.update(memory.id, "stalled", path=path)).until(PUT)
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
-    stalled.fails(OutcomeUnknown)
-    stage.deliver()
-    assert everywhere(stage, memory.id) == {"stalled"}, "an entry says nothing of when it was put"
-    stage.actor(lambda: read_at_home(stage, memory.id, HOME)).fails(Unavailable)
-    (put,) = [id for id in stage.history(memory.id, HOME) if id != memory.version_id]
-    mover.finish()
-    after = "stalled" if path is None else "one"
-    assert read_at_home(stage, memory.id, AWAY).content == after, "adopted by the new home, or no version of it"
-    stage.at_rest(divergent=[] if path is None else [put])
-    assert everywhere(stage, memory.id) == {after}
-    assert stage.listed(THIRD) == {"/a": memory.id}
-
-
-@pytest.mark.parametrize("write", ["an update", "a deletion"])
-def test_a_read_of_the_new_homes_answer_shows_no_late_version_that_was_folded_as_the_home_moved(
-    stage: MovingStage, write: str
-) -> None:
-    """Whoever folds it has read the store's row before the move, and adds it after the rows were put right."""
-    memory = stage.create("/a", "one")
-    stage.deliver()
-    writes = {"an update": lambda: stage.update(memory.id, "stalled"), "a deletion": lambda: stage.delete(memory.id)}
-    stalled = stage.actor(writes[write]).until(PUT)
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
-    stalled.fails(OutcomeUnknown)
-    key = stage.keys()[-1]
-    stage.copy(key, AWAY)
-    indexer = stage.actor(lambda: stage.index(key, AWAY)).until("index.commit")
-    mover.until(PUT, f"{AWAY}/store/", after=True).until("index.commit", after=True)
-    indexer.finish()
-    assert read_at_home(stage, memory.id, AWAY).content == "one"
-    mover.finish()
-    stage.at_rest()
-
-
-def read_at_home(stage: MovingStage, memory_id: str, region: str) -> Memory:
-    """The memory as its home answers."""
-    call = replace(stage.call(), demand=Demand(home=True))
-    return stage.cairn(region).retrieve_memory(call, stage.store, memory_id, full=True)
 
 
 @pytest.mark.parametrize("answer", ["a refusal", "that nothing changed", "a read"])
@@ -376,65 +303,6 @@ def test_so_is_one_that_is_acknowledged_in_the_middle_of_the_fail_over() -> None
         over.finish()
         stage.at_rest(divergent=None)
         assert not set(stage.divergent()) & set(stage.acknowledged)
-
-
-def test_a_store_that_two_regions_took_over_is_written_though_its_second_region_is_the_one_that_lost() -> None:
-    stage = MovingStage(two_regions=True)
-    memory = stage.create("/a", "one")
-    stage.deliver()
-    with stage.dead(HOME, THIRD):
-        stage.fail_over(AWAY)
-    with stage.dead(HOME, AWAY):
-        stage.fail_over(THIRD)
-    stage.deliver()
-    assert {stage.home(region) for region in (HOME, AWAY, THIRD)} == {AWAY}
-    for region in (HOME, AWAY, THIRD):
-        stage.update(memory.id, f"in {region}", region=region)
-    stage.update(memory.id, path="/b", region=AWAY)
-    stage.hold_back()
-    with stage.dead(AWAY):
-        stage.operate(THIRD, "homes.fail_over", old=AWAY)
-        assert stage.operate(THIRD, "homes.fail_over", old=AWAY)["state"] == "at home"
-        assert stage.listed(THIRD) == {"/b": memory.id}
-    stage.at_rest()
-
-
-def test_a_store_that_was_moved_and_taken_over_at_once_is_written_though_its_second_region_is_where_it_was_moved() -> (
-    None
-):
-    """The fail-over is accepted; nobody there had heard of the move, which was committed and taken up."""
-    stage = MovingStage(two_regions=True)
-    memory = stage.create("/a", "one")
-    stage.deliver()
-    with stage.dead(AWAY):
-        stage.move(THIRD)
-    with stage.dead(HOME, THIRD):
-        stage.fail_over(AWAY)
-    stage.deliver()
-    assert {stage.home(region) for region in (HOME, AWAY, THIRD)} == {AWAY}
-    stage.update(memory.id, "two", region=AWAY)
-    stage.at_rest()
-
-
-@pytest.mark.parametrize("occurrence", [1, 2])
-def test_a_home_whose_second_region_takes_over_acknowledges_nothing_also_after_it_had_lost_once(
-    occurrence: int,
-) -> None:
-    """A record of the second region that does not count is passed over; one that comes after it is not."""
-    stage = MovingStage(two_regions=True)
-    memory = stage.create("/a", "one")
-    stage.deliver()
-    for region in (AWAY, THIRD):
-        with stage.dead(*{HOME, AWAY, THIRD} - {region}):
-            stage.fail_over(region)
-    stage.deliver()
-    stage.update(memory.id, "two", region=AWAY)
-    stage.deliver()
-    writer = stage.actor(lambda: stage.update(memory.id, "three", region=AWAY)).until("objects.list", f"{THIRD}/store/")
-    over = stage.actor(lambda: stage.fail_over(THIRD, old=AWAY)).until(PUT, occurrence=occurrence, after=True)
-    writer.fails(OutcomeUnknown)
-    over.finish()
-    stage.at_rest(divergent=None)
 
 
 # ---- two fail-overs at once -----------------------------------------------------------------------------------------
