@@ -81,6 +81,7 @@ class Evidence:
         objects: by region: every S3 version of every object, as (key, metadata and body in one text).
         homes: the home of each store at rest.
         homes_ever: every region that was once the home of each store.
+        epochs: the accepted chain of each store.
         written: by version: where it was committed first, and by which home.
         taken_over: stores whose home others took over, and when they began to.
         apart: by store: its divergent versions, in the order in which they are listed.
@@ -113,6 +114,7 @@ class Evidence:
     taken_over: Mapping[str, int] = field(default_factory=dict)
     apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
     homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    epochs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def gave_way(self, store_id: str, memory_id: str) -> bool:
         """Whether some of a memory stands apart: whoever took its store over had not seen all of it."""
@@ -146,6 +148,7 @@ def gather(world: World) -> Evidence:
     evidence.two_regions = world.options.two_regions
     evidence.written = _written(world)
     evidence.homes_ever = {store_id: _homes_ever(world, store_id) for store_id in world.stores}
+    evidence.epochs = {store_id: world.operators.record(store_id).epochs for store_id in world.stores}
     evidence.taken_over = dict(world.operators.taken_over)
     evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from cairn.core.durability import second_of
 from cairn.core.records import StoreRecord, StoreState
-from cairn.core.slots import StoreKey, parse_key
+from cairn.core.slots import Epoch, LogKey, StoreKey, parse_key
+from tests.simulation.history import Operation, Seen
 from tests.simulation.ports import LIVES_S
 
 if TYPE_CHECKING:
@@ -52,6 +53,39 @@ class Operators:
         """The region that holds a store's writes too, where it asks for one."""
         record = self.record(store_id)
         return second_of(record.home, record.epochs, record.second_region, self._world.options.regions)
+
+    def second_in(self, store_id: str, epoch: Epoch) -> str | None:
+        """The region that holds what was written in an epoch too, whether or not that is the present one."""
+        record = self.record(store_id)
+        before = [text for text in record.epochs if Epoch.parse(text).number < epoch.number]
+        return second_of(epoch.home, [*before, str(epoch)], record.second_region, self._world.options.regions)
+
+    def held_there(self, operation: Operation) -> frozenset[str]:
+        """Ids of all that stands in the store's logs in the bucket of the second region of whoever wrote the answer.
+
+        That is the second region of the epoch in which the version was written first; of what is in no log, of the
+        present one.
+        """
+        if not self._world.options.two_regions:
+            return frozenset()
+        second = self.second(operation.store_id)
+        found = [self._logged(operation.store_id, region).items() for region in self._world.options.regions]
+        epochs = [key.slot.epoch for logged in found for key, entry in logged if _is_written_by(operation, entry)]
+        if epochs:
+            second = self.second_in(operation.store_id, min(epochs))
+        there = {} if second is None else self._logged(operation.store_id, second)
+        return frozenset(entry["id"] for entry in there.values())
+
+    def _logged(self, store_id: str, region: str) -> dict[LogKey, Mapping[str, str]]:
+        """Everything that stands in the store's logs in one region's bucket: its metadata."""
+        prefixes = [f"{home}/log/{store_id}/" for home in self._world.options.regions]
+        names = [name for prefix in prefixes for name in self._world.buckets.page(region, prefix, None, 1000).keys]
+        keys = [(name, parse_key(name)) for name in names]
+        return {
+            key: self._world.buckets.versions(region, name)[-1].object.metadata
+            for name, key in keys
+            if isinstance(key, LogKey)
+        }
 
     # ---- trouble -------------------------------------------------------------------------------------------------
 
@@ -105,10 +139,18 @@ class Operators:
         world = self._world
         world.scheduler.sleep(world.chance.random())
         for _ in range(world.chance.randint(1, TRIES)):
+            if world.options.two_regions and not self._is_held(taker, store_id):
+                world.scheduler.sleep(world.chance.random() * 2.0)
+                continue
             answer = self._ask(taker, {"call": "homes.fail_over", "store_id": store_id, "old": lost})
             if answer is not None and (answer.get("state") or answer["error"]["type"] == "InvalidRequest"):
                 return
             world.scheduler.sleep(world.chance.random() * 2.0)
+
+    def _is_held(self, region: str, store_id: str) -> bool:
+        """Whether a region says of itself that it lacks nothing of a store that asks for two."""
+        answer = self._ask(region, {"call": "homes.is_held", "store_id": store_id})
+        return answer is not None and answer.get("held") is True
 
     def _ask(self, region: str, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """One invocation of a region's reconciler; None where it died."""
@@ -150,3 +192,10 @@ class Operators:
         world = self._world
         task = world.scheduler.spawn("operator at rest", partial(self._ask, region, payload))
         world.scheduler.run(lambda: task.done)
+
+
+def _is_written_by(operation: Operation, entry: Mapping[str, str]) -> bool:
+    """Whether an entry is what the answer names: a version, or, of a deletion, that of its memory."""
+    if isinstance(operation.answer, Seen):
+        return entry["id"] == operation.answer.version_id
+    return operation.kind == "delete" and (entry["op"], entry.get("mem")) == ("deleted", operation.asked["memory_id"])

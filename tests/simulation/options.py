@@ -203,10 +203,13 @@ def eroding(seed: int) -> Options:
 
 
 def retaining(seed: int) -> Options:
-    """The world of a seed, whose stores keep little for long; much is written at few paths, by some who stand still."""
+    """The world of a seed, whose stores keep little for long; much is written at few paths, by some who stand still.
+
+    Without fail-overs, for the reason that `_taken_over` gives.
+    """
     chance = random.Random(f"retaining {seed}")
     day_s = chance.choice([0.3, 2.0])
-    options = _within_a_day(replace(drawn(seed), day_s=day_s))
+    options = _within_a_day(replace(drawn(seed), day_s=day_s, failovers=0))
     weights = Weights(create=2, write=10, rename=3, delete=1, read=3, list=1, redact=1, history=2)
     return replace(
         options,

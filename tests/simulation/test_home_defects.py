@@ -55,8 +55,8 @@ def a_lease_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: dict[str, View] = {}
     read = Region.view
 
-    def view(self: Region, keys: Sequence[RowKey] = ()) -> View:
-        now = read(self, keys)
+    def view(self: Region, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()) -> View:
+        now = read(self, keys, marked)
         stores = [key for key in keys if key.table == "stores" and key in now.rows]
         if not stores:
             return now

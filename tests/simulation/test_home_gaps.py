@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import pytest
 
+from cairn.adapters.layered import Fault, Strike
 from cairn.app.records import Placed, to_row
 from cairn.core.errors import NotFound, PathConflict, Unavailable
 from cairn.core.records import StoreRecord
@@ -147,6 +148,47 @@ def test_a_fail_over_that_is_repeated_by_an_old_row_gives_an_epoch_no_second_cut
         stage.fail_over(AWAY)
     row = StoreRow.from_attributes(stage.cloud.rows(AWAY, "stores")[stage.store, "record"])
     assert len(row.cuts or ()) == len(row.epochs) - 1 == 1
+
+
+def test_a_fail_over_whose_first_record_was_not_indexed_is_finished_by_the_next(stage: MovingStage) -> None:
+    """`HOME` was the home two epochs ago: its own row, from then, says that the store is written there."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    for key in [event.key for event in stage.cloud.pending if event.region == AWAY]:
+        stage.copy(key, HOME)
+    stage.hold_back()
+    with stage.dead(AWAY):
+        begun = stage.actor(
+            lambda: stage.operate(HOME, "homes.fail_over", old=AWAY), Strike(Fault.REFUSED, "index.commit")
+        )
+        assert begun.finish()["error"]["type"] == "OutcomeUnknown"
+        assert (stage.home(HOME), stage.state(HOME)) == (HOME, "active"), "the row is the one of two epochs ago"
+        assert stage.operate(HOME, "homes.fail_over", old=AWAY)["state"] == "moved"
+        assert (stage.home(HOME), stage.state(HOME)) == (HOME, "active")
+        stage.update(memory.id, "two")
+        assert stage.operate(HOME, "homes.fail_over", old=AWAY)["state"] == "at home"
+    stage.at_rest()
+    stage.update(memory.id, "three", region=THIRD)
+    assert stage.read(memory.id, THIRD).content == "three"
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_fail_over_to_a_home_from_which_the_store_is_being_moved_leaves_it_written_there(
+    stage: MovingStage, indexed: bool
+) -> None:
+    """The mover died, or is still on its way: then it is told that the move was given up."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    mover = stage.actor(lambda: stage.operate(AWAY, "homes.move")).until(PUT, f"{AWAY}/cut/")
+    if not indexed:
+        put_back_to_its_first_record(stage, HOME)
+    assert stage.operate(HOME, "homes.fail_over", old=AWAY)["state"] == "at home"
+    stage.update(memory.id, "two")
+    assert mover.finish()["error"]["type"] == "Busy"
+    stage.at_rest()
+    assert stage.home(THIRD) == HOME and stage.read(memory.id, THIRD).content == "two"
 
 
 def put_back_to_its_first_record(stage: MovingStage, region: str) -> None:

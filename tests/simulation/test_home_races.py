@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from cairn.adapters.memory import PutEvent, StoredVersion
+from cairn.core import decide, fold
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
+from cairn.core.rows import LogRow
+from cairn.core.slots import LogKey, parse_key
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 
 PUT = "objects.put_if_absent"
@@ -90,6 +93,34 @@ def test_a_commit_that_comes_after_the_move_was_given_up_commits_nothing() -> No
         assert "error" in commit.finish() or again
         stage.at_rest()
         assert stage.home(THIRD) == (AWAY if again else HOME), "it goes on from where the store is, or is told"
+
+
+@pytest.mark.parametrize("step", ["before its cut", "before it puts its rows right"])
+def test_of_two_fail_overs_to_one_place_the_rows_are_as_the_cut_that_counts_has_them(step: str) -> None:
+    """A deletion, and a void above it, arrive after the first has surveyed; the second finishes with them."""
+    stage = MovingStage()
+    memory = stage.create("/b", "one")
+    stage.deliver()
+    stage.delete(memory.id)
+    deletion = parse_key(stage.keys()[-1])
+    assert isinstance(deletion, LogKey)
+    void = decide.void(replace(deletion, slot=deletion.slot.following), stage.new_version_id(), 0)
+    stage.cloud.sites[HOME].region.objects.put_if_absent(str(void.key), b"{}", void.to_metadata())
+    stage.hold_back()
+    first = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, f"{AWAY}/cut/")
+    if step == "before it puts its rows right":
+        first.until("index.read", "memories")
+    stage.reach(AWAY, str(deletion), str(void.key))
+    stage.fail_over(AWAY)
+    while not first.done:
+        assert stage.listed(AWAY) == {} or step != "before its cut"
+        first.step()
+    assert stage.listed(AWAY) == {}
+    key = LogRow.key(stage.store, deletion.path_hash)
+    row = LogRow.from_attributes(stage.cloud.rows(AWAY, "logs")[key.pk, key.sk])
+    assert fold.tail_of(row) == str(void.slot)
+    stage.create("/b", "again", region=AWAY)
+    stage.at_rest()
 
 
 # ---- what comes late ------------------------------------------------------------------------------------------------

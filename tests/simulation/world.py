@@ -145,15 +145,6 @@ class World:
         """The region that accepts writes for the store, or is about to."""
         return self.operators.record(store_id).home
 
-    def _held_there(self, store_id: str) -> frozenset[str]:
-        """Ids of all that stands in the store's logs in its second region's bucket, if it asks for one."""
-        second = self.operators.second(store_id) if self.options.two_regions else None
-        if second is None:
-            return frozenset()
-        prefixes = [f"{home}/log/{store_id}/" for home in self.options.regions]
-        keys = [key for prefix in prefixes for key in self.buckets.page(second, prefix, None, 1000).keys]
-        return frozenset(self.buckets.versions(second, key)[-1].object.metadata["id"] for key in keys)
-
     def let_loose(self) -> None:
         """Clients and faults, until every client is through and every call has ended."""
         self.calm = self.network.calm = False
@@ -375,7 +366,6 @@ class World:
             invoked=self.scheduler.tick(),
         )
         self.history.operations.append(operation)
-        held_there = self._held_there(store_id)
         task = self.scheduler.spawn(
             f"{kind} of {operation.client}",
             lambda: self.sites[region].use(lambda sandbox: call(sandbox.cairn)),
@@ -393,7 +383,7 @@ class World:
         else:
             operation.answer = task.result
         operation.returned = self.scheduler.tick()
-        operation.held_there = held_there | self._held_there(store_id)
+        operation.held_there = self.operators.held_there(operation)
         operation.shown_us = {name: site.clock.highest_shown_us() for name, site in self.sites.items()}
         return operation.answer
 

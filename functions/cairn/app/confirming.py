@@ -61,8 +61,6 @@ class Confirming:
             return None
         met: dict[str, Slot] = {}
         for _ in range(CONFIRM_ATTEMPTS):
-            if row.gone:
-                return row
             tail = Slot.parse(row.slot)
             if self._cuts.is_late(store, row.path_hash, tail):
                 self._ask_indexer({"call": "judge", "store_id": store.store_id, "memory_id": memory_id})
@@ -70,6 +68,8 @@ class Confirming:
                 if row is None:
                     return None
                 continue
+            if row.gone:
+                return row
             slot = self._logs.next_slot(store, row.path_hash, max(tail, met.get(row.path_hash, tail)))
             key = LogKey(store.store_id, row.path_hash, slot)
             if self._logs.entry(key) is None:

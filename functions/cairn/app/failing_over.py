@@ -13,9 +13,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cairn.app.cuts import Cuts, has_cut
+from cairn.app.handing_over import HandingOver
 from cairn.app.indexing import Indexing
 from cairn.app.judging import Judging
 from cairn.app.moving import Moved, Moving
+from cairn.app.passing import decode_placed
 from cairn.app.records import MOVER, Placed, Records, to_record, to_row
 from cairn.app.region import Region, View
 from cairn.app.surveying import Surveying
@@ -40,6 +42,9 @@ class FailingOver:
     def take_over(self, store_id: str, old: str, budget_s: float) -> Moved:
         """Makes this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
 
+        Gives up a planned move away from here that is not committed: the store is to be written here. ``at home``
+        means that it is written here already.
+
         A store that cannot be surveyed in `budget_s` is ``copying``: the next call goes on with it. Costs a LIST for
         each region, and for an epoch or two, two records, what `Surveying.in_parts` costs, and 16 PUTs.
 
@@ -54,14 +59,13 @@ class FailingOver:
         if store.home == self._region.name and store.state == StoreState.MOVED:
             self._records.take_up(view, store)
             return Moved(store_id, "moved", paused_ms=0)
-        if store.home == self._region.name and (store.state == StoreState.ACTIVE or store.moving_to is not None):
+        if store.home == self._region.name and store.moving_to is not None:
+            store = to_row(decode_placed(HandingOver(self._region).give_up(store_id)))
+        if store.home == self._region.name and store.state == StoreState.ACTIVE and self._is_indexed(view, store):
             return Moved(store_id, "at home")
-        if store.home == self._region.name:
-            begun = self._standing(view, store)
-        elif store.home == old:
-            begun = self._begin(view, store)
-        else:
+        if store.home not in (old, self._region.name):
             raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
+        begun = store if store.home == self._region.name else self._begin(view, store)
         if not has_cut(begun) and self._complete(view, begun, deadline_us) is None:
             return Moved(store_id, "copying")
         self._surveying.forget(store_id)
@@ -90,14 +94,6 @@ class FailingOver:
         )
         return self._standing_after_put(view, replace(store, slot=str(Slot(epoch, 0))), record)
 
-    def _standing(self, view: View, store: StoreRow) -> StoreRow:
-        """The record that whoever began before has left behind: the second one, it may be, which is in no table yet."""
-        newer = self._records.newer(store)
-        if newer is None:
-            return store
-        self._records.fold_own(view, newer)
-        return to_row(newer)
-
     def _complete(self, view: View, begun: StoreRow, deadline_us: int) -> StoreRow | None:
         """The cut of what is here, and the record that names it; or the one that somebody else put first.
 
@@ -113,8 +109,21 @@ class FailingOver:
             cuts=(*(begun.cuts or ()), run),
             version_id=self._region.new_id("memver"),
         )
+        if (standing := self._standing(view, begun)) is not None:
+            return standing
         self._judging.take_up(view, replace(begun, cuts=list(record.cuts)))
         return self._standing_after_put(view, begun, record)
+
+    def _standing(self, view: View, begun: StoreRow) -> StoreRow | None:
+        """The record that somebody else has put after `begun`, indexed; None while there is none. A GET.
+
+        Its cut counts, not this call's: rows that were put right by another would be wrong in a home that takes writes.
+        """
+        found = self._records.newer(begun)
+        if found is None:
+            return None
+        self._records.fold_own(view, found)
+        return to_row(found)
 
     def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
         """Puts the record that follows `before`, or takes the one that somebody else put first; folds what stands."""
@@ -128,17 +137,26 @@ class FailingOver:
         return to_row(placed)
 
     def _store(self, view: View, store_id: str) -> StoreRow:
-        """The record as this region has it: in its tables, or its bucket, which may be ahead. Nobody else is asked.
+        """The newest record that this region knows, from its bucket or its tables. Nobody else is asked.
 
-        What this region put itself, and has not folded, is found again where it would be put once more.
+        The bucket decides, also about this region's own records: whoever put one may have died before indexing it, and
+        a row from before it may say that the store is written here. Such a record is indexed now.
+
+        Raises:
+            NotFound. Unavailable: the bucket does not answer. OutcomeUnknown: the index does not.
         """
         attributes, newest = view.rows.get(StoreRow.key(store_id)), self._records.newest(store_id)
-        known = [] if attributes is None else [StoreRow.from_attributes(attributes)]
-        if newest is not None and not (known and newest.slot.epoch.home == self._region.name):
-            known.append(to_row(newest))
-        if not known:
-            raise NotFound("memory_store", store_id)
-        row = max(known, key=lambda row: Slot.parse(row.slot).rank)
-        if row.state == StoreState.DELETED:
+        row = None if attributes is None else StoreRow.from_attributes(attributes)
+        if newest is not None and (row is None or newest.slot.rank > Slot.parse(row.slot).rank):
+            row = to_row(newest)
+            if newest.slot.epoch.home == self._region.name:
+                self._records.fold_own(view, newest)
+        if row is None or row.state == StoreState.DELETED:
             raise NotFound("memory_store", store_id)
         return row
+
+    def _is_indexed(self, view: View, store: StoreRow) -> bool:
+        """Whether the tables knew the record's cut before this call, so that whoever indexed it judges their rows."""
+        attributes = view.rows.get(StoreRow.key(store.store_id))
+        row = None if attributes is None else StoreRow.from_attributes(attributes)
+        return row is not None and (row.epochs, row.cuts) == (store.epochs, store.cuts)

@@ -10,11 +10,13 @@ from typing import Any
 from cairn.app.failing_over import FailingOver
 from cairn.app.handing_over import HandingOver
 from cairn.app.indexing import Indexing
+from cairn.app.logs import Logs
 from cairn.app.moving import Moving
 from cairn.app.passing import encode_error
 from cairn.app.region import Region, asked
-from cairn.core.durability import second_of
-from cairn.core.errors import CairnError
+from cairn.app.second_region import SecondRegion
+from cairn.core.durability import is_stand_in, second_of
+from cairn.core.errors import CairnError, NotFound
 from cairn.core.records import StoreState
 from cairn.core.rows import StoreRow
 from cairn.core.slots import Slot, StoreKey, parse_key
@@ -34,6 +36,7 @@ class Homes:
         self._moving = Moving(region, indexing)
         self._failing_over = FailingOver(region, indexing)
         self._handing_over = HandingOver(region)
+        self._second = SecondRegion(region, Logs(region))
 
     def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """A peer's or an operator's call, let in by IAM alone: ``{"call": "homes.…"}``; errors under ``error``.
@@ -51,6 +54,7 @@ class Homes:
             if call == "homes.fail_over":
                 return asdict(self._failing_over.take_over(budget_s=MOVE_BUDGET_S, **fields))
             steps: dict[str, Callable[..., dict[str, Any]]] = {
+                "homes.is_held": self.is_held,
                 "homes.begin": self._handing_over.begin,
                 "homes.commit": self._handing_over.commit,
                 "homes.give_up": self._handing_over.give_up,
@@ -60,6 +64,19 @@ class Homes:
         except CairnError as error:
             return {"error": encode_error(error)}
         raise ValueError("no such call")
+
+    def is_held(self, store_id: str) -> dict[str, Any]:
+        """Whether a fail-over to this region begins with all that the store has acknowledged in two regions.
+
+        By the record as this region knows it. An index read, and what `SecondRegion.is_held` costs.
+
+        Raises:
+            NotFound: this region has never heard of the store. Unavailable: the region does not answer.
+        """
+        attributes = self._region.view([StoreRow.key(store_id)]).rows.get(StoreRow.key(store_id))
+        if attributes is None:
+            raise NotFound("memory_store", store_id)
+        return {"store_id": store_id, "held": self._second.is_held(StoreRow.from_attributes(attributes))}
 
     def page(self, after: str | None) -> dict[str, Any]:
         """Up to a hundred stores that this region knows, in no order that means anything; ``next`` goes on after them.
@@ -106,4 +123,5 @@ def _shown(row: StoreRow, regions: Sequence[str]) -> dict[str, Any]:
         "moving_to": row.moving_to,
         "apart": [str(StoreKey(row.store_id, Slot.parse(slot))) for slot in row.apart or ()],
         "second_region": second_of(row.home, row.epochs, row.second_region, regions),
+        "second_stands_in": is_stand_in(row.home, row.second_region),
     }

@@ -83,7 +83,7 @@ class Judging:
         if row is not None and not late and any(fact and fold.is_since(fact, present) for fact in facts[:2]):
             return False
         tail, resident = self._cuts.tail(store, path_hash), self._cuts.resident(store, path_hash)
-        if not late and fold.occupant_of(row) == resident and (row is not None or tail is None):
+        if not late and fold.occupant_of(row) == resident and self._knows(store, row, tail, resident):
             return False
         restored = Restored(store.store_id, present)
         occupant = None if row is None else fold.occupant_of(row)
@@ -91,6 +91,17 @@ class Judging:
             self._note_path(view, restored, path_hash, memory_id or "")
         self._add_log(store, restored, path_hash)
         return self._folder.restore(view, restored)
+
+    def _knows(self, store: StoreRow, row: LogRow | None, tail: Slot | None, resident: str | None) -> bool:
+        """Whether a path's row has what the cut says is taken there, above the head of whoever lives there.
+
+        A row that another cut of the same epoch left behind, one that does not count, may lack a void.
+        """
+        if row is None or tail is None:
+            return tail is None
+        place = None if resident is None else self._cuts.place(store, resident)
+        known = fold.tail_of(row)
+        return (place is not None and tail <= place.slot) or (known is not None and Slot.parse(known).rank >= tail.rank)
 
     def _note_path(self, view: View, restored: Restored, path_hash: str, memory_id: str) -> None:
         key = MemoryRow.key(restored.store_id, memory_id)

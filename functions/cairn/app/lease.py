@@ -5,7 +5,8 @@
 A call learns from the store's record that this region is the store's home; that holds for `LEASE_US` after it began to
 read the record, by ticks that nobody sets. Whoever ends a home's term puts that into the store's log of records, then
 waits until every lease has run out (`DRAIN_S`), and only then looks at what the home has left behind. So what is put
-under a lease is seen, and an answer that is later than its lease stands only if the record, read again, is unchanged.
+under a lease is seen; nothing is put past one without reading the record again; and an answer that is later than its
+lease stands only if the record, read again, is unchanged.
 The lease begins with each read and ends with its call: between two invocations a process's ticks may stand still.
 """
 
@@ -45,8 +46,22 @@ class Leases:
         row = StoreRow.from_attributes(attributes)
         return row.epochs == store.epochs and _same_term(store, row)
 
+    def may_put(self, view: View, store: StoreRow) -> bool:
+        """Whether a put may begin that counts only in the home's present term.
+
+        An answer that is too late can be withheld, an object cannot: it would be shown until the next term's cut drops
+        it. So whoever has been slow looks again before it puts. No call within the lease; past it as `stands`.
+
+        Raises:
+            Unavailable: this cannot be told now.
+        """
+        return self._is_recent(view) or self.stands(view, store)
+
     def _is_fresh(self, view: View) -> bool:
-        if view.ticks_us is None or not view.complete:
+        return view.complete and self._is_recent(view)
+
+    def _is_recent(self, view: View) -> bool:
+        if view.ticks_us is None:
             return False
         return 0 <= self._region.clock.ticks_us() - view.ticks_us <= LEASE_US
 

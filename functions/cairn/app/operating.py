@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from cairn.app.passing import decode_error
@@ -69,6 +69,8 @@ class Home:
         apart: the objects that hold changes of the store which a lost home had acknowledged, and which came after the
             new home had changed the same settings: they are not in force.
         second_region: where every write that was acknowledged stands too; None if the store does not ask for that.
+        second_stands_in: since the region that the store names became its home, the next one is its second: it holds
+            every write that was acknowledged since, and what else has been replicated (`is_held`).
     """
 
     store_id: str
@@ -79,6 +81,10 @@ class Home:
     moving_to: str | None
     apart: tuple[str, ...] = ()
     second_region: str | None = None
+    second_stands_in: bool = False
+
+
+HOME_FIELDS = frozenset(field.name for field in fields(Home))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,8 @@ def homes(region: Region) -> Iterator[Home]:
     while True:
         answer = _reconciler(region, {"call": "homes.list", "after": after})
         for one in answer["stores"]:
-            yield Home(**{**one, "epochs": tuple(one["epochs"]), "apart": tuple(one["apart"])})
+            known = {name: value for name, value in one.items() if name in HOME_FIELDS}
+            yield Home(**{**known, "epochs": tuple(one["epochs"]), "apart": tuple(one["apart"])})
         after = answer["next"]
         if after is None:
             return
@@ -145,6 +152,15 @@ def _step(region: Region, payload: Mapping[str, Any]) -> Step:
 def fail_over(region: Region, store_id: str, old: str) -> Iterator[Step]:
     """Makes `region` the home of a store whose home was `old`, which is not asked. Steps, and raises, as `move`."""
     yield from _steps(region, {"call": "homes.fail_over", "store_id": store_id, "old": old})
+
+
+def is_held(region: Region, store_id: str) -> bool:
+    """Whether a fail-over to `region` begins with all that the store has acknowledged in two regions.
+
+    Raises:
+        whatever the reconciler answers; Unavailable, OutcomeUnknown: it does not answer.
+    """
+    return bool(_reconciler(region, {"call": "homes.is_held", "store_id": store_id})["held"])
 
 
 def _reconciler(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cairn.app.cuts import Cuts
+from cairn.app.cuts import Cuts, has_cut
 from cairn.app.listings import keys_under
 from cairn.app.logs import Logs, current_epoch
 from cairn.app.putting import PUT_ATTEMPTS, Put, Slots
-from cairn.app.region import Region
-from cairn.core.durability import second_of
+from cairn.app.region import Region, asked_each
+from cairn.core.durability import is_stand_in, second_of
 from cairn.core.errors import OutcomeUnknown, Unavailable
-from cairn.core.records import Entry, Operation
+from cairn.core.records import Entry, Operation, parse_epoch
 from cairn.core.rows import StoreRow
-from cairn.core.slots import LogKey, Slot, StoreKey, epoch_number_text
+from cairn.core.slots import LogKey, LogRef, Slot, StoreKey, epoch_number_text, parse_key
 from cairn.ports import errors as port_errors
 from cairn.ports.objects import StoredObject
 
@@ -110,22 +110,52 @@ class SecondRegion:
     def confirm(self, store: StoreRow) -> None:
         """That the second region has not become the home since, read after everything that is answered for. One LIST.
 
+        A record there of an epoch that ranks lower says nothing: two regions took the store over at once, or one while
+        it was moved to the other, and this one was accepted (`core.slots.Epoch.rank`). Whoever fails over there later
+        meets this home's record first, which stands there before anything of its epoch does.
+
         Raises:
             OutcomeUnknown: it has, or may have: what was put may not be among what the new epoch began with.
         """
         second = self.of(store)
         if second is None:
             return
+        own = current_epoch(store)
         prefix = f"{second}/store/{store.store_id}/"
-        older = f"{prefix}{epoch_number_text(current_epoch(store).number - 1)}-~"
+        older = f"{prefix}{epoch_number_text(own.number - 1)}-~"
         try:
-            newer = self._region.objects.list(prefix, after=older, limit=1, region=second).keys
+            put_there = list(map(parse_key, keys_under(self._region.objects, prefix, after=older, region=second)))
         except port_errors.PortError as error:
             raise OutcomeUnknown(
                 f"{second} does not say whether it is the home now; read before trying again"
             ) from error
-        if newer:
+        if any(isinstance(key, StoreKey) and key.slot.epoch.rank > own.rank for key in put_there):
             raise OutcomeUnknown(f"the store's home has moved to {second} meanwhile; read before trying again")
+
+    # ---- what a region holds that is to take over ---------------------------------------------------------------
+
+    def is_held(self, store: StoreRow) -> bool:
+        """Whether this region is the store's second one, and its bucket holds all that was acknowledged in two regions.
+
+        A region that the store's record names does. One that stands in, since that region became the home itself, holds
+        what was written since: of what was before it must have the present epoch's cut, and whatever that names. Then
+        a LIST of each home's logs and of the cut, and 16 GETs at most; otherwise no call.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        if second_of(store.home, store.epochs, store.second_region, self._region.regions) != self._region.name:
+            return False
+        if not is_stand_in(store.home, store.second_region):
+            return True
+        if not has_cut(store) or not self._cuts.is_here(store, len(store.epochs) - 1):
+            return False
+        named = [LogRef(hash, slot) for hash, slot in self._cuts.tails(store).items()]
+        named += self._cuts.places(store).values()
+        missing = {str(ref.key_in(store.store_id)) for ref in named}
+        for home in sorted({parse_epoch(epoch).home for epoch in store.epochs}):
+            missing -= set(asked_each(keys_under(self._region.objects, f"{home}/log/{store.store_id}/")))
+        return not missing
 
     # ---- what a slot builds on ----------------------------------------------------------------------------------
 

@@ -495,7 +495,12 @@ class Writer:
         return self._slots.take(entry, _body(entry, None)) is Put.MINE
 
     def _take(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Put:
-        """The put, in as many regions as the store asks for."""
+        """The put, in as many regions as the store asks for; none once the home's term may have ended.
+
+        Raises: as `SecondRegion.take`; Unavailable: the store's home is changing, and nothing was done.
+        """
+        if not self._leases.may_put(attempt.view, attempt.store):
+            raise Unavailable("the store's home changed while this was decided; try again")
         return self._second.take(self._slots, attempt.store, entry, _body(entry, content))
 
     # ---- what stands in the log --------------------------------------------------------------------------------

@@ -45,6 +45,11 @@ def second_of(home: str, epochs: Sequence[str], second_region: str | None, regio
     return next_region(home, regions, but=before)
 
 
+def is_stand_in(home: str, second_region: str | None) -> bool:
+    """Whether `second_of` names a region that the record does not: it holds what was written since, not all before."""
+    return second_region is not None and second_region == home
+
+
 def chosen_second(
     home: str, regions: Sequence[str], before: str | None, durability: str | None, second_region: str | None
 ) -> str | None:

@@ -16,6 +16,7 @@ from tests.simulation.checkers import (
     verdicts,
     watermarks,
 )
+from tests.simulation.checkers.passing import is_read_of, memories_shown_in_passing
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Refusal, Seen
@@ -35,7 +36,8 @@ class Violation:
 def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
     """See `linearizability`."""
     for store_id, home in evidence.homes.items():
-        made = [one for one in evidence.history.operations if one.store_id == store_id]
+        passing = memories_shown_in_passing(evidence, store_id)
+        made = [one for one in evidence.history.operations if one.store_id == store_id and not is_read_of(one, passing)]
         created = {sha: memory_id for (memory_id, _), sha in texts_of_versions(evidence, store_id).items()}
         rest = list(_last_reads(evidence, store_id, home))
         began = evidence.taken_over.get(store_id)

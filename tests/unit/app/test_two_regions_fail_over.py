@@ -88,6 +88,39 @@ def test_afterwards_a_region_that_was_not_the_home_is_the_second(scene: Durable)
         assert scene.paths(at=THIRD) == ["/a", "/b"]
 
 
+def test_a_region_that_stands_in_as_the_second_says_when_it_holds_everything(scene: Durable) -> None:
+    """Only then a fail-over to it loses nothing either: here a rename that HOME and AWAY had, and THIRD had not."""
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    scene.update(memory, path="/b")
+    renamed = [event for event in scene.cloud.pending if event.region == HOME and "/log/" in event.key]
+    hears(scene, AWAY)
+    scene.cloud.pending.clear()
+    assert (is_held(scene, AWAY), is_held(scene, THIRD)) == (True, False), "AWAY is the second region by name"
+    with scene.intercepted_by(Without(HOME)):
+        fail_over(scene)
+    assert not is_held(scene, THIRD), "THIRD has not heard of the fail-over"
+    scene.deliver()
+    assert not is_held(scene, THIRD), "the cut of the new home is there, and the rename is not"
+    scene.create("/c", "text", at=AWAY)
+    assert not is_held(scene, THIRD)
+    half, other = renamed
+    scene.cloud.buckets.replicate(half, THIRD)
+    assert not is_held(scene, THIRD), "half a rename"
+    scene.cloud.buckets.replicate(other, THIRD)
+    assert is_held(scene, THIRD)
+    with scene.intercepted_by(Without(AWAY)):
+        fail_over(scene, to=THIRD, old=AWAY)
+        assert scene.paths(at=THIRD) == ["/b", "/c"]
+    assert apart(scene, THIRD) == []
+
+
+def is_held(scene: Scene, region: str) -> bool:
+    """What a region's reconciler tells an operator of the store."""
+    answer = scene.cloud.peers.call(region, "reconciler", {"call": "homes.is_held", "store_id": scene.store})
+    return bool(answer["held"])
+
+
 def test_what_was_never_acknowledged_may_stand_apart_and_nothing_else(scene: Durable) -> None:
     memory = scene.create("/a", "one")
     with scene.struck_by(Strike(Fault.CRASH_BEFORE, "objects.put_if_absent", occurrence=2)), pytest.raises(Crash):

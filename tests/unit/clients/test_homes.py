@@ -87,6 +87,27 @@ def test_failing_over_to_its_second_region_asks_nothing(scene: Scene, cairn: Cai
     assert [one["state"] for one in json.loads(out)["stores"]] == ["moved"]
 
 
+def test_failing_over_to_a_region_that_stands_in_asks_until_that_has_received_everything(
+    scene: Scene, cairn: Cairn
+) -> None:
+    precious = doubled(scene)
+    scene.at(HOME).create_memory(scene.call(), precious, path="/a", content="one", full=False)
+    late = [event for event in scene.cloud.pending if event.region == HOME]
+    scene.cloud.pending.clear()
+    assert cairn("fail-over", "--from", HOME, "--to", AWAY, "--stores", precious)[0] == 0
+    scene.deliver()
+    listed = rows(cairn("list", "--json", "--region", THIRD)[1])
+    assert (listed[precious]["second region"], listed[precious]["stands in"]) == (THIRD, True)
+    words = ("fail-over", "--from", AWAY, "--to", THIRD, "--stores", precious)
+    code, _, said = cairn(*words)
+    assert code == Exit.USAGE
+    assert f"{precious} Precious: {THIRD} has not received all that was written before {AWAY} became the home" in said
+    scene.cloud.pending.extend(late)
+    scene.deliver()
+    code, _, said = cairn(*words)
+    assert (code, "has not received" in said) == (0, False)
+
+
 def test_stores_of_another_home_are_none_of_it(scene: Scene, cairn: Cairn) -> None:
     """Where the region that is gone was not the home, nothing can be missing; the store says so itself."""
     precious = doubled(scene)

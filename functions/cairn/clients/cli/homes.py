@@ -110,7 +110,7 @@ def fail_over(
         chosen = [id for id, home in known.items() if home.home == old]
     else:
         chosen = [one.strip() for one in stores.split(",") if one.strip()]
-    _warn([known[id] for id in chosen if id in known], old, to, yes=yes)
+    _warn(new, [known[id] for id in chosen if id in known], old, to, yes=yes)
     _each(chosen, lambda store_id: operating.fail_over(new, store_id, old), f"failing over to {to}", as_json, at_once)
 
 
@@ -135,22 +135,41 @@ def return_(
     _each(stores, lambda store_id: operating.move(new, store_id), f"moving home to {region}", as_json, at_once)
 
 
-def _warn(stores: Sequence[Home], old: str, to: str, *, yes: bool) -> None:
-    """Names the stores of which another region has more than `to`, and asks. Ends the command unless it is yes."""
-    elsewhere = [one for one in stores if one.home == old and one.second_region not in (None, to)]
-    if not elsewhere:
+def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) -> None:
+    """Names the stores of which `to` may lack acknowledged writes, and asks. Ends the command unless it is yes."""
+    durable = [one for one in stores if one.home == old and one.second_region is not None]
+    elsewhere = [one for one in durable if one.second_region != to]
+    asked = [one for one in durable if one.second_region == to and one.second_stands_in]
+    with ThreadPoolExecutor(FAILING_OVER_AT_ONCE) as pool:
+        held = pool.map(lambda one: _is_held(new, one.store_id), asked)
+        behind = [one for one, is_held in zip(asked, held, strict=True) if not is_held]
+    if not elsewhere and not behind:
         return
     for one in elsewhere:
-        line = f"{one.store_id} {one.name}: every acknowledged write stands in {one.second_region}, not in {to}"
+        place = f"in {one.second_region}"
+        place += ", as far as that has received it" if one.second_stands_in else ""
+        print(
+            visible(f"{one.store_id} {one.name}: every acknowledged write stands {place}, not in {to}"), file=sys.stderr
+        )
+    for one in behind:
+        line = f"{one.store_id} {one.name}: {to} has not received all that was written before {old} became the home"
         print(visible(line), file=sys.stderr)
     print(
         f"What {old} acknowledged and {to} has not received is missing there until {old} answers again, and may be "
-        "divergent then. Failing these over to their second region loses nothing.",
+        "divergent then. Failing stores over to a second region that has received everything loses nothing.",
         file=sys.stderr,
     )
     if not yes and not sys.stdin.isatty():
         raise InvalidRequest("--yes", "is needed to fail over stores to another region than their second")
     confirm(f"Fail over to {to} all the same?", yes)
+
+
+def _is_held(new: Region, store_id: str) -> bool:
+    """Whether a region that stands in as the second one has everything, as it says itself; no answer is a no."""
+    try:
+        return operating.is_held(new, store_id)
+    except CairnError:
+        return False
 
 
 def _region(target: Target, name: str | None) -> Region:
@@ -175,6 +194,7 @@ def _shown(home: Home) -> dict[str, Any]:
         "home": home.home,
         "state": state,
         "second region": home.second_region,
+        "stands in": home.second_stands_in,
         "homes so far": ", ".join(Epoch.parse(epoch).home for epoch in home.epochs),
         "apart": list(home.apart),
     }

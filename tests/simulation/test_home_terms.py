@@ -1,0 +1,90 @@
+"""Writers that are slow while their home's term ends: what they put, what of it is shown, and what becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cairn.app.answers import Demand, Memory
+from cairn.core.errors import OutcomeUnknown, Unavailable
+from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.test_home_scenarios import PUT, everywhere
+
+
+@pytest.fixture
+def stage() -> MovingStage:
+    return MovingStage()
+
+
+@pytest.mark.parametrize("path", [None, "/b"])
+def test_a_writer_that_was_slow_before_its_put_puts_nothing_once_the_home_is_about_to_move(
+    stage: MovingStage, path: str | None
+) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    slow = stage.actor(lambda: stage.update(memory.id, "slow", path=path)).until("index.read", after=True)
+    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+    before = stage.keys()
+    slow.fails(Unavailable)
+    assert stage.keys() == before
+    mover.finish()
+    stage.at_rest()
+
+
+def test_a_writer_that_was_slow_while_no_home_moved_reads_the_record_again_and_writes(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    slow = stage.actor(lambda: stage.update(memory.id, "slow")).until("index.read", after=True)
+    stage.clock.pause(10.0)
+    slow.finish()
+    stage.at_rest()
+    assert everywhere(stage, memory.id) == {"slow"}
+
+
+@pytest.mark.parametrize("path", [None, "/b"])
+def test_what_a_writer_puts_after_its_term_is_shown_until_the_move_is_known_and_then_adopted_or_apart(
+    stage: MovingStage, path: str | None
+) -> None:
+    """Its put itself took longer than the drain. Nobody was told that it is done."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stalled = stage.actor(lambda: stage.update(memory.id, "stalled", path=path)).until(PUT)
+    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+    stalled.fails(OutcomeUnknown)
+    stage.deliver()
+    assert everywhere(stage, memory.id) == {"stalled"}, "an entry says nothing of when it was put"
+    stage.actor(lambda: read_at_home(stage, memory.id, HOME)).fails(Unavailable)
+    (put,) = [id for id in stage.history(memory.id, HOME) if id != memory.version_id]
+    mover.finish()
+    after = "stalled" if path is None else "one"
+    assert read_at_home(stage, memory.id, AWAY).content == after, "adopted by the new home, or no version of it"
+    stage.at_rest(divergent=[] if path is None else [put])
+    assert everywhere(stage, memory.id) == {after}
+    assert stage.listed(THIRD) == {"/a": memory.id}
+
+
+@pytest.mark.parametrize("write", ["an update", "a deletion"])
+def test_a_read_of_the_new_homes_answer_shows_no_late_version_that_was_folded_as_the_home_moved(
+    stage: MovingStage, write: str
+) -> None:
+    """Whoever folds it has read the store's row before the move, and adds it after the rows were put right."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    writes = {"an update": lambda: stage.update(memory.id, "stalled"), "a deletion": lambda: stage.delete(memory.id)}
+    stalled = stage.actor(writes[write]).until(PUT)
+    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+    stalled.fails(OutcomeUnknown)
+    key = stage.keys()[-1]
+    stage.copy(key, AWAY)
+    indexer = stage.actor(lambda: stage.index(key, AWAY)).until("index.commit")
+    mover.until(PUT, f"{AWAY}/store/", after=True).until("index.commit", after=True)
+    indexer.finish()
+    assert read_at_home(stage, memory.id, AWAY).content == "one"
+    mover.finish()
+    stage.at_rest()
+
+
+def read_at_home(stage: MovingStage, memory_id: str, region: str) -> Memory:
+    """The memory as its home answers."""
+    call = replace(stage.call(), demand=Demand(home=True))
+    return stage.cairn(region).retrieve_memory(call, stage.store, memory_id, full=True)
