@@ -134,7 +134,7 @@ DEFECTS = {
     ),
     "a divergent moved_out commits": (
         replaced(Logs, "_accepted", lambda self, store, entry, settled: settled),
-        half_a_rename("moved_in"),
+        half_a_rename("moved_out"),
     ),
     "half a rename counts in a cut": (
         replaced(Surveying, "_says_nothing", lambda self, survey, entry: entry.operation is Operation.VOID),
