@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tests.simulation.checkers import (
     durability,
+    exceptions,
     linearizability,
     promises,
     readers,
@@ -16,6 +17,7 @@ from tests.simulation.checkers import (
     verdicts,
     watermarks,
 )
+from tests.simulation.checkers.terms import memories_are_linearizable
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Refusal, Seen
@@ -46,6 +48,8 @@ def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
         for operations in terms:
             if not linearizability.linearizable(operations, created, min(wiped, default=None)):
                 yield f"no order explains what {store_id} answered"
+        if began is not None and not wiped:
+            yield from memories_are_linearizable(evidence, store_id, rest)
 
 
 def _is_torn(evidence: Evidence, store_id: str, home: str) -> bool:
@@ -82,7 +86,7 @@ def _kept(evidence: Evidence, made: list[Operation]) -> Iterator[Operation]:
             certain = one.answer.version_id in history and not _is_adopted(evidence, one.answer.version_id)
             if certain or history:
                 yield one if certain else replace(one, returned=None, answer=None)
-            if not certain and evidence.gave_way(one.store_id, one.answer.memory_id):
+            if not certain and exceptions.left_its_path_apart(evidence, one.store_id, one.answer.memory_id):
                 asked = {"memory_id": one.answer.memory_id, "expected": None}
                 yield replace(one, kind="delete", asked=asked, returned=None, answer=None)
 
@@ -96,7 +100,7 @@ def _last_reads(evidence: Evidence, store_id: str, home: str) -> Iterator[Operat
     moment = max((one.returned or one.invoked for one in evidence.history.operations), default=0)
     for memory_id, shown in evidence.final[store_id][home].read.items():
         versions = evidence.final[store_id][home].versions.get(memory_id, ())
-        if store_id in evidence.taken_over and versions and versions[0].redacted_at is not None:
+        if exceptions.head_was_redacted_by_a_lost_home(evidence, store_id, versions):
             continue
         moment += 2
         answer = shown if isinstance(shown, Seen) else Refusal(shown)

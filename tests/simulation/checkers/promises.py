@@ -9,6 +9,7 @@ from typing import Any
 from cairn.app.answers import Version
 from cairn.core.fold import occupant_of
 from cairn.core.rows import LATE_PREFIX, LogRow
+from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Listed, Operation, Seen
@@ -26,24 +27,15 @@ def nothing_acknowledged_is_lost(evidence: Evidence) -> Iterator[str]:
         seen: Seen = operation.answer
         for region, final in evidence.final[operation.store_id].items():
             found = [one for one in final.versions.get(seen.memory_id, ()) if one.id == seen.version_id]
-            if not found and _stands_apart(evidence, operation):
+            if not found and exceptions.stands_apart(evidence, operation):
                 continue
             if len(found) != 1:
                 yield f"{region} has {len(found)} of the version acknowledged by: {operation}"
-            elif not _erased(found[0], evidence.kept) and (found[0].path, found[0].content_sha256) != (
+            elif not _erased(evidence, found[0]) and (found[0].path, found[0].content_sha256) != (
                 seen.path,
                 seen.sha256,
             ):
                 yield f"{region} has another version than was acknowledged by: {operation}"
-
-
-def _stands_apart(evidence: Evidence, operation: Operation) -> bool:
-    """Whether a version that is in no history is divergent, with what it holds, or erased as such."""
-    if operation.store_id not in evidence.taken_over or evidence.two_regions:
-        return False
-    seen: Seen = operation.answer
-    apart = [one for one in evidence.apart[operation.store_id] if one.version_id == seen.version_id]
-    return [(one.path, one.sha256) for one in apart] in ([(seen.path, seen.sha256)], [(None, None)])
 
 
 def an_acknowledged_deletion_is_kept(evidence: Evidence) -> Iterator[str]:
@@ -52,16 +44,16 @@ def an_acknowledged_deletion_is_kept(evidence: Evidence) -> Iterator[str]:
         if operation.kind != "delete" or not operation.acknowledged:
             continue
         memory_id = operation.asked["memory_id"]
-        if evidence.gave_way(operation.store_id, memory_id):
+        if exceptions.deletion_stands_apart(evidence, operation.store_id, memory_id):
             continue
         for region, final in evidence.final[operation.store_id].items():
             if final.read.get(memory_id) != "NotFound":
                 yield f"{region} reads {final.read.get(memory_id)} after: {operation}"
 
 
-def _erased(version: Version, kept: int | None) -> bool:
-    """By an order, or, where stores do not keep all, by retention: whether it had to wait, others check."""
-    return version.redacted_at is not None or (kept is not None and version.content_sha256 is None)
+def _erased(evidence: Evidence, version: Version) -> bool:
+    """By an order, or by retention."""
+    return version.redacted_at is not None or exceptions.blanked_by_retention(evidence, version)
 
 
 def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
@@ -78,7 +70,7 @@ def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
         for (store_id, memory_id), rows in generations.items():
             known = {generation for generation, _, _ in rows}
             for one in evidence.apart.get(store_id, ()):
-                if one.memory_id == memory_id and one.generation < max(known) and one.generation not in known:
+                if exceptions.precedes_what_arrived(one, memory_id, known):
                     rows.append((one.generation, one.operation, one.version_id))
                     known.add(one.generation)
             numbers = [generation for generation, _, _ in sorted(rows)]
@@ -100,11 +92,11 @@ def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[
             for memory_id, versions in final.versions.items():
                 shown = final.read.get(memory_id)
                 newest = versions[0] if versions else None
-                lost = store_id in evidence.taken_over and newest is not None and newest.redacted_at is not None
+                lost = exceptions.head_was_redacted_by_a_lost_home(evidence, store_id, versions)
                 if newest is None or newest.operation == "deleted" or lost:
                     if shown != "NotFound":
                         yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
-                elif shown == "NotFound" and evidence.gave_way(store_id, memory_id):
+                elif shown == "NotFound" and exceptions.left_its_path_apart(evidence, store_id, memory_id):
                     continue
                 elif not isinstance(shown, Seen) or (shown.version_id, shown.path) != (newest.id, newest.path):
                     yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
@@ -211,10 +203,10 @@ def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
             if listed != sorted(live.items()):
                 yield f"{region} lists {listed}, and reads {sorted(live.items())}"
             paths = sorted(live.values())
-            wiped = not evidence.homes_ever[store_id].isdisjoint(evidence.wiped)
+            wiped = exceptions.tables_of_a_home_vanished(evidence, store_id)
             for path in paths:
                 family = [id for id, other in live.items() if other == path or other.startswith(f"{path}/")]
-                left = any(evidence.gave_way(store_id, id) for id in family)
+                left = exceptions.shares_its_line_since_a_take_over(evidence, store_id, family)
                 if paths.count(path) > 1 or (len(family) > 1 and not wiped and not left):
                     yield f"{region} has memories at {paths}"
 

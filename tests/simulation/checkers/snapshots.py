@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from cairn.app.answers import Version
+from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Snapshot
@@ -16,7 +17,7 @@ from tests.simulation.history import Operation, Snapshot
 def a_snapshot_is_what_the_history_says(evidence: Evidence) -> Iterator[str]:
     """A snapshot that is given shows of each memory the version that was its head at the instant, and nothing else."""
     for store_id, regions in evidence.final.items():
-        if store_id in evidence.taken_over:
+        if exceptions.has_a_past_that_came_late(evidence, store_id):
             continue
         versions = regions[evidence.homes[store_id]].versions
         known = texts_of_versions(evidence, store_id)
@@ -48,7 +49,9 @@ def a_snapshot_does_not_change(evidence: Evidence) -> Iterator[str]:
     """Two snapshots of one instant show the same versions, in whatever region; what is erased between is blank."""
     first: dict[tuple[str, int], Operation] = {}
     for one in evidence.history.operations:
-        if one.kind != "past" or not isinstance(one.answer, Snapshot) or one.store_id in evidence.taken_over:
+        if one.kind != "past" or not isinstance(one.answer, Snapshot):
+            continue
+        if exceptions.has_a_past_that_came_late(evidence, one.store_id):
             continue
         other = first.setdefault((one.store_id, one.asked["as_of"]), one)
         if _ids(other) != _ids(one):
