@@ -162,6 +162,21 @@ def put_back_to_its_first_record(stage: MovingStage, region: str) -> None:
     index.commit([Change(key, index.read([key])[key], row.to_attributes())])
 
 
+def test_a_renames_second_attempt_does_not_follow_its_first_which_never_counted(stage: MovingStage) -> None:
+    """A rival took the generation of the first attempt, so that the second one's is the next after that."""
+    memory = stage.create("/b", "one")
+    stage.deliver()
+    renamer = stage.actor(lambda: stage.update(memory.id, "renamed", path="/a")).until(PUT, occurrence=2)
+    rival = stage.update(memory.id, "rival")
+    renamed = renamer.finish()
+    attempts = [key for key in logged(stage) if stage.hash_of("/a") in key]
+    assert len(attempts) == 2
+    take_over(stage, *attempts)
+    assert stage.listed(AWAY) == {"/b": memory.id}
+    stage.at_rest(divergent=[renamed.version_id])
+    assert [version.id for version in stage.history_of(memory.id, THIRD)] == [rival.version_id, memory.version_id]
+
+
 # ---- what a region knows before its cut is made ---------------------------------------------------------------------
 
 
