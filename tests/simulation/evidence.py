@@ -37,6 +37,7 @@ class Apart:
     operation: str
     path: str | None
     sha256: str | None
+    parent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +224,16 @@ def _apart(world: World, store_id: str, defects: list[str]) -> tuple[Apart, ...]
             for one in page.items:
                 text = divergent.retrieve(world.call(), store_id, one.version_id).content
                 sha = None if text is None else hashlib.sha256(text.encode()).hexdigest()
-                generation = late[one.version_id]["generation"]
-                found[one.version_id] = Apart(one.version_id, one.memory_id, generation, one.operation, one.path, sha)
+                row = late[one.version_id]
+                found[one.version_id] = Apart(
+                    one.version_id,
+                    one.memory_id,
+                    row["generation"],
+                    one.operation,
+                    one.path,
+                    sha,
+                    row.get("parent_version_id"),
+                )
             after = page.next_after
             if after is None:
                 break
@@ -232,7 +241,8 @@ def _apart(world: World, store_id: str, defects: list[str]) -> tuple[Apart, ...]
         defects.append(f"divergent versions of {store_id}: {error!r}")
     for id, row in late.items():
         if row["blank"]:
-            found[id] = Apart(id, row["memory_id"], row["generation"], row["operation"], None, None)
+            parent = row.get("parent_version_id")
+            found[id] = Apart(id, row["memory_id"], row["generation"], row["operation"], None, None, parent)
     return tuple(found.values())
 
 

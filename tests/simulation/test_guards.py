@@ -40,7 +40,7 @@ def put_row(stage: Stage, region: str, key: RowKey, row: Attributes | None) -> N
     """Somebody repairs, or loses, one row of a region."""
     database = stage.cloud.sites[region].database
     with database.lock:
-        database.put(database.table(key.table, 1), key, row)
+        database.put(database.table(key.table, 1), key, None if row is None else dict(row))
 
 
 def entries(stage: Stage, region: str = HOME) -> list[Entry]:

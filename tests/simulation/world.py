@@ -224,6 +224,7 @@ class World:
                 counted,
                 late,
                 site.clock.highest_shown_us(),
+                view.complete_until,
             )
         )
 

@@ -151,16 +151,8 @@ def _leaves(one: Apart, newest: Version | None) -> bool:
     "What a memory was before a rename may come later than what followed at its destination: it stands apart, and its "
     "place in the history is empty."
 )
-def precedes_what_arrived(one: Apart, memory_id: str, generations: set[int]) -> bool:
-    return one.memory_id == memory_id and one.generation < max(generations) and one.generation not in generations
-
-
-@exception(
-    "A home that redacted a memory's newest version and was lost with all that followed it leaves no text to show: the "
-    "memory cannot be read, as docs/consistency.md says among what is not promised."
-)
-def head_was_redacted_by_a_lost_home(evidence: Evidence, store_id: str, versions: Sequence[Version]) -> bool:
-    return store_id in evidence.taken_over and bool(versions) and versions[0].redacted_at is not None
+def precedes_what_arrived(one: Apart, memory_id: str, generations: set[int], parents: set[str | None]) -> bool:
+    return one.memory_id == memory_id and one.version_id in parents and one.generation not in generations
 
 
 @exception(
@@ -172,12 +164,12 @@ def shares_its_line_since_a_take_over(evidence: Evidence, store_id: str, family:
 
 
 @exception(
-    "A snapshot of a store that was taken over has what came late and was adopted, by its own time, though "
-    "nobody could "
-    "have known it then (docs/consistency.md, not promised)."
+    "Where a path and its ancestor are both memories since a fail-over (ADR 25), no order of operations makes "
+    "both: each memory is searched by itself all the same, and `one_memory_one_path` says whether they may be."
 )
-def has_a_past_that_came_late(evidence: Evidence, store_id: str) -> bool:
-    return store_id in evidence.taken_over
+def lists_a_path_and_its_ancestor(evidence: Evidence, store_id: str) -> bool:
+    paths = {item.path for item in evidence.final[store_id][evidence.homes[store_id]].listed}
+    return store_id in evidence.taken_over and any(other.startswith(f"{path}/") for path in paths for other in paths)
 
 
 @exception(
@@ -211,13 +203,6 @@ def unknown_since_a_take_over(evidence: Evidence, operation: Operation) -> bool:
 def tables_had_vanished(evidence: Evidence, region: str, operation: Operation) -> bool:
     vanished = evidence.wiped.get(region)
     return vanished is not None and not (operation.returned or vanished) < vanished
-
-
-@exception(
-    "A path and its ancestor can both stay where a home's tables vanished just as both were created (promise 7)."
-)
-def tables_of_a_home_vanished(evidence: Evidence, store_id: str) -> bool:
-    return not evidence.homes_ever[store_id].isdisjoint(evidence.wiped)
 
 
 # ---- whose answer it is ---------------------------------------------------------------------------------------------

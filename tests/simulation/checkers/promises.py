@@ -68,11 +68,13 @@ def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
                 memory = generations.setdefault((store_id, row["memory_id"]), [])
                 memory.append((row["generation"], row["operation"], version_id))
         for (store_id, memory_id), rows in generations.items():
+            parents = {tables["versions"][store_id, id].get("parent_version_id") for _, _, id in rows}
             known = {generation for generation, _, _ in rows}
-            for one in evidence.apart.get(store_id, ()):
-                if exceptions.precedes_what_arrived(one, memory_id, known):
+            for one in sorted(evidence.apart.get(store_id, ()), key=lambda one: one.generation, reverse=True):
+                if exceptions.precedes_what_arrived(one, memory_id, known, parents):
                     rows.append((one.generation, one.operation, one.version_id))
                     known.add(one.generation)
+                    parents.add(one.parent)
             numbers = [generation for generation, _, _ in sorted(rows)]
             operations = [operation for _, operation, _ in sorted(rows)]
             if numbers != list(range(1, len(numbers) + 1)):
@@ -84,16 +86,14 @@ def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
 def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[str]:
     """At rest a memory is its newest version, in every region; a deleted one is not found.
 
-    Nor is one whose newest version was redacted by a home that was lost with all that followed that version; nor, it
-    may be, one that left its path by a rename that stands apart, since another has the path.
+    Nor, it may be, is one that left its path by a rename that stands apart, since another has the path.
     """
     for store_id, regions in evidence.final.items():
         for region, final in regions.items():
             for memory_id, versions in final.versions.items():
                 shown = final.read.get(memory_id)
                 newest = versions[0] if versions else None
-                lost = exceptions.head_was_redacted_by_a_lost_home(evidence, store_id, versions)
-                if newest is None or newest.operation == "deleted" or lost:
+                if newest is None or newest.operation == "deleted":
                     if shown != "NotFound":
                         yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
                 elif shown == "NotFound" and exceptions.left_its_path_apart(evidence, store_id, memory_id):
@@ -188,8 +188,8 @@ def _facts(
 def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
     """No page shows an id twice; at rest each live memory is listed once, and none is another's ancestor.
 
-    A path and its ancestor can both stay where the home's tables vanished just as both were created; or where a home
-    was taken over, and its copies had shown that one of them came, but not that the other had left before.
+    A path and its ancestor can both stay where a home was taken over, and its copies had shown that one of them came,
+    but not that the other had left before.
     """
     for operation in evidence.history.operations:
         if isinstance(operation.answer, Listed):
@@ -203,11 +203,10 @@ def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
             if listed != sorted(live.items()):
                 yield f"{region} lists {listed}, and reads {sorted(live.items())}"
             paths = sorted(live.values())
-            wiped = exceptions.tables_of_a_home_vanished(evidence, store_id)
             for path in paths:
                 family = [id for id, other in live.items() if other == path or other.startswith(f"{path}/")]
                 left = exceptions.shares_its_line_since_a_take_over(evidence, store_id, family)
-                if paths.count(path) > 1 or (len(family) > 1 and not wiped and not left):
+                if paths.count(path) > 1 or (len(family) > 1 and not left):
                     yield f"{region} has memories at {paths}"
 
 
@@ -217,12 +216,17 @@ def every_path_can_be_written(evidence: Evidence) -> Iterator[str]:
 
 
 def what_is_acknowledged_is_in_a_checkpoint(evidence: Evidence) -> Iterator[str]:
-    """The home's checkpoints name every acknowledged version."""
+    """The homes' checkpoints name every acknowledged version, and every version of its memory before it."""
     for operation in evidence.history.operations:
-        if operation.kind in ("create", "update") and operation.acknowledged:
-            written = evidence.written.get(operation.answer.version_id)
+        if operation.kind not in ("create", "update") or not operation.acknowledged:
+            continue
+        seen: Seen = operation.answer
+        history = evidence.final[operation.store_id][evidence.homes[operation.store_id]].versions
+        ids = [version.id for version in history.get(seen.memory_id, ())]
+        for id in ids[ids.index(seen.version_id) :] if seen.version_id in ids else [seen.version_id]:
+            written = evidence.written.get(id)
             if written is not None and written.position not in evidence.named[written.home]:
-                yield f"no checkpoint of {written.home} names: {operation}"
+                yield f"no checkpoint of {written.home} names {id}: {operation}"
 
 
 def no_error_but_the_apis(evidence: Evidence) -> Iterator[str]:

@@ -184,7 +184,7 @@ def _was_deleted(evidence: Evidence, store_id: str, memory_id: str) -> bool:
 
 
 def a_replica_is_never_ahead(evidence: Evidence) -> Iterator[str]:
-    """Whatever any region shows is in the home's history, and its writer had begun."""
+    """Whatever any region shows is in the home's history, as it is there, and its writer had begun."""
     begun = {
         sha256(one.asked["content"]): one.invoked
         for one in reversed(evidence.history.operations)
@@ -192,12 +192,26 @@ def a_replica_is_never_ahead(evidence: Evidence) -> Iterator[str]:
     }
     for store_id in evidence.final:
         counted = generations(evidence, store_id)
+        held = _held(evidence, store_id)
         for one in evidence.history.operations:
             for seen in _shown(one) if one.store_id == store_id else ():
+                if held.get(seen.version_id, (seen.path, seen.sha256)) != (seen.path, seen.sha256):
+                    yield f"{seen} is not what its version is, {held[seen.version_id]}: {one}"
                 if (seen.memory_id, seen.version_id) not in counted:
                     yield f"a version that the home does not know: {one}"
                 if begun.get(seen.sha256, 0) > (one.returned or 0):
                     yield f"a text that nobody had written yet: {one}"
+
+
+def _held(evidence: Evidence, store_id: str) -> dict[str, tuple[str, str]]:
+    """Path and hash of every version that is not erased."""
+    histories = evidence.final[store_id][evidence.homes[store_id]].versions.values()
+    return {
+        version.id: (version.path, version.content_sha256)
+        for history in histories
+        for version in history
+        if version.path is not None and version.content_sha256 is not None
+    }
 
 
 def who_is_refused_can_read_why(evidence: Evidence) -> Iterator[str]:

@@ -1,14 +1,10 @@
-"""How a store was at an instant: what the history says, whoever asks, and whenever.
-
-Not of stores that others took over: what came late and was adopted was there by its time, and was not known.
-"""
+"""How a store was at an instant: what the history says, whoever asks, and whenever."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from cairn.app.answers import Version
-from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Snapshot
@@ -17,8 +13,6 @@ from tests.simulation.history import Operation, Snapshot
 def a_snapshot_is_what_the_history_says(evidence: Evidence) -> Iterator[str]:
     """A snapshot that is given shows of each memory the version that was its head at the instant, and nothing else."""
     for store_id, regions in evidence.final.items():
-        if exceptions.has_a_past_that_came_late(evidence, store_id):
-            continue
         versions = regions[evidence.homes[store_id]].versions
         known = texts_of_versions(evidence, store_id)
         for one in evidence.history.operations:
@@ -50,8 +44,6 @@ def a_snapshot_does_not_change(evidence: Evidence) -> Iterator[str]:
     first: dict[tuple[str, int], Operation] = {}
     for one in evidence.history.operations:
         if one.kind != "past" or not isinstance(one.answer, Snapshot):
-            continue
-        if exceptions.has_a_past_that_came_late(evidence, one.store_id):
             continue
         other = first.setdefault((one.store_id, one.asked["as_of"]), one)
         if _ids(other) != _ids(one):

@@ -42,13 +42,13 @@ class Chain:
 def memories_are_linearizable(evidence: Evidence, store_id: str, rest: Sequence[Operation]) -> Iterator[str]:
     """Each memory in each chain of terms after a fail-over; `rest` are reads at rest, for the last one."""
     made = [one for one in evidence.history.operations if one.store_id == store_id]
-    makers = _makers(made)
+    made_by = makers(evidence, store_id, made)
     shown = _shown(evidence, store_id, made)
     chains = list(_chains(evidence, store_id, made))
     for chain in chains:
         last = rest if chain.end == _NEVER else ()
         for memory_id, states in shown.items():
-            operations = list(_of_chain(evidence, chain, memory_id, made, makers))
+            operations = list(_of_chain(evidence, chain, memory_id, made, made_by))
             operations += [one for one in last if one.asked["memory_id"] == memory_id]
             operations += _adoptions(evidence, store_id, memory_id, states)
             begin: list[State] = [(), *((state,) for state in states.values())]
@@ -92,13 +92,31 @@ def _term(evidence: Evidence, one: Operation) -> Epoch | None:
     return None if written is None else epoch_of(written.position)
 
 
-def _makers(made: Sequence[Operation]) -> set[int]:
-    """The numbers of the operations that made the version they were shown, where others found it to be so already."""
-    makers: dict[str, int] = {}
+def makers(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> frozenset[int]:
+    """The numbers of the operations that made the version they were shown, where others found it to be so already.
+
+    Who made it asked for what it changed. Of several who did, who had a text to write made it, or who demanded nothing.
+    """
+    seen = {one.answer.version_id: one.answer for one in made if isinstance(one.answer, Seen)}
+    rows = evidence.rows[evidence.homes[store_id]]["versions"]
+    before = {row["version_id"]: seen.get(row.get("parent_version_id") or "") for row in rows.values()}
+    found: dict[str, int] = {}
     for one in sorted(made, key=lambda one: (one.asked.get("content") is None, one.asked.get("expected") is not None)):
-        if one.kind in ("create", "update") and one.acknowledged:
-            makers.setdefault(one.answer.version_id, one.number)
-    return set(makers.values())
+        if (
+            one.kind in ("create", "update")
+            and one.acknowledged
+            and _may_have_made(one, before.get(one.answer.version_id))
+        ):
+            found.setdefault(one.answer.version_id, one.number)
+    return frozenset(found.values())
+
+
+def _may_have_made(one: Operation, before: Seen | None) -> bool:
+    """Whether it asked for what is different now; where nobody knows what was before, it may have."""
+    if before is None or one.kind == "create":
+        return True
+    moved, written = before.path != one.answer.path, before.sha256 != one.answer.sha256
+    return not (moved and one.asked["path"] is None) and not (written and one.asked["content"] is None)
 
 
 def _shown(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> dict[str, dict[str, Memory]]:
@@ -121,12 +139,12 @@ def _shown(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> dict
 
 
 def _of_chain(
-    evidence: Evidence, chain: Chain, memory_id: str, made: Sequence[Operation], makers: set[int]
+    evidence: Evidence, chain: Chain, memory_id: str, made: Sequence[Operation], made_by: frozenset[int]
 ) -> Iterator[Operation]:
     for one in made:
         if one.invoked > chain.end or not _is_about(one, memory_id):
             continue
-        term = _term(evidence, one) if one.number in makers else None
+        term = _term(evidence, one) if one.number in made_by else None
         since = chain.since.get(one.region, _NEVER)
         by_home = one.home and one.invoked > since and (one.returned or _NEVER) < chain.end
         if term in chain.terms and (one.returned or _NEVER) < chain.end:

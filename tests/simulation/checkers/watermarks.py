@@ -31,7 +31,7 @@ def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[s
             until, told_us = claim.until.get(home, 0), one.shown_us[home]
             written = evidence.written.get(version_id)
             lacks = version_id in claim.asked and (written is None or not _has(claim, version_id, written.position))
-            if told_us < until and lacks:
+            if told_us < max(until, claim.complete or 0) and lacks:
                 yield f"{claim.region} at {claim.moment} claims {until}, and lacks, told at {told_us}: {one}"
         for (version_id, position), adopted_us in adoptions.items():
             home = LogRef.parse(position).slot.epoch.home
