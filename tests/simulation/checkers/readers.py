@@ -322,13 +322,14 @@ def a_listing_shows_each_path_once(evidence: Evidence) -> Iterator[str]:
 
 
 def _whole(made: list[Operation], kind: str) -> Iterator[list[Operation]]:
-    """Listings, or histories, of which every page was answered."""
+    """Listings, or histories, of which every page was answered, from the first to the last, by this region."""
     groups: dict[tuple[str, int], list[Operation]] = defaultdict(list)
     for one in made:
         if one.kind == kind:
             groups[one.client, one.asked["listing"]].append(one)
     for pages in groups.values():
-        if all(isinstance(page.answer, Listed | Page) for page in pages) and pages[-1].answer.next_after is None:
+        answered = all(isinstance(page.answer, Listed | Page) for page in pages)
+        if answered and pages[0].asked.get("after") is None and pages[-1].answer.next_after is None:
             yield pages
 
 
