@@ -7,6 +7,7 @@ Nothing of this is in the product.
 from __future__ import annotations
 
 import contextlib
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -50,11 +51,22 @@ from cairn.app.putting import Put
 from cairn.app.region import View
 from cairn.core import decide, fold, retention
 from cairn.core import verdicts as core_verdicts
+from cairn.core import watermark as core_watermark
 from cairn.core.checkpoint import Named
 from cairn.core.commands import UpdateMemory
-from cairn.core.errors import OutcomeUnknown
+from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.records import Entry, Operation, VerdictOutcome, VerdictRecord
-from cairn.core.rows import JournalStateRow, LogRow, MemoryRow, PathRow, RowKey, StoreRow, VerdictRow, VersionRow
+from cairn.core.rows import (
+    ControlRow,
+    JournalStateRow,
+    LogRow,
+    MemoryRow,
+    PathRow,
+    RowKey,
+    StoreRow,
+    VerdictRow,
+    VersionRow,
+)
 from cairn.core.slots import LogKey, Slot, VerdictKey, parse_key
 from cairn.core.verdicts import Mark, join_verdict, withholdings
 from cairn.ports import errors as port_errors
@@ -62,6 +74,7 @@ from cairn.ports.index import Change
 from cairn.ports.objects import StoredObject
 from tests.simulation import sites
 from tests.simulation.options import (
+    PATHS,
     Links,
     Options,
     Weights,
@@ -532,6 +545,141 @@ class AdoptingAgain(adopting.Adopting):
         return self._append(attempt, command, head, commit)
 
 
+def wavering(seed: int) -> Options:
+    """Homes that move, and whose writers and readers stand still for longer than a lease; much is asked and refused."""
+    weights = Weights(create=2, write=8, rename=4, delete=2, read=12, list=0, redact=0, history=0)
+    return replace(frozen(seed), weights=weights, paths=("/a", "/d"))
+
+
+def listing_much(seed: int) -> Options:
+    """Renames among a few paths, and pages in the middle of which they happen."""
+    weights = Weights(create=6, write=2, rename=12, delete=1, read=1, list=12, redact=0, history=0)
+    return replace(crowded(seed), weights=weights, torn=0.6, page=20)
+
+
+def stalling(seed: int) -> Options:
+    """Creators of a path and of what is above it, who stand still for longer than a claim lasts."""
+    weights = Weights(create=14, write=1, rename=2, delete=4, read=2, list=0, redact=0, history=0)
+    chance = random.Random(f"stalling {seed}")
+    stall, late = chance.choice([0.03, 0.08]), chance.choice([0.0, 0.05])
+    return Options(clients=5, operations=30, paths=PATHS[:3], weights=weights, stall=stall, late=late)
+
+
+def refusing(seed: int) -> Options:
+    """Renames above all, whose puts are refused, or lose their replies."""
+    del seed
+    weights = Weights(create=6, write=6, rename=12, delete=2, read=2, list=2, redact=0, history=0)
+    rates = FaultRates(refused=0.08, lost_reply=0.08)
+    paths = ("/a", "/d", "/e")
+    return Options(clients=4, operations=26, paths=paths, weights=weights, rates=rates, late=0.05, stall_s=4.0)
+
+
+def rebuilding_often(seed: int) -> Options:
+    """The world of a seed, which is written without pause while its indexes are rebuilt."""
+    options = drawn(seed)
+    return replace(options, rebuilds=3, wipes=0, think_s=8.0, operations=30, moves=0, failovers=0, stall=0.02)
+
+
+def vanishing(seed: int) -> Options:
+    """The world of a seed that reads without pause while its tables vanish and copies come twice, in any order."""
+    return replace(
+        drawn(seed),
+        regions=("us-east-1", "eu-west-1"),
+        clients=5,
+        operations=40,
+        stores=1,
+        paths=PATHS[:2],
+        weights=Weights(create=2, write=10, rename=1, delete=0, read=14, list=0, redact=0, history=0),
+        links=Links(delay_s=3.0, slow=0.4, duplicated=0.6),
+        wipes=2,
+        rebuilds=0,
+        think_s=0.5,
+        tick_s=30.0,
+        day_s=0.0,
+        moves=0,
+        failovers=0,
+    )
+
+
+def awakening(seed: int) -> Options:
+    """A world whose reconcilers are woken all the time, and read in the middle of what others write."""
+    regions = ("us-east-1", "eu-west-1", "ap-south-1")
+    return Options(regions=regions, clients=3, operations=6, torn=1.0, tick_s=0.02, stall=0.1, stall_s=1.0)
+
+
+def three_hurried(seed: int) -> Options:
+    """A hurried world of three regions with homes in two of them."""
+    return replace(hurried(seed), regions=("us-east-1", "eu-west-1", "ap-south-1"), stores=2)
+
+
+# ---- what no draw of the ordinary worlds gives away ---------------------------------------------------------------
+
+
+class ClaimBreaker(writing.Writer):
+    """An expired claim is taken away, and the slot that it names is left to whoever claimed it."""
+
+    def _break(self, attempt: Any, claimed: PathRow) -> None:
+        self._claims.remove_broken(attempt.view, claimed)
+
+
+class UndoneHalves(writing.Writer):
+    """A rename whose second put is refused is told as what that put was: nothing was done."""
+
+    def _depart(self, attempt: Any, departure: Entry) -> Put:
+        return self._take(attempt, departure)
+
+
+class UndoubtingSlots(putting.Slots):
+    """A put that is refused after one in doubt has done nothing."""
+
+    def take(self, entry: Entry, body: bytes) -> Put:
+        try:
+            return super().take(entry, body)
+        except OutcomeUnknown as error:
+            raise Unavailable("the bucket refuses writes now; try again") from error
+
+
+class Overtaking(indexing.Indexing):
+    """An erasure does not look for what followed."""
+
+    def _overtaken(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
+        return
+
+
+class ListedByPath(memories.Memories):
+    """A listing trusts its own rows, and does not ask the memory's where it is."""
+
+    def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> Any:
+        keys = {row.path: MemoryRow.key(row.store_id, row.memory_id) for row in paths if row.memory_id is not None}
+        rows = self._region.read(view.index, list(keys.values())) if keys else {}
+        for path, key in keys.items():
+            row = MemoryRow.from_attributes(rows[key]) if key in rows else None
+            if row is not None and fold.is_live(row):
+                yield memories._Listed(replace(memories.to_memory(row), path=path), path, row)
+
+
+class IndexedRefusals(writing.Writer):
+    """What is refused, and what changes nothing, is decided by the index, whatever the log holds beyond."""
+
+    def _caught_up(self, attempt: Any, head: MemoryRow) -> bool:
+        return False
+
+
+def _emptied_at_once(self: watermarks.Watermarks, tables: Any, row: Any) -> None:
+    """Marks that were not in the batch are gone, whenever their row was read."""
+    incomplete = replace(ControlRow.from_attributes(tables.control), complete=False).to_attributes()
+    self._commit([Change(ControlRow.KEY, tables.control, incomplete)])
+
+
+def _greatest(watermarks: Mapping[str, int], homes: Iterable[str]) -> int | None:
+    return max((watermarks[home] for home in homes if home in watermarks), default=None)
+
+
+def _by_generation(after: Entry, entry: Entry) -> bool:
+    """The next generation in the next slot was built on this."""
+    return (after.memory_id, after.generation) == (entry.memory_id, entry.generation + 1)
+
+
 BUGS: tuple[Bug, ...] = (
     Bug(
         "reads do not ask for verdicts",
@@ -763,6 +911,72 @@ BUGS: tuple[Bug, ...] = (
         lambda: _in_place_of((facade, "Adopting", AdoptingAgain)),
         ("history_has_no_gaps", "what_is_shown_is_what_the_history_ends_with", "operations_are_linearizable"),
         failing_over,
+    ),
+    Bug(
+        "the home reads without its lease",
+        lambda: _in_place_of((confirming.Confirming, "require_home", lambda *_: None)),
+        ("operations_are_linearizable",),
+        wavering,
+    ),
+    Bug(
+        "an expired claim is broken without its slot",
+        lambda: _in_place_of((facade, "Writer", ClaimBreaker)),
+        ("operations_are_linearizable", "one_memory_one_path"),
+        stalling,
+    ),
+    Bug(
+        "half a rename is told as undone",
+        lambda: _in_place_of((facade, "Writer", UndoneHalves)),
+        ("operations_are_linearizable", "nothing_refused_is_visible"),
+        refusing,
+    ),
+    Bug(
+        "a put that is refused after one in doubt is told as undone",
+        lambda: _in_place_of((writing, "Slots", UndoubtingSlots)),
+        ("operations_are_linearizable", "nothing_refused_is_visible"),
+        refusing,
+    ),
+    Bug(
+        "an erasure overtakes what followed",
+        lambda: _in_place_of((indexing, "Indexing", Overtaking)),
+        ("a_head_is_never_blanked", "a_region_never_goes_back", "a_listing_shows_each_path_once"),
+        overtaken,
+    ),
+    Bug(
+        "marks that a torn batch missed are gone",
+        lambda: _in_place_of((watermarks.Watermarks, "_declare_emptied", _emptied_at_once)),
+        ("no_error_but_the_apis", "watermarks_do_not_stick", "every_path_can_be_written"),
+        awakening,
+    ),
+    Bug(
+        "a refusal is decided by the index",
+        lambda: _in_place_of((facade, "Writer", IndexedRefusals)),
+        ("operations_are_linearizable", "one_memory_one_path"),
+        vanishing,
+    ),
+    Bug(
+        "complete up to the latest of all homes",
+        lambda: _in_place_of((core_watermark, "least", _greatest)),
+        ("the_watermark_never_claims_what_is_missing",),
+        three_hurried,
+    ),
+    Bug(
+        "folds go to the tables that serve alone",
+        lambda: _in_place_of((View, "indexes", property(lambda self: (self.index,)))),
+        ("replicas_converge", "own_writes_are_in_the_history", "a_region_never_goes_back"),
+        rebuilding_often,
+    ),
+    Bug(
+        "a listing trusts its own rows",
+        lambda: _in_place_of((facade, "Memories", ListedByPath)),
+        ("a_replica_is_never_ahead", "a_listing_shows_each_path_once"),
+        listing_much,
+    ),
+    Bug(
+        "a follower is known by its generation",
+        lambda: _in_place_of((surveying, "_follows", _by_generation)),
+        ("history_has_no_gaps", "operations_are_linearizable", "nothing_acknowledged_is_lost"),
+        tearing,
     ),
 )
 

@@ -16,7 +16,7 @@ from cairn.core.errors import CairnError, PathConflict
 from cairn.core.fold import tail_of
 from cairn.core.records import Entry, parse_epoch
 from cairn.core.rows import LATE_PREFIX, LogRow, mark_key
-from cairn.core.slots import LogKey, LogRef, parse_key
+from cairn.core.slots import Epoch, LogKey, LogRef, parse_key
 from tests.simulation.history import History, Seen
 
 if TYPE_CHECKING:
@@ -37,18 +37,20 @@ class Apart:
     operation: str
     path: str | None
     sha256: str | None
+    parent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """Where a version was written first: the home, and its position there, as versions name theirs.
 
-    `adopted` means that it was written once more, by a home that had taken over: there it stands now.
+    `adopted` means that it was written once more, by a home that had taken over: there, at `stands`, it stands now.
     """
 
     home: str
     position: str
     adopted: bool
+    stands: str
 
 
 Tables = Mapping[str, Mapping[tuple[str, str], Mapping[str, Any]]]
@@ -81,9 +83,11 @@ class Evidence:
         objects: by region: every S3 version of every object, as (key, metadata and body in one text).
         homes: the home of each store at rest.
         homes_ever: every region that was once the home of each store.
-        epochs: the accepted chain of each store.
         written: by version: where it was committed first, and by which home.
         taken_over: stores whose home others took over, and when they began to.
+        takeovers: when each take-over of a store began.
+        epochs: by store: every home's term that counts, in order.
+        lost_terms: by store: the terms that somebody began, and that do not count.
         apart: by store: its divergent versions, in the order in which they are listed.
         wiped: regions whose tables vanished on the way, and when.
         defects: errors that no caller is meant to see.
@@ -112,14 +116,11 @@ class Evidence:
     two_regions: bool = False
     written: Mapping[str, Written] = field(default_factory=dict)
     taken_over: Mapping[str, int] = field(default_factory=dict)
+    takeovers: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    epochs: Mapping[str, tuple[Epoch, ...]] = field(default_factory=dict)
+    lost_terms: Mapping[str, frozenset[Epoch]] = field(default_factory=dict)
     apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
     homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    epochs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def gave_way(self, store_id: str, memory_id: str) -> bool:
-        """Whether some of a memory stands apart: whoever took its store over had not seen all of it."""
-        apart = any(one.memory_id == memory_id for one in self.apart.get(store_id, ()))
-        return apart and store_id in self.taken_over and not self.two_regions
 
 
 def gather(world: World) -> Evidence:
@@ -148,8 +149,15 @@ def gather(world: World) -> Evidence:
     evidence.two_regions = world.options.two_regions
     evidence.written = _written(world)
     evidence.homes_ever = {store_id: _homes_ever(world, store_id) for store_id in world.stores}
-    evidence.epochs = {store_id: world.operators.record(store_id).epochs for store_id in world.stores}
     evidence.taken_over = dict(world.operators.taken_over)
+    evidence.takeovers = {store_id: tuple(began) for store_id, began in world.operators.takeovers.items()}
+    evidence.epochs = {
+        store_id: tuple(parse_epoch(text) for text in world.operators.record(store_id).epochs)
+        for store_id in world.stores
+    }
+    evidence.lost_terms = {
+        store_id: world.operators.terms(store_id).difference(evidence.epochs[store_id]) for store_id in world.stores
+    }
     evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.again = {name: _again(world, name) for name, _ in sites}
@@ -173,17 +181,23 @@ def _named(world: World, region: str) -> set[str]:
 
 
 def _written(world: World) -> dict[str, Written]:
-    """Where each version that any region has stands; of one that was adopted, where it stood before."""
+    """Where each version that any region has stands; of one that was adopted, where it stood before.
+
+    What a region has apart from the history tells only of versions that no region has in it.
+    """
     written: dict[str, Written] = {}
     for region, site in world.sites.items():
-        for row in rows_of(site.database, "versions", site.serving).values():
+        rows = rows_of(site.database, "versions", site.serving)
+        for (_, sk), row in sorted(rows.items(), key=lambda one: one[0][1].startswith(LATE_PREFIX)):
             if "position" in row and "memory_id" in row:
+                if sk.startswith(LATE_PREFIX) and row["version_id"] in written:
+                    continue
                 ref, adopted = LogRef.parse(row["position"]), False
                 while (entry := _entry(world, region, LogKey(row["store_id"], ref.path_hash, ref.slot))) is not None:
                     if entry.adopts is None:
                         break
                     ref, adopted = replace(ref, slot=entry.adopts), True
-                written[row["version_id"]] = Written(ref.slot.epoch.home, str(ref), adopted)
+                written[row["version_id"]] = Written(ref.slot.epoch.home, str(ref), adopted, row["position"])
     return written
 
 
@@ -210,8 +224,16 @@ def _apart(world: World, store_id: str, defects: list[str]) -> tuple[Apart, ...]
             for one in page.items:
                 text = divergent.retrieve(world.call(), store_id, one.version_id).content
                 sha = None if text is None else hashlib.sha256(text.encode()).hexdigest()
-                generation = late[one.version_id]["generation"]
-                found[one.version_id] = Apart(one.version_id, one.memory_id, generation, one.operation, one.path, sha)
+                row = late[one.version_id]
+                found[one.version_id] = Apart(
+                    one.version_id,
+                    one.memory_id,
+                    row["generation"],
+                    one.operation,
+                    one.path,
+                    sha,
+                    row.get("parent_version_id"),
+                )
             after = page.next_after
             if after is None:
                 break
@@ -219,7 +241,8 @@ def _apart(world: World, store_id: str, defects: list[str]) -> tuple[Apart, ...]
         defects.append(f"divergent versions of {store_id}: {error!r}")
     for id, row in late.items():
         if row["blank"]:
-            found[id] = Apart(id, row["memory_id"], row["generation"], row["operation"], None, None)
+            parent = row.get("parent_version_id")
+            found[id] = Apart(id, row["memory_id"], row["generation"], row["operation"], None, None, parent)
     return tuple(found.values())
 
 
@@ -251,20 +274,27 @@ def _rows(site: Site) -> Tables:
 
 
 def _tables(database: MemoryDatabase, generation: int) -> Tables:
-    """All rows; where a store's home has changed, what they say: who lives, who is at a path, or its last taken slot.
+    """All rows; of a store that was taken over what they say: who lives, who is at a path, or its last taken slot.
 
     How a memory went, and whether a slot was taken by a departure or by a void, a cut does not tell.
     """
     tables = {table: rows_of(database, table, generation) for table in TABLES}
-    moved = {row["store_id"] for row in tables["stores"].values() if len(row.get("epochs") or ()) > 1}
-    memories = tables["memories"]
-    tables["memories"] = {key: row for key, row in memories.items() if not (key[0] in moved and row["gone"])}
+    lost = {row["store_id"] for row in tables["stores"].values() if _was_taken_over(row.get("epochs") or ())}
+    tables["memories"] = {
+        key: {"gone": True, "memory_id": row["memory_id"]} if key[0] in lost and row["gone"] else row
+        for key, row in tables["memories"].items()
+    }
     for key, attributes in tables["logs"].items():
-        if key[0] in moved:
+        if key[0] in lost:
             row = LogRow.from_attributes(attributes)
             row = replace(row, vacated=None if row.occupant else tail_of(row), voided=None)
             tables["logs"][key] = row.to_attributes()
     return tables
+
+
+def _was_taken_over(epochs: Sequence[str]) -> bool:
+    """Whether any of a store's terms but the first began without the home before it."""
+    return any(epoch.attempt == 0 for epoch in map(parse_epoch, epochs[1:]))
 
 
 def _again(world: World, region: str) -> Tables:

@@ -103,14 +103,19 @@ class Snapshot:
 class Claim:
     """What a region said of itself in one batch of reads: up to when it has what each home acknowledged.
 
-    `asked` are the versions that it was asked for in that batch, `present` those that it had.
+    `asked` are the versions that it was asked for in that batch; `counted` and `late` are the positions at which it had
+    them, in the history and apart from it. `shown_us` is the most that the region's clock had shown by then.
+    `complete` is up to when it has what any home acknowledged, as it tells whoever reads.
     """
 
     region: str
     moment: int
     until: Mapping[str, int]
     asked: frozenset[str]
-    present: frozenset[str]
+    counted: Mapping[str, str]
+    late: Mapping[str, str] = field(default_factory=dict)
+    shown_us: int = 0
+    complete: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

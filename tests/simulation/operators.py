@@ -28,11 +28,13 @@ class Operators:
 
     Attributes:
         taken_over: the stores that some region was told to take over, and when the first was.
+        takeovers: when each take-over of a store began.
     """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.taken_over: dict[str, int] = {}
+        self.takeovers: dict[str, list[int]] = {}
 
     # ---- what everybody can look up ------------------------------------------------------------------------------
 
@@ -48,6 +50,14 @@ class Operators:
                         best = (key.slot.rank, region, text)
         assert best is not None, store_id
         return StoreRecord.from_json(world.buckets.versions(best[1], best[2])[-1].object.body)
+
+    def terms(self, store_id: str) -> frozenset[Epoch]:
+        """The terms of every record of the store in any bucket, those of homes that lost their epoch too."""
+        world = self._world
+        regions = world.options.regions
+        prefixes = [(region, f"{home}/store/{store_id}/") for region in regions for home in regions]
+        keys = [parse_key(text) for at, prefix in prefixes for text in world.buckets.page(at, prefix, None, 1000).keys]
+        return frozenset(key.slot.epoch for key in keys if isinstance(key, StoreKey))
 
     def second(self, store_id: str) -> str | None:
         """The region that holds a store's writes too, where it asks for one."""
@@ -123,7 +133,9 @@ class Operators:
         for store_id in world.stores:
             if self.record(store_id).home == lost:
                 for taker in self._takers(store_id, lost):
-                    self.taken_over.setdefault(store_id, world.scheduler.tick())
+                    began = world.scheduler.tick()
+                    self.taken_over.setdefault(store_id, began)
+                    self.takeovers.setdefault(store_id, []).append(began)
                     world.scheduler.spawn("operator who takes over", partial(self._take_over, store_id, lost, taker))
 
     def _takers(self, store_id: str, lost: str) -> list[str]:

@@ -8,10 +8,12 @@ gap, which a seed of the simulation met first; the schedules of `test_home_scena
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from cairn.adapters.layered import Fault, Strike
+from cairn.app.answers import Demand
 from cairn.app.records import Placed, to_row
 from cairn.core.errors import NotFound, PathConflict, Unavailable
 from cairn.core.records import StoreRecord
@@ -200,3 +202,38 @@ def put_back_to_its_first_record(stage: MovingStage, region: str) -> None:
     assert isinstance(first, StoreKey) and stored is not None
     row = to_row(Placed(first.slot, StoreRecord.from_json(stored.body)))
     index.commit([Change(key, index.read([key])[key], row.to_attributes())])
+
+
+def test_a_renames_second_attempt_does_not_follow_its_first_which_never_counted(stage: MovingStage) -> None:
+    """A rival took the generation of the first attempt, so that the second one's is the next after that."""
+    memory = stage.create("/b", "one")
+    stage.deliver()
+    renamer = stage.actor(lambda: stage.update(memory.id, "renamed", path="/a")).until(PUT, occurrence=2)
+    rival = stage.update(memory.id, "rival")
+    renamed = renamer.finish()
+    attempts = [key for key in logged(stage) if stage.hash_of("/a") in key]
+    assert len(attempts) == 2
+    take_over(stage, *attempts)
+    assert stage.listed(AWAY) == {"/b": memory.id}
+    stage.at_rest(divergent=[renamed.version_id])
+    assert [version.id for version in stage.history_of(memory.id, THIRD)] == [rival.version_id, memory.version_id]
+
+
+# ---- what a region knows before its cut is made ---------------------------------------------------------------------
+
+
+def test_a_version_that_a_fail_over_under_way_will_find_is_not_said_to_be_unknown(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    version = stage.update(memory.id, "two").version_id
+    (copy,) = [event for event in stage.hold_back() if "/log/" in event.key]
+    stage.cloud.buckets.replicate(copy, AWAY)
+    demanding = replace(stage.call(), demand=Demand(min_version=version))
+    with stage.dead(HOME):
+        over = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, occurrence=2)
+        with pytest.raises(Unavailable):
+            stage.cairn(AWAY).retrieve_memory(demanding, stage.store, memory.id, full=True)
+        over.finish()
+        stage.index(copy.key, AWAY)
+        shown = stage.cairn(AWAY).retrieve_memory(demanding, stage.store, memory.id, full=True)
+    assert shown.version_id == version

@@ -20,7 +20,7 @@ from cairn.app.cairn import Cairn
 from cairn.app.rebuilding import Rebuild
 from cairn.core import errors
 from cairn.core.retention import DAY_US
-from cairn.core.rows import VersionRow
+from cairn.core.rows import LATE_PREFIX, VersionRow
 from cairn.ports.errors import OutcomeUnknown, Unavailable
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.doomed import DoomedStore
@@ -200,9 +200,24 @@ class World:
             view = site.use(lambda sandbox: sandbox.region.view(keys))
         except errors.CairnError:
             return
-        present = frozenset(VersionRow.from_attributes(row).version_id for key, row in view.rows.items() if key in keys)
-        until = dict(view.watermarks)
-        self.history.claims.append(Claim(site.name, self.scheduler.tick(), until, frozenset(asked), present))
+        counted: dict[str, str] = {}
+        late: dict[str, str] = {}
+        for key in keys:
+            row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
+            if row is not None and row.position is not None:
+                (late if key.sk.startswith(LATE_PREFIX) else counted)[row.version_id] = row.position
+        self.history.claims.append(
+            Claim(
+                site.name,
+                self.scheduler.tick(),
+                dict(view.watermarks),
+                frozenset(asked),
+                counted,
+                late,
+                site.clock.highest_shown_us(),
+                view.complete_until,
+            )
+        )
 
     def _watch(self) -> None:
         """At rest: every region's reconciler has its way, until what it knows has settled."""

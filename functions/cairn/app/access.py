@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from cairn.app.answers import Call, Credentials, Demand, SessionCredentials, VouchedCredentials
+from cairn.app.cuts import has_cut
 from cairn.app.keys import Keys
 from cairn.app.records import Records
 from cairn.app.region import Region, View
@@ -155,11 +156,16 @@ class Door:
         raise AskHome(store.home, view)
 
     def _await(self, call: Call, store: StoreRow, view: View, key: RowKey) -> None:
-        """Returns once the version is in this region's index, or raises: what its home does not know, nobody does."""
+        """Returns once the version is in this region's index, or raises: what its home does not know, nobody does.
+
+        A home whose fail-over is under way does not know yet what its bucket holds: it raises Unavailable.
+        """
         if _knows(view, key):
             return
         if store.home == self._region.name:
             view.require_complete()
+            if not has_cut(store):
+                raise Unavailable("the store's home is being failed over; try again")
             raise InvalidRequest("x-cairn-min-version", f"{key.sk} is not known in this store")
         for pause_s in WAITS_S:
             self._region.clock.pause(pause_s)

@@ -242,8 +242,11 @@ class Surveying:
 
 
 def _follows(after: Entry, entry: Entry) -> bool:
-    """Whether what stands in the next slot was built on this, so that this counts, whatever became of that."""
-    return (after.memory_id, after.generation) == (entry.memory_id, entry.generation + 1)
+    """Whether what stands in the next slot was built on this, so that this counts, whatever became of that.
+
+    A void leaves its generation to a rival, so that the generation alone does not tell: the parent does.
+    """
+    return (after.memory_id, after.parent_version_id) == (entry.memory_id, entry.version_id)
 
 
 def _log_keys(keys: Iterable[str]) -> list[LogKey]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tests.simulation.checkers import (
     durability,
+    exceptions,
     linearizability,
     promises,
     readers,
@@ -17,6 +18,7 @@ from tests.simulation.checkers import (
     watermarks,
 )
 from tests.simulation.checkers.passing import is_read_of, memories_shown_in_passing
+from tests.simulation.checkers.terms import makers, memories_are_linearizable
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Refusal, Seen
@@ -42,18 +44,14 @@ def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
         rest = list(_last_reads(evidence, store_id, home))
         began = evidence.taken_over.get(store_id)
         terms = [[*made, *rest]] if began is None else [_before(made, began), [*_kept(evidence, made), *rest]]
-        if began is not None and _is_torn(evidence, store_id, home):
+        if began is not None and exceptions.lists_a_path_and_its_ancestor(evidence, store_id):
             terms.pop()
         wiped = [evidence.wiped[region] for region in evidence.homes_ever[store_id] if region in evidence.wiped]
         for operations in terms:
             if not linearizability.linearizable(operations, created, min(wiped, default=None)):
                 yield f"no order explains what {store_id} answered"
-
-
-def _is_torn(evidence: Evidence, store_id: str, home: str) -> bool:
-    """Whether a path and its ancestor are both memories: `one_memory_one_path` says where that can be."""
-    paths = {item.path for item in evidence.final[store_id][home].listed}
-    return any(other.startswith(f"{path}/") for path in paths for other in paths)
+        if began is not None and not wiped:
+            yield from memories_are_linearizable(evidence, store_id, rest)
 
 
 def _before(made: list[Operation], began: int) -> list[Operation]:
@@ -68,23 +66,21 @@ def _kept(evidence: Evidence, made: list[Operation]) -> Iterator[Operation]:
     What the old home knew and nobody else did is no part of it, nor is what was read, refused, or found to be so
     already because of that. Open is what may have had its effect or not: a version that came late and was adopted, or
     that the history goes on from without having it, and a deletion, which does not say which version it is. Where a
-    version stands apart, that its memory has gone from its path may be all that is known of it. Of those who were shown
-    one version, who had a text to write made it, or who demanded nothing; the others found it to be so.
+    version stands apart, that its memory has gone from its path may be all that is known of it.
     """
-    shown: set[str] = set()
-    for one in sorted(made, key=lambda one: (one.asked.get("content") is None, one.asked.get("expected") is not None)):
+    made_by = makers(evidence, made[0].store_id, made) if made else frozenset()
+    for one in made:
         if one.kind not in ("create", "update", "delete") or one.refused:
             continue
         if not isinstance(one.answer, Seen):
             yield replace(one, returned=None, answer=None)
-        elif one.answer.version_id not in shown:
-            shown.add(one.answer.version_id)
+        elif one.number in made_by:
             final = evidence.final[one.store_id][evidence.homes[one.store_id]]
             history = {version.id for version in final.versions.get(one.answer.memory_id, ())}
             certain = one.answer.version_id in history and not _is_adopted(evidence, one.answer.version_id)
             if certain or history:
                 yield one if certain else replace(one, returned=None, answer=None)
-            if not certain and evidence.gave_way(one.store_id, one.answer.memory_id):
+            if not certain and exceptions.left_its_path_apart(evidence, one.store_id, one.answer.memory_id):
                 asked = {"memory_id": one.answer.memory_id, "expected": None}
                 yield replace(one, kind="delete", asked=asked, returned=None, answer=None)
 
@@ -94,12 +90,9 @@ def _is_adopted(evidence: Evidence, version_id: str) -> bool:
 
 
 def _last_reads(evidence: Evidence, store_id: str, home: str) -> Iterator[Operation]:
-    """What the home shows at rest, as reads after everything else; but not of what a home redacted that was lost."""
+    """What the home shows at rest, as reads after everything else."""
     moment = max((one.returned or one.invoked for one in evidence.history.operations), default=0)
     for memory_id, shown in evidence.final[store_id][home].read.items():
-        versions = evidence.final[store_id][home].versions.get(memory_id, ())
-        if store_id in evidence.taken_over and versions and versions[0].redacted_at is not None:
-            continue
         moment += 2
         answer = shown if isinstance(shown, Seen) else Refusal(shown)
         asked = {"memory_id": memory_id}

@@ -54,7 +54,12 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def linearizable(operations: Sequence[Operation], created: Mapping[str, str], wiped: int | None = None) -> bool:
+def linearizable(
+    operations: Sequence[Operation],
+    created: Mapping[str, str],
+    wiped: int | None = None,
+    begin: Sequence[State] = ((),),
+) -> bool:
     """Whether the operations of one store fit together.
 
     Args:
@@ -62,6 +67,7 @@ def linearizable(operations: Sequence[Operation], created: Mapping[str, str], wi
         created: the id of a memory by its first content's hash.
         wiped: when the home lost its tables. Reads that demanded nothing do not count then, since what it still knows
             it serves; and of a path and its ancestor whose creators were both under way in that moment, both can stay.
+        begin: the states that the store may be in before them; empty, unless others are given.
 
     Raises:
         Undecided: after `STATES_MAX` states.
@@ -71,7 +77,7 @@ def linearizable(operations: Sequence[Operation], created: Mapping[str, str], wi
     )
     must = sum(1 << number for number, step in enumerate(steps) if not step.open)
     seen: set[tuple[int, State]] = set()
-    stack: list[tuple[int, State]] = [(0, ())]
+    stack: list[tuple[int, State]] = [(0, state) for state in begin]
     while stack:
         done, state = stack.pop()
         if done & must == must:
@@ -97,7 +103,7 @@ def _counts(operation: Operation, reads: bool) -> bool:
             return False
         demanded = operation.asked.get("home") is not None
         return operation.returned is not None and (demanded or (reads and operation.home))
-    return operation.kind in ("create", "update", "delete")
+    return operation.kind in ("create", "update", "delete", "adoption")
 
 
 def _step(operation: Operation, created: Mapping[str, str], wiped: int | None) -> Step:
@@ -117,7 +123,7 @@ def _step(operation: Operation, created: Mapping[str, str], wiped: int | None) -
 def _after(state: State, step: Step) -> Iterator[State]:
     """The states after the operation, if it may happen here with the answer it got; an open one changes something."""
     operation = step.operation
-    rule = {"create": _create, "update": _update, "delete": _delete, "read": _read}[operation.kind]
+    rule = {"create": _create, "update": _update, "delete": _delete, "read": _read, "adoption": _adopt}[operation.kind]
     for answer, after in rule(state, operation, step):
         if step.open:
             if after != state:
@@ -173,6 +179,12 @@ def _delete(state: State, operation: Operation, _: Step) -> Iterator[tuple[Answe
 def _read(state: State, operation: Operation, _: Step) -> Iterator[tuple[Answer, State]]:
     memory = _live(state, operation.asked["memory_id"])
     yield (Refusal("NotFound") if memory is None else memory), state
+
+
+def _adopt(state: State, operation: Operation, _: Step) -> Iterator[tuple[Answer, State]]:
+    """A version that came late becomes the memory, or ends it."""
+    adopted, others = operation.asked["state"], [one for one in state if one[0] != operation.asked["memory_id"]]
+    yield None, _sorted(*others, *(() if adopted is None else (adopted,)))
 
 
 def _live(state: State, memory_id: str) -> Memory | None:

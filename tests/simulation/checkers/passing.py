@@ -1,13 +1,12 @@
 """What a planned move may show and take back: versions that their writer put after its term, and told nobody of.
 
 A writer whose put itself takes longer than the drain puts after the survey. Nothing in the bucket tells its entry from
-one that was put in time, so that it is shown until the move's record is known; then it is late (docs/adr/0026).
+one that was put in time, so that it is shown until the move's record is known; then it is late (docs/adr/0027).
 """
 
 from __future__ import annotations
 
-from cairn.core.records import parse_epoch
-from cairn.core.slots import Epoch, LogRef
+from cairn.core.slots import LogRef
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Seen
 
@@ -36,8 +35,7 @@ def memories_shown_in_passing(evidence: Evidence, store_id: str) -> frozenset[st
 
 def _was_moved_on(evidence: Evidence, store_id: str, ref: LogRef) -> bool:
     """Whether the epoch of an entry was ended by a planned move."""
-    chain: list[Epoch] = [parse_epoch(text) for text in evidence.epochs[store_id]]
-    later = [epoch for epoch in chain if epoch.number > ref.slot.epoch.number]
+    later = [epoch for epoch in evidence.epochs[store_id] if epoch.number > ref.slot.epoch.number]
     return bool(later) and later[0].attempt != 0
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from cairn.app.answers import Version
 from cairn.core.fold import occupant_of
 from cairn.core.rows import LATE_PREFIX, LogRow
+from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Listed, Operation, Seen
@@ -26,24 +27,15 @@ def nothing_acknowledged_is_lost(evidence: Evidence) -> Iterator[str]:
         seen: Seen = operation.answer
         for region, final in evidence.final[operation.store_id].items():
             found = [one for one in final.versions.get(seen.memory_id, ()) if one.id == seen.version_id]
-            if not found and _stands_apart(evidence, operation):
+            if not found and exceptions.stands_apart(evidence, operation):
                 continue
             if len(found) != 1:
                 yield f"{region} has {len(found)} of the version acknowledged by: {operation}"
-            elif not _erased(found[0], evidence.kept) and (found[0].path, found[0].content_sha256) != (
+            elif not _erased(evidence, found[0]) and (found[0].path, found[0].content_sha256) != (
                 seen.path,
                 seen.sha256,
             ):
                 yield f"{region} has another version than was acknowledged by: {operation}"
-
-
-def _stands_apart(evidence: Evidence, operation: Operation) -> bool:
-    """Whether a version that is in no history is divergent, with what it holds, or erased as such."""
-    if operation.store_id not in evidence.taken_over or evidence.two_regions:
-        return False
-    seen: Seen = operation.answer
-    apart = [one for one in evidence.apart[operation.store_id] if one.version_id == seen.version_id]
-    return [(one.path, one.sha256) for one in apart] in ([(seen.path, seen.sha256)], [(None, None)])
 
 
 def an_acknowledged_deletion_is_kept(evidence: Evidence) -> Iterator[str]:
@@ -52,16 +44,16 @@ def an_acknowledged_deletion_is_kept(evidence: Evidence) -> Iterator[str]:
         if operation.kind != "delete" or not operation.acknowledged:
             continue
         memory_id = operation.asked["memory_id"]
-        if evidence.gave_way(operation.store_id, memory_id):
+        if exceptions.deletion_stands_apart(evidence, operation.store_id, memory_id):
             continue
         for region, final in evidence.final[operation.store_id].items():
             if final.read.get(memory_id) != "NotFound":
                 yield f"{region} reads {final.read.get(memory_id)} after: {operation}"
 
 
-def _erased(version: Version, kept: int | None) -> bool:
-    """By an order, or, where stores do not keep all, by retention: whether it had to wait, others check."""
-    return version.redacted_at is not None or (kept is not None and version.content_sha256 is None)
+def _erased(evidence: Evidence, version: Version) -> bool:
+    """By an order, or by retention."""
+    return version.redacted_at is not None or exceptions.blanked_by_retention(evidence, version)
 
 
 def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
@@ -76,11 +68,13 @@ def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
                 memory = generations.setdefault((store_id, row["memory_id"]), [])
                 memory.append((row["generation"], row["operation"], version_id))
         for (store_id, memory_id), rows in generations.items():
+            parents = {tables["versions"][store_id, id].get("parent_version_id") for _, _, id in rows}
             known = {generation for generation, _, _ in rows}
-            for one in evidence.apart.get(store_id, ()):
-                if one.memory_id == memory_id and one.generation < max(known) and one.generation not in known:
+            for one in sorted(evidence.apart.get(store_id, ()), key=lambda one: one.generation, reverse=True):
+                if exceptions.precedes_what_arrived(one, memory_id, known, parents):
                     rows.append((one.generation, one.operation, one.version_id))
                     known.add(one.generation)
+                    parents.add(one.parent)
             numbers = [generation for generation, _, _ in sorted(rows)]
             operations = [operation for _, operation, _ in sorted(rows)]
             if numbers != list(range(1, len(numbers) + 1)):
@@ -92,19 +86,17 @@ def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
 def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[str]:
     """At rest a memory is its newest version, in every region; a deleted one is not found.
 
-    Nor is one whose newest version was redacted by a home that was lost with all that followed that version; nor, it
-    may be, one that left its path by a rename that stands apart, since another has the path.
+    Nor, it may be, is one that left its path by a rename that stands apart, since another has the path.
     """
     for store_id, regions in evidence.final.items():
         for region, final in regions.items():
             for memory_id, versions in final.versions.items():
                 shown = final.read.get(memory_id)
                 newest = versions[0] if versions else None
-                lost = store_id in evidence.taken_over and newest is not None and newest.redacted_at is not None
-                if newest is None or newest.operation == "deleted" or lost:
+                if newest is None or newest.operation == "deleted":
                     if shown != "NotFound":
                         yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
-                elif shown == "NotFound" and evidence.gave_way(store_id, memory_id):
+                elif shown == "NotFound" and exceptions.left_its_path_apart(evidence, store_id, memory_id):
                     continue
                 elif not isinstance(shown, Seen) or (shown.version_id, shown.path) != (newest.id, newest.path):
                     yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
@@ -196,8 +188,8 @@ def _facts(
 def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
     """No page shows an id twice; at rest each live memory is listed once, and none is another's ancestor.
 
-    A path and its ancestor can both stay where the home's tables vanished just as both were created; or where a home
-    was taken over, and its copies had shown that one of them came, but not that the other had left before.
+    A path and its ancestor can both stay where a home was taken over, and its copies had shown that one of them came,
+    but not that the other had left before.
     """
     for operation in evidence.history.operations:
         if isinstance(operation.answer, Listed):
@@ -211,11 +203,10 @@ def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
             if listed != sorted(live.items()):
                 yield f"{region} lists {listed}, and reads {sorted(live.items())}"
             paths = sorted(live.values())
-            wiped = not evidence.homes_ever[store_id].isdisjoint(evidence.wiped)
             for path in paths:
                 family = [id for id, other in live.items() if other == path or other.startswith(f"{path}/")]
-                left = any(evidence.gave_way(store_id, id) for id in family)
-                if paths.count(path) > 1 or (len(family) > 1 and not wiped and not left):
+                left = exceptions.shares_its_line_since_a_take_over(evidence, store_id, family)
+                if paths.count(path) > 1 or (len(family) > 1 and not left):
                     yield f"{region} has memories at {paths}"
 
 
@@ -225,12 +216,17 @@ def every_path_can_be_written(evidence: Evidence) -> Iterator[str]:
 
 
 def what_is_acknowledged_is_in_a_checkpoint(evidence: Evidence) -> Iterator[str]:
-    """The home's checkpoints name every acknowledged version."""
+    """The homes' checkpoints name every acknowledged version, and every version of its memory before it."""
     for operation in evidence.history.operations:
-        if operation.kind in ("create", "update") and operation.acknowledged:
-            written = evidence.written.get(operation.answer.version_id)
+        if operation.kind not in ("create", "update") or not operation.acknowledged:
+            continue
+        seen: Seen = operation.answer
+        history = evidence.final[operation.store_id][evidence.homes[operation.store_id]].versions
+        ids = [version.id for version in history.get(seen.memory_id, ())]
+        for id in ids[ids.index(seen.version_id) :] if seen.version_id in ids else [seen.version_id]:
+            written = evidence.written.get(id)
             if written is not None and written.position not in evidence.named[written.home]:
-                yield f"no checkpoint of {written.home} names: {operation}"
+                yield f"no checkpoint of {written.home} names {id}: {operation}"
 
 
 def no_error_but_the_apis(evidence: Evidence) -> Iterator[str]:

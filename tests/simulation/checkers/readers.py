@@ -1,7 +1,7 @@
 """What readers may rely on, in any region: time does not run backwards there, and nothing is shown that is not so.
 
-A memory's versions are counted by their place in its history, as it stands at the end. A region whose tables vanished
-is left out of the promises about what it showed before: it says that it is not complete, and serves what it knows.
+A memory's versions are counted by their place in its history, as it stands at the end. What lets an answer pass all the
+same stands in `exceptions`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from cairn.app.answers import Page, Version
+from tests.simulation.checkers import exceptions
+from tests.simulation.checkers.exceptions import epoch_of
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.checkers.passing import memories_shown_in_passing
 from tests.simulation.evidence import Evidence
@@ -34,20 +36,57 @@ def generations(evidence: Evidence, store_id: str) -> Generations:
     return counted | {(one.memory_id, one.version_id): one.generation for one in evidence.apart[store_id]}
 
 
-def _by_region(evidence: Evidence) -> Iterator[tuple[str, str, list[Operation]]]:
-    """Each store in each region that kept its tables, with the operations made there, by their return.
+def floors(evidence: Evidence, store_id: str) -> Generations:
+    """By memory and version: the generation that a region which has shown it never shows less than afterwards.
 
-    A read that demanded more than the region knows tells what its home does, and is left out. Of a store that others
-    took over, what was answered before they did: a region may have shown then what the new home never had.
+    Its own, unless it came late: then that of the last version before it that no fail-over took from it.
     """
+    counted = generations(evidence, store_id)
+    return {
+        (memory_id, version_id): _last_kept(evidence, store_id, counted, memory_id, version_id)
+        if exceptions.came_late(evidence, store_id, version_id)
+        else generation
+        for (memory_id, version_id), generation in counted.items()
+    }
+
+
+def _last_kept(evidence: Evidence, store_id: str, counted: Generations, memory_id: str, version_id: str) -> int:
+    """The last version before a late one, of its own term or an earlier one, that did not come late; or 0.
+
+    Of a term that was never accepted nothing is known of what it built on.
+    """
+    written = evidence.written.get(version_id)
+    terms = evidence.epochs[store_id]
+    term = None if written is None else epoch_of(written.position)
+    if term not in terms:
+        return 0
+    before = [0]
+    for (other_id, other), generation in counted.items():
+        known = evidence.written.get(other)
+        if other_id != memory_id or known is None or exceptions.came_late(evidence, store_id, other):
+            continue
+        other_term = epoch_of(known.position)
+        earlier = other_term in terms and terms.index(other_term) <= terms.index(term)
+        if earlier and generation < counted[memory_id, version_id]:
+            before.append(generation)
+    return max(before)
+
+
+def _by_region(evidence: Evidence) -> Iterator[tuple[str, str, list[Operation]]]:
+    """Each store in each region, with the operations that tell what the region has, by their invocation."""
     for store_id, regions in evidence.final.items():
         for region in regions:
-            if region not in evidence.wiped:
-                made = [one for one in evidence.history.operations if one.store_id == store_id and one.region == region]
-                began = evidence.taken_over.get(store_id)
-                if began is not None:
-                    made = [one for one in made if (one.returned or began) < began]
-                yield store_id, region, [one for one in made if one.home or not _demands(one)]
+            made = [one for one in evidence.history.operations if one.store_id == store_id and one.region == region]
+            yield (
+                store_id,
+                region,
+                [
+                    one
+                    for one in made
+                    if not exceptions.answered_by_another_region(one)
+                    and not exceptions.tables_had_vanished(evidence, region, one)
+                ],
+            )
 
 
 def _demands(operation: Operation) -> bool:
@@ -78,12 +117,14 @@ def a_region_never_goes_back(evidence: Evidence) -> Iterator[str]:
     for store_id, region, made in _by_region(evidence):
         passing = memories_shown_in_passing(evidence, store_id)
         counted = generations(evidence, store_id)
+        least = floors(evidence, store_id)
         known: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for one in made:
             for seen in _shown(one):
-                known[seen.memory_id].append((one.returned or 0, counted.get((seen.memory_id, seen.version_id), 0)))
-            if one.kind == "delete" and one.acknowledged:
-                known[one.asked["memory_id"]].append((one.returned or 0, GONE))
+                known[seen.memory_id].append((one.returned or 0, least.get((seen.memory_id, seen.version_id), 0)))
+            ended = one.asked["memory_id"] if one.kind == "delete" and one.acknowledged else None
+            if ended is not None and not exceptions.deletion_came_late(evidence, store_id, ended):
+                known[ended].append((one.returned or 0, GONE))
         for one in made:
             shown = [(seen.memory_id, counted.get((seen.memory_id, seen.version_id), 0)) for seen in _shown(one)]
             gone = _not_found(one)
@@ -98,7 +139,7 @@ def a_region_never_goes_back(evidence: Evidence) -> Iterator[str]:
 def a_demanded_read_is_no_older(evidence: Evidence) -> Iterator[str]:
     """A read that demands a version shows it, or a later one; the home's answer nothing that the region had surpassed.
 
-    A version that was acknowledged is never said to be unknown, unless others took the store over.
+    A version that was acknowledged is never said to be unknown.
     """
     acknowledged = {
         one.answer.version_id: one.returned or 0
@@ -107,15 +148,16 @@ def a_demanded_read_is_no_older(evidence: Evidence) -> Iterator[str]:
     }
     for store_id, region, made in _by_region(evidence):
         counted = generations(evidence, store_id)
-        began = evidence.taken_over.get(store_id, 1 << 60)
+        floor = floors(evidence, store_id)
         for one in evidence.history.operations:
-            if (one.store_id, one.region) != (store_id, region) or not _demands(one) or (one.returned or 0) > began:
+            if (one.store_id, one.region) != (store_id, region) or not _demands(one):
                 continue
             memory_id, least = one.asked["memory_id"], one.asked["least"]
             unknown = one.refused and one.answer.name == "InvalidRequest"
-            if unknown and acknowledged.get(least, one.invoked) < one.invoked:
+            acknowledged_before = acknowledged.get(least, one.invoked) < one.invoked
+            if unknown and acknowledged_before and not exceptions.unknown_since_a_take_over(evidence, one):
                 yield f"said to be unknown, though acknowledged: {one}"
-            wanted = max(_generations_known(made, one, counted), counted.get((memory_id, least or ""), 0))
+            wanted = max(_generations_known(made, one, floor), floor.get((memory_id, least or ""), 0))
             if _not_found(one) is not None and wanted and not _was_deleted(evidence, store_id, memory_id):
                 yield f"not found, though version {wanted} was known: {one}"
             for seen in _shown(one):
@@ -139,12 +181,15 @@ def _generations_known(made: list[Operation], read: Operation, counted: Generati
 
 def _was_deleted(evidence: Evidence, store_id: str, memory_id: str) -> bool:
     versions = evidence.final[store_id][evidence.homes[store_id]].versions.get(memory_id, ())
-    apart = any((one.memory_id, one.operation) == (memory_id, "deleted") for one in evidence.apart[store_id])
-    return apart or (bool(versions) and versions[0].operation == "deleted")
+    if versions and versions[0].operation == "deleted":
+        return True
+    return exceptions.deletion_came_late(evidence, store_id, memory_id) or exceptions.left_its_path_apart(
+        evidence, store_id, memory_id
+    )
 
 
 def a_replica_is_never_ahead(evidence: Evidence) -> Iterator[str]:
-    """Whatever any region shows is in the home's history, and its writer had begun."""
+    """Whatever any region shows is in the home's history, as it is there, and its writer had begun."""
     begun = {
         sha256(one.asked["content"]): one.invoked
         for one in reversed(evidence.history.operations)
@@ -152,21 +197,37 @@ def a_replica_is_never_ahead(evidence: Evidence) -> Iterator[str]:
     }
     for store_id in evidence.final:
         counted = generations(evidence, store_id)
+        held = _held(evidence, store_id)
         for one in evidence.history.operations:
             for seen in _shown(one) if one.store_id == store_id else ():
+                if held.get(seen.version_id, (seen.path, seen.sha256)) != (seen.path, seen.sha256):
+                    yield f"{seen} is not what its version is, {held[seen.version_id]}: {one}"
                 if (seen.memory_id, seen.version_id) not in counted:
                     yield f"a version that the home does not know: {one}"
                 if begun.get(seen.sha256, 0) > (one.returned or 0):
                     yield f"a text that nobody had written yet: {one}"
 
 
+def _held(evidence: Evidence, store_id: str) -> dict[str, tuple[str, str]]:
+    """Path and hash of every version that is not erased."""
+    histories = evidence.final[store_id][evidence.homes[store_id]].versions.values()
+    return {
+        version.id: (version.path, version.content_sha256)
+        for history in histories
+        for version in history
+        if version.path is not None and version.content_sha256 is not None
+    }
+
+
 def who_is_refused_can_read_why(evidence: Evidence) -> Iterator[str]:
     """After a refusal the same region shows at least the head that it was decided against."""
-    for _, region, made in _by_region(evidence):
+    for store_id, region, made in _by_region(evidence):
         for refused in made:
             if not refused.refused or refused.kind not in ("update", "delete"):
                 continue
             memory_id = refused.asked["memory_id"]
+            if exceptions.has_late_versions(evidence, store_id, memory_id):
+                continue
             for later in made:
                 if later.kind != "read" or later.invoked < (refused.returned or 0):
                     continue
@@ -196,7 +257,7 @@ def _still_stale(region: str, refused: Operation, later: Operation, made: list[O
 
 def own_writes_are_in_the_history(evidence: Evidence) -> Iterator[str]:
     """What was acknowledged in a region is in every listing of the memory's versions made there afterwards."""
-    for _, region, made in _by_region(evidence):
+    for store_id, region, made in _by_region(evidence):
         for listing in made:
             if listing.kind != "versions" or not isinstance(listing.answer, tuple):
                 continue
@@ -207,13 +268,13 @@ def own_writes_are_in_the_history(evidence: Evidence) -> Iterator[str]:
                 seen: Seen = write.answer
                 if seen.memory_id != listing.asked["memory_id"] or (write.returned or 0) > listing.invoked:
                     continue
-                if seen.version_id not in listed:
+                if seen.version_id not in listed and not exceptions.came_late(evidence, store_id, seen.version_id):
                     yield f"{region} does not list what it acknowledged by {write} in {listing}"
 
 
 def a_history_of_the_store_is_whole(evidence: Evidence) -> Iterator[str]:
     """All its pages: newest first, no version twice, and with what was acknowledged in the region before."""
-    for _, region, made in _by_region(evidence):
+    for store_id, region, made in _by_region(evidence):
         for pages in _whole(made, "history"):
             versions = [version for page in pages for version in page.answer.items]
             order = [(version.created_at, version.id) for version in versions]
@@ -222,7 +283,8 @@ def a_history_of_the_store_is_whole(evidence: Evidence) -> Iterator[str]:
             for write in made:
                 if write.kind in ("create", "update") and write.acknowledged:
                     missing = write.answer.version_id not in {version.id for version in versions}
-                    if missing and (write.returned or 0) < pages[0].invoked:
+                    late = exceptions.came_late(evidence, store_id, write.answer.version_id)
+                    if missing and not late and (write.returned or 0) < pages[0].invoked:
                         yield f"{region} lacks {write} in {[str(page) for page in pages]}"
 
 
@@ -265,13 +327,14 @@ def a_listing_shows_each_path_once(evidence: Evidence) -> Iterator[str]:
 
 
 def _whole(made: list[Operation], kind: str) -> Iterator[list[Operation]]:
-    """Listings, or histories, of which every page was answered."""
+    """Listings, or histories, of which every page was answered, from the first to the last, by this region."""
     groups: dict[tuple[str, int], list[Operation]] = defaultdict(list)
     for one in made:
         if one.kind == kind:
             groups[one.client, one.asked["listing"]].append(one)
     for pages in groups.values():
-        if all(isinstance(page.answer, Listed | Page) for page in pages) and pages[-1].answer.next_after is None:
+        answered = all(isinstance(page.answer, Listed | Page) for page in pages)
+        if answered and pages[0].asked.get("after") is None and pages[-1].answer.next_after is None:
             yield pages
 
 
@@ -286,6 +349,8 @@ def _standing(
             if (one.returned or end) < begin and generation > newest.get(seen.memory_id, (0, seen))[0]:
                 newest[seen.memory_id] = (generation, seen)
     for memory_id, (generation, seen) in newest.items():
+        if exceptions.has_late_versions(evidence, store_id, memory_id):
+            continue
         if not any(
             _may_move(one, memory_id, seen.path, generation, counted)
             for one in evidence.history.operations

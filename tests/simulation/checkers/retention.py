@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cairn.app.answers import Version
+from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.checkers.readers import generations
 from tests.simulation.checkers.texts import found_anywhere, texts_of_versions
 from tests.simulation.evidence import Evidence
-from tests.simulation.history import Glimpse, Refusal, Seen
+from tests.simulation.history import Glimpse, Seen
 
 
 def a_head_is_never_blanked(evidence: Evidence) -> Iterator[str]:
@@ -28,9 +29,8 @@ def a_head_is_never_blanked(evidence: Evidence) -> Iterator[str]:
     for store_id, regions in evidence.final.items():
         for region, final in regions.items():
             for memory_id, versions in final.versions.items():
-                if store_id in evidence.taken_over and versions and versions[0].redacted_at is not None:
-                    continue
-                if final.read[memory_id] == "NotFound" and evidence.gave_way(store_id, memory_id):
+                gone = final.read[memory_id] == "NotFound"
+                if gone and exceptions.left_its_path_apart(evidence, store_id, memory_id):
                     continue
                 if versions and versions[0].operation != "deleted" and not isinstance(final.read[memory_id], Seen):
                     yield f"{region} at rest: {memory_id} is live, and reads {final.read[memory_id]}"
@@ -111,9 +111,5 @@ def _ordered(evidence: Evidence, store_id: str) -> set[str]:
         for one in evidence.history.operations
         if one.kind == "redact"
         and one.store_id == store_id
-        and not (one.refused and _name(one.answer) != "Unavailable")
+        and (not one.refused or exceptions.may_have_been_ordered(one))
     }
-
-
-def _name(answer: object) -> str | None:
-    return answer.name if isinstance(answer, Refusal) else None

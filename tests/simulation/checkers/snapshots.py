@@ -1,7 +1,4 @@
-"""How a store was at an instant: what the history says, whoever asks, and whenever.
-
-Not of stores that others took over: what came late and was adopted was there by its time, and was not known.
-"""
+"""How a store was at an instant: what the history says, whoever asks, and whenever."""
 
 from __future__ import annotations
 
@@ -16,8 +13,6 @@ from tests.simulation.history import Operation, Snapshot
 def a_snapshot_is_what_the_history_says(evidence: Evidence) -> Iterator[str]:
     """A snapshot that is given shows of each memory the version that was its head at the instant, and nothing else."""
     for store_id, regions in evidence.final.items():
-        if store_id in evidence.taken_over:
-            continue
         versions = regions[evidence.homes[store_id]].versions
         known = texts_of_versions(evidence, store_id)
         for one in evidence.history.operations:
@@ -48,7 +43,7 @@ def a_snapshot_does_not_change(evidence: Evidence) -> Iterator[str]:
     """Two snapshots of one instant show the same versions, in whatever region; what is erased between is blank."""
     first: dict[tuple[str, int], Operation] = {}
     for one in evidence.history.operations:
-        if one.kind != "past" or not isinstance(one.answer, Snapshot) or one.store_id in evidence.taken_over:
+        if one.kind != "past" or not isinstance(one.answer, Snapshot):
             continue
         other = first.setdefault((one.store_id, one.asked["as_of"]), one)
         if _ids(other) != _ids(one):

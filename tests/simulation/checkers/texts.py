@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cairn.app.answers import Version
+from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Listed, Seen
@@ -58,9 +59,7 @@ def redacted_text_is_nowhere(evidence: Evidence) -> Iterator[str]:
         if operation.kind == "redact" and operation.acknowledged:
             for region, final in evidence.final[operation.store_id].items():
                 versions = final.versions.get(operation.asked["memory_id"], ())
-                if operation.store_id in evidence.taken_over and not any(
-                    one.id == operation.asked["version_id"] for one in versions
-                ):
+                if exceptions.redacted_apart(evidence, operation, versions):
                     continue
                 if not any(one.id == operation.asked["version_id"] and one.redacted_at for one in versions):
                     yield f"{region} does not show what was redacted by: {operation}"
@@ -75,12 +74,8 @@ def a_deleted_store_is_nowhere(evidence: Evidence) -> Iterator[str]:
 def text_of_no_version_is_nowhere(evidence: Evidence) -> Iterator[str]:
     """What was refused, or never came to be, is not kept: no object holds its text, as no version does."""
     versions: set[str] = set()
-    for store_id, regions in evidence.final.items():
+    for store_id in evidence.final:
         versions.update(texts_of_versions(evidence, store_id).values())
-        if evidence.kept is not None:
-            return
-        if any(one.redacted_at for final in regions.values() for all in final.versions.values() for one in all):
-            return
     asked = [one.asked["content"] for one in evidence.history.operations if one.asked.get("content") is not None]
     yield from found_anywhere(evidence, [text.encode() for text in sorted(set(asked)) if sha256(text) not in versions])
 

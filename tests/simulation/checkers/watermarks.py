@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cairn.core.slots import LogRef
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Claim, Operation, Seen
 
@@ -17,15 +18,52 @@ def _writes(evidence: Evidence) -> list[Operation]:
 
 
 def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[str]:
-    """A region that says it is complete up to T has every version whose writer was told so before T."""
+    """A region that says it is complete up to T has every version whose writer was told so before T.
+
+    It also has every version that a home adopted, and had in its own history, before T.
+    """
     writes = _writes(evidence)
+    adoptions = _adoptions(evidence)
     for claim in evidence.history.claims:
         for one in writes:
             version_id = one.answer.version_id
             home = _written_by(evidence, one)
             until, told_us = claim.until.get(home, 0), one.shown_us[home]
-            if told_us < until and version_id in claim.asked - claim.present:
+            written = evidence.written.get(version_id)
+            lacks = version_id in claim.asked and (written is None or not _has(claim, version_id, written.position))
+            if told_us < max(until, claim.complete or 0) and lacks:
                 yield f"{claim.region} at {claim.moment} claims {until}, and lacks, told at {told_us}: {one}"
+        for (version_id, position), adopted_us in adoptions.items():
+            home = LogRef.parse(position).slot.epoch.home
+            until = claim.until.get(home, 0)
+            if adopted_us < until and version_id in claim.asked and not _has(claim, version_id, position):
+                adopted = f"{version_id}, adopted by {home} at {adopted_us}"
+                yield f"{claim.region} at {claim.moment} claims {until}, and lacks {adopted}"
+
+
+def _adoptions(evidence: Evidence) -> dict[tuple[str, str], int]:
+    """By version and position: when a home that had adopted it first showed it in its history, by its own clock."""
+    found: dict[tuple[str, str], int] = {}
+    for claim in evidence.history.claims:
+        for version_id, position in claim.counted.items():
+            written = evidence.written.get(version_id)
+            by_home = LogRef.parse(position).slot.epoch.home == claim.region
+            if written is not None and by_home and position != written.position:
+                found.setdefault((version_id, position), claim.shown_us)
+    return found
+
+
+def _has(claim: Claim, version_id: str, position: str) -> bool:
+    """Whether the region had the version: in its history, or apart from it at this position, or at a later one.
+
+    An adopted copy keeps its version's id: that the late original stands apart does not tell that the copy is here.
+    """
+    late = claim.late.get(version_id)
+    return version_id in claim.counted or (late is not None and _rank(late) >= _rank(position))
+
+
+def _rank(position: str) -> tuple[object, ...]:
+    return LogRef.parse(position).slot.rank
 
 
 def watermarks_do_not_stick(evidence: Evidence) -> Iterator[str]:

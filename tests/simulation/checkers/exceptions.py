@@ -1,0 +1,239 @@
+"""What the checkers let pass: every exception there is, each with its argument. No checker has one of its own.
+
+An exception is a question about evidence, and is named like its answer. `tests/simulation/test_exceptions.py` switches
+each off and runs a world that fails then: an exception that nothing needs is a hole in a checker, and goes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ParamSpec
+
+from cairn.app.answers import Version
+from cairn.core.slots import Epoch, LogRef
+from tests.simulation.evidence import Apart, Evidence
+from tests.simulation.history import Operation, Refusal
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Excepted:
+    """One exception: its name, and why what it lets pass breaks no promise."""
+
+    name: str
+    argument: str
+
+
+EXCEPTIONS: dict[str, Excepted] = {}
+_switched_off: set[str] = set()
+
+
+def exception(argument: str) -> Callable[[Callable[P, bool]], Callable[P, bool]]:
+    """Enters a predicate into the list. While it is switched off, it lets nothing pass."""
+
+    def enter(predicate: Callable[P, bool]) -> Callable[P, bool]:
+        name = predicate.__name__
+        EXCEPTIONS[name] = Excepted(name, argument)
+
+        @functools.wraps(predicate)
+        def ask(*args: P.args, **kwargs: P.kwargs) -> bool:
+            return name not in _switched_off and predicate(*args, **kwargs)
+
+        return ask
+
+    return enter
+
+
+@contextmanager
+def without(name: str) -> Iterator[None]:
+    """Meanwhile the checkers do not know the exception."""
+    assert name in EXCEPTIONS, name
+    _switched_off.add(name)
+    try:
+        yield
+    finally:
+        _switched_off.discard(name)
+
+
+# ---- versions that came late ----------------------------------------------------------------------------------------
+
+
+@exception(
+    "A region may have shown, counted and acknowledged a version that the cut of a fail-over does not hold. It stands "
+    "apart since, or was adopted at another position: until then the new home and whoever follows it does not have it."
+)
+def came_late(evidence: Evidence, store_id: str, version_id: str) -> bool:
+    if store_id not in evidence.taken_over:
+        return False
+    written = evidence.written.get(version_id)
+    apart = any(one.version_id == version_id for one in evidence.apart.get(store_id, ()))
+    adopted = written is not None and written.adopted
+    return apart or adopted or came_late_in_a_lost_term(evidence, store_id, version_id)
+
+
+@exception(
+    "A home that lost its epoch to another has shown the store by its own cut for a while: what was written before its "
+    "term may not have been in that cut, and counts again since the other's term follows the one before."
+)
+def came_late_in_a_lost_term(evidence: Evidence, store_id: str, version_id: str) -> bool:
+    written = evidence.written.get(version_id)
+    if written is None:
+        return False
+    return any(term.number > epoch_of(written.position).number for term in evidence.lost_terms.get(store_id, ()))
+
+
+@exception(
+    "A refusal, or a history, that the lost home gave was decided on a late version of the memory, which the region no "
+    "longer has after the fail-over: what is older is what the memory is again."
+)
+def has_late_versions(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    if store_id not in evidence.taken_over:
+        return False
+    apart = any(one.memory_id == memory_id for one in evidence.apart.get(store_id, ()))
+    return apart or any(
+        came_late(evidence, store_id, version.id) for version in _history(evidence, store_id, memory_id)
+    )
+
+
+@exception(
+    "A version that a fail-over found late and did not adopt is in no history: it is listed as divergent, with what it "
+    "holds, or erased. Never so where the store asks for two regions, since the cut holds all that was acknowledged."
+)
+def stands_apart(evidence: Evidence, operation: Operation) -> bool:
+    if operation.store_id not in evidence.taken_over or evidence.two_regions:
+        return False
+    seen = operation.answer
+    apart = [one for one in evidence.apart[operation.store_id] if one.version_id == seen.version_id]
+    return [(one.path, one.sha256) for one in apart] in ([(seen.path, seen.sha256)], [(None, None)])
+
+
+@exception(
+    "A deletion that the lost home acknowledged and that came late stands apart like any other version, if "
+    "somebody had "
+    "written the memory since; if nobody had, it was undone until it was adopted."
+)
+def deletion_came_late(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    if store_id not in evidence.taken_over:
+        return False
+    newest = next(iter(_history(evidence, store_id, memory_id)), None)
+    adopted = newest is not None and newest.operation == "deleted" and came_late(evidence, store_id, newest.id)
+    return adopted or deletion_stands_apart(evidence, store_id, memory_id)
+
+
+@exception("A late deletion that stands apart deletes nothing by itself: the memory lives on as the new home has it.")
+def deletion_stands_apart(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    if store_id not in evidence.taken_over or evidence.two_regions:
+        return False
+    return any((one.memory_id, one.operation) == (memory_id, "deleted") for one in evidence.apart.get(store_id, ()))
+
+
+@exception(
+    "Where what made a memory leave its path, a rename or a deletion, came late and stands apart, while the "
+    "creation of "
+    "what took the path had arrived in time, the memory has no head: it is not found, and its history is shown."
+)
+def left_its_path_apart(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    if store_id not in evidence.taken_over or evidence.two_regions:
+        return False
+    newest = next(iter(_history(evidence, store_id, memory_id)), None)
+    return any(one.memory_id == memory_id and _leaves(one, newest) for one in evidence.apart.get(store_id, ()))
+
+
+def _leaves(one: Apart, newest: Version | None) -> bool:
+    return one.operation == "deleted" or newest is None or one.path is None or one.path != newest.path
+
+
+@exception(
+    "What a memory was before a rename may come later than what followed at its destination: it stands apart, and its "
+    "place in the history is empty."
+)
+def precedes_what_arrived(one: Apart, memory_id: str, generations: set[int], parents: set[str | None]) -> bool:
+    return one.memory_id == memory_id and one.version_id in parents and one.generation not in generations
+
+
+@exception(
+    "A fail-over may find that one of a path and its ancestor had come, and not that the other had left before: then "
+    "both are memories (ADR 25), and no order of whole-store operations makes both."
+)
+def shares_its_line_since_a_take_over(evidence: Evidence, store_id: str, family: Sequence[str]) -> bool:
+    return any(left_its_path_apart(evidence, store_id, memory_id) for memory_id in family)
+
+
+@exception(
+    "Where a path and its ancestor are both memories since a fail-over (ADR 25), no order of operations makes "
+    "both: each memory is searched by itself all the same, and `one_memory_one_path` says whether they may be."
+)
+def lists_a_path_and_its_ancestor(evidence: Evidence, store_id: str) -> bool:
+    paths = {item.path for item in evidence.final[store_id][evidence.homes[store_id]].listed}
+    return store_id in evidence.taken_over and any(other.startswith(f"{path}/") for path in paths for other in paths)
+
+
+@exception(
+    "A version that was redacted may have come late and stand apart: then no history lists it as redacted. That "
+    "its text "
+    "is nowhere is looked at all the same."
+)
+def redacted_apart(evidence: Evidence, operation: Operation, versions: Sequence[Version]) -> bool:
+    version_id = operation.asked["version_id"]
+    return came_late(evidence, operation.store_id, version_id) and not any(one.id == version_id for one in versions)
+
+
+@exception(
+    "A lost home that has not heard of the fail-over does not know what is acknowledged in the later term; a "
+    "new home does "
+    "not know the id of a version that its cut holds until its index has folded the copy. Either says so, and shows "
+    "nothing older."
+)
+def unknown_since_a_take_over(evidence: Evidence, operation: Operation) -> bool:
+    return (operation.returned or 0) > evidence.taken_over.get(operation.store_id, 1 << 60)
+
+
+# ---- tables that vanished -------------------------------------------------------------------------------------------
+
+
+@exception(
+    "A region whose tables vanished says that it is incomplete and serves what it knows: since then it may show "
+    "what is "
+    "older than what it showed before."
+)
+def tables_had_vanished(evidence: Evidence, region: str, operation: Operation) -> bool:
+    vanished = evidence.wiped.get(region)
+    return vanished is not None and not (operation.returned or vanished) < vanished
+
+
+# ---- whose answer it is ---------------------------------------------------------------------------------------------
+
+
+@exception(
+    "A read that demands more than its region knows is answered by the home: it tells what the home has, and not what "
+    "the region has shown."
+)
+def answered_by_another_region(operation: Operation) -> bool:
+    demands = operation.asked.get("home") is not None or operation.asked.get("least") is not None
+    return demands and not operation.home
+
+
+@exception("Retention blanks what was superseded: that it waited as long as it had to, other checkers say.")
+def blanked_by_retention(evidence: Evidence, version: Version) -> bool:
+    return evidence.kept is not None and version.redacted_at is None and version.content_sha256 is None
+
+
+@exception(
+    "What was answered with Busy or Unavailable did nothing, and of a redaction, that it stands and is not carried out "
+    "yet."
+)
+def may_have_been_ordered(operation: Operation) -> bool:
+    return isinstance(operation.answer, Refusal) and operation.answer.name == "Unavailable"
+
+
+def epoch_of(position: str) -> Epoch:
+    """The term of which a version's position is."""
+    return LogRef.parse(position).slot.epoch
+
+
+def _history(evidence: Evidence, store_id: str, memory_id: str) -> Sequence[Version]:
+    return evidence.final[store_id][evidence.homes[store_id]].versions.get(memory_id, ())

@@ -1,0 +1,67 @@
+"""Each exception of the checkers is needed: without it, a world in which no promise is broken is said to break one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import pytest
+
+from tests.simulation.bugs import vanishing
+from tests.simulation.checkers import check
+from tests.simulation.checkers.exceptions import EXCEPTIONS, without
+from tests.simulation.options import Options, drawn, failing_over, retaining, saved, tearing
+from tests.simulation.world import World
+
+MORE = 40
+"""How many worlds are tried after the one that is named: a change of the product moves the seed, not the fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Where an exception was needed last, and which checker objects there without it."""
+
+    options: Callable[[int], Options]
+    seed: int
+    checker: str
+
+    def seeds(self) -> Iterator[int]:
+        return chain((self.seed,), range(MORE))
+
+
+NEEDED = {
+    "came_late": Needed(failing_over, 116, "a_region_never_goes_back"),
+    "came_late_in_a_lost_term": Needed(failing_over, 284, "own_writes_are_in_the_history"),
+    "has_late_versions": Needed(failing_over, 18, "a_listing_shows_each_path_once"),
+    "stands_apart": Needed(failing_over, 101, "nothing_acknowledged_is_lost"),
+    "deletion_came_late": Needed(failing_over, 140, "a_region_never_goes_back"),
+    "deletion_stands_apart": Needed(failing_over, 13, "an_acknowledged_deletion_is_kept"),
+    "left_its_path_apart": Needed(failing_over, 145, "what_is_shown_is_what_the_history_ends_with"),
+    "precedes_what_arrived": Needed(failing_over, 41, "history_has_no_gaps"),
+    "shares_its_line_since_a_take_over": Needed(failing_over, 79, "one_memory_one_path"),
+    "lists_a_path_and_its_ancestor": Needed(failing_over, 79, "operations_are_linearizable"),
+    "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
+    "redacted_apart": Needed(failing_over, 13, "redacted_text_is_nowhere"),
+    "unknown_since_a_take_over": Needed(tearing, 14, "a_demanded_read_is_no_older"),
+    "answered_by_another_region": Needed(saved, 12, "a_region_never_goes_back"),
+    "blanked_by_retention": Needed(drawn, 10, "nothing_acknowledged_is_lost"),
+    "may_have_been_ordered": Needed(retaining, 147, "the_last_versions_are_kept"),
+}
+
+
+def test_every_exception_stands_in_the_list_with_its_argument() -> None:
+    assert NEEDED.keys() == EXCEPTIONS.keys()
+    assert all(len(one.argument) > 60 for one in EXCEPTIONS.values())
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_an_exception_is_needed(name: str) -> None:
+    needed = NEEDED[name]
+    for seed in needed.seeds():
+        evidence = World(seed, needed.options(seed)).run()
+        with without(name):
+            objections = {one.checker for one in check(evidence)}
+        if needed.checker in objections and not check(evidence):
+            return
+    pytest.fail(f"no checker objects without {name}: it lets nothing pass, and goes")
