@@ -6,6 +6,7 @@ call dies like any other, is repeated by somebody else, or is left where it stop
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,11 +28,15 @@ class Operators:
 
     Attributes:
         taken_over: the stores that some region was told to take over, and when the first was.
+        elsewhere: those of them that ask for a second region, and that another region was told to take over.
+        struck: how often what happened.
     """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.taken_over: dict[str, int] = {}
+        self.elsewhere: set[str] = set()
+        self.struck: Counter[str] = Counter()
 
     # ---- what everybody can look up ------------------------------------------------------------------------------
 
