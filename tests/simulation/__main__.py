@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 
 from tests.simulation.bugs import BUGS, Bug, caught_by, hunt
-from tests.simulation.kinds import disagreeing, emptied, losing, repeating
+from tests.simulation.kinds import crossing, disagreeing, emptied, losing, redacting, repeating, scattering
 from tests.simulation.options import crowded, doubled, drawn, eroding, failing_over, frozen, judging, moving, retaining
 from tests.simulation.shrinking import Failure, case_of, run, shrink
 from tests.simulation.world import World
@@ -22,7 +22,7 @@ KINDS = {
     kind.__name__: kind
     for kind in (
         *(drawn, crowded, judging, eroding, retaining, doubled, moving, frozen, failing_over),
-        *(losing, emptied, disagreeing, repeating),
+        *(losing, emptied, disagreeing, repeating, crossing, scattering, redacting),
     )
 }
 

@@ -92,6 +92,7 @@ class Evidence:
         doomed: all that was written into a store that was deleted.
         kept: of how many versions of a live memory stores keep the text; None where they keep all.
         two_regions: whether stores ask for a second region.
+        elsewhere: those of `taken_over` that ask for a second region, and that another region took over, too or alone.
     """
 
     history: History
@@ -109,6 +110,7 @@ class Evidence:
     doomed: list[bytes] = field(default_factory=list)
     kept: int | None = None
     two_regions: bool = False
+    elsewhere: frozenset[str] = frozenset()
     written: Mapping[str, Written] = field(default_factory=dict)
     taken_over: Mapping[str, int] = field(default_factory=dict)
     apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
@@ -117,7 +119,11 @@ class Evidence:
     def gave_way(self, store_id: str, memory_id: str) -> bool:
         """Whether some of a memory stands apart: whoever took its store over had not seen all of it."""
         apart = any(one.memory_id == memory_id for one in self.apart.get(store_id, ()))
-        return apart and store_id in self.taken_over and not self.two_regions
+        return apart and self.may_lack(store_id)
+
+    def may_lack(self, store_id: str) -> bool:
+        """Whether others took a store over who need not have had all of it: any region but its second."""
+        return store_id in self.taken_over and (not self.two_regions or store_id in self.elsewhere)
 
 
 def gather(world: World) -> Evidence:
@@ -134,7 +140,7 @@ def gather(world: World) -> Evidence:
         history=world.history,
         final=final,
         rows={name: _rows(site) for name, site in sites},
-        rebuilt={name: _rebuilt(world, name) for name, _ in sites},
+        rebuilt={name: _rebuilt(world, name, defects) for name, _ in sites},
         stored={name: _stored(site.database) for name, site in sites},
         objects={region: _objects(world, region) for region in world.options.regions},
         homes={store_id: world.home(store_id) for store_id in world.stores},
@@ -144,12 +150,13 @@ def gather(world: World) -> Evidence:
     )
     evidence.kept = world.options.kept if world.options.day_s else None
     evidence.two_regions = world.options.two_regions
+    evidence.elsewhere = frozenset(world.operators.elsewhere)
     evidence.written = _written(world)
     evidence.homes_ever = {store_id: _homes_ever(world, store_id) for store_id in world.stores}
     evidence.taken_over = dict(world.operators.taken_over)
     evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
-    evidence.again = {name: _again(world, name) for name, _ in sites}
+    evidence.again = {name: _again(world, name, defects) for name, _ in sites}
     evidence.blocked = _blocked(world)
     return evidence
 
@@ -264,12 +271,15 @@ def _tables(database: MemoryDatabase, generation: int) -> Tables:
     return tables
 
 
-def _again(world: World, region: str) -> Tables:
+def _again(world: World, region: str, defects: list[str]) -> Tables:
     """Every event once more, in an order of chance's choosing."""
     sandbox = world.sites[region].open()
     keys = sorted({key for key, _ in _objects(world, region)})
     for key in world.chance.sample(keys, len(keys)):
-        sandbox.indexing.object_arrived(key)
+        try:
+            sandbox.indexing.object_arrived(key)
+        except CairnError as error:
+            defects.append(f"{key} cannot be folded again in {region}: {error!r}")
     world.scheduler.run()
     return _rows(world.sites[region])
 
@@ -280,7 +290,7 @@ def _stored(database: MemoryDatabase) -> list[str]:
     return [repr(one) for one in rows if one[0].table != "paths" or "memory_id" in one[1]]
 
 
-def _rebuilt(world: World, region: str) -> Tables:
+def _rebuilt(world: World, region: str, defects: list[str]) -> Tables:
     """Folds every object of the bucket, in an order of chance's choosing, into tables of its own, and then judges."""
     database = MemoryDatabase()
     sandbox = world.sites[region].open(database)
@@ -289,7 +299,10 @@ def _rebuilt(world: World, region: str) -> Tables:
     for key in world.chance.sample(keys, len(keys)):
         sandbox.indexing.fold_object(view, key, journal=False)
     for store_id in world.stores:
-        sandbox.indexing.judge(store_id, view=view)
+        try:
+            sandbox.indexing.judge(store_id, view=view)
+        except CairnError as error:
+            defects.append(f"{store_id} cannot be judged in {region}: {error!r}")
     return _tables(database, 1)
 
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.simulation.options import Options, drawn
+from tests.simulation.options import PACES, Options, Weights, drawn
+
+THREE = ("us-east-1", "eu-west-1", "ap-south-1")
+
+MANY_PATHS = tuple(f"/{number:02d}" for number in range(20))
 
 DAYS = 4
 """How long what was lost for good may take: a comparison at home, what follows from it elsewhere, and as much again."""
@@ -34,6 +38,21 @@ def repeating(seed: int) -> Options:
     return _repeating(random.Random(f"repeating {seed}"), drawn(seed))
 
 
+def crossing(seed: int) -> Options:
+    """Three regions among which homes move while calls are under way from one to another, and copies are slow."""
+    return _crossing(random.Random(f"crossing {seed}"), drawn(seed))
+
+
+def scattering(seed: int) -> Options:
+    """Stores that ask for two regions, and that others than the second take over, too or alone; homes move as well."""
+    return _scattering(random.Random(f"scattering {seed}"), drawn(seed))
+
+
+def redacting(seed: int) -> Options:
+    """Stores are taken over while clients redact, so that orders come beside what the new home takes up."""
+    return _redacting(random.Random(f"redacting {seed}"), drawn(seed))
+
+
 def _losing(chance: random.Random, options: Options) -> Options:
     """Without retention: a region that lacks something for longer than stores keep it has nothing left to fetch."""
     links = replace(options.links, dropped=chance.choice([0.02, 0.1, 0.3]))
@@ -53,3 +72,67 @@ def _disagreeing(chance: random.Random, options: Options) -> Options:
 
 def _repeating(chance: random.Random, options: Options) -> Options:
     return replace(options, repeated=chance.choice([0.1, 0.3]), passing_s=chance.choice([0.0, 0.0, 3.0]))
+
+
+def _crossing(chance: random.Random, options: Options) -> Options:
+    """Calls are under way for longer than a move waits for leases to run out, and copies for longer still.
+
+    So a region becomes the home while a call that landed there is on its way to the old one, about a memory that was
+    made at the old home and has not come here yet.
+    """
+    links = replace(options.links, delay_s=3.0, slow=chance.choice([0.4, 0.9]), slow_s=chance.choice([10.0, 40.0]), cuts=0)
+    return replace(
+        options,
+        links=links,
+        clients=5,
+        operations=40,
+        stores=1,
+        paths=MANY_PATHS,
+        weights=Weights(create=10, write=14, rename=2, delete=2, read=0, list=0, redact=0, history=0),
+        moves=4,
+        moved_s=10.0,
+        failovers=0,
+        passing_s=12.0,
+        paces=PACES,
+        wipes=0,
+        rebuilds=0,
+        think_s=chance.choice([0.3, 2.0]),
+    )
+
+
+def _scattering(chance: random.Random, options: Options) -> Options:
+    links = replace(options.links, delay_s=3.0, slow=0.4)
+    return replace(
+        options,
+        regions=THREE,
+        links=links,
+        operations=30,
+        two_regions=True,
+        elsewhere=0.7,
+        moves=chance.choice([0, 0, 1, 2]),
+        failovers=chance.choice([1, 1, 2]),
+        paces=PACES,
+        wipes=0,
+        rebuilds=0,
+        think_s=chance.choice([1.0, 3.0]),
+        day_s=0.0,
+    )
+
+
+def _redacting(chance: random.Random, options: Options) -> Options:
+    """Much is written and redacted where the lost home still answers, and copies travel slowly; the rest is in time."""
+    links = replace(options.links, delay_s=chance.choice([0.5, 3.0]), slow=0.4, cuts=0)
+    return replace(
+        options,
+        links=links,
+        operations=40,
+        stores=1,
+        weights=Weights(create=5, write=8, rename=1, delete=0, read=1, list=0, redact=10, history=0),
+        moves=0,
+        failovers=chance.choice([1, 2]),
+        moved_s=10.0,
+        paces=PACES,
+        think_s=chance.choice([0.5, 1.5]),
+        two_regions=False,
+        day_s=0.0,
+    )

@@ -185,7 +185,8 @@ class TaskPeers:
     how long it is under way, how long its answer is, and, where it arrives twice, how long the other copy is.
 
     Attributes:
-        struck: how often an invocation was "repeated", and how often "repeated while it ran".
+        struck: how often an invocation was "repeated", how often "repeated while it ran", and how often a call came to a
+            region that was the home no more.
     """
 
     def __init__(
@@ -216,6 +217,7 @@ class TaskPeers:
         if task.error is not None:
             raise OutcomeUnknown(f"{function} in {region} failed: {type(task.error).__name__}")
         answer: Mapping[str, Any] = json.loads(json.dumps(task.result))
+        self.struck["the home moved while a call was under way to it"] += "elsewhere" in answer
         return answer
 
     def _invoke(

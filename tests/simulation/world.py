@@ -156,10 +156,14 @@ class World:
         return self.operators.record(store_id).home
 
     def _held_there(self, store_id: str) -> frozenset[str]:
-        """Ids of all that stands in the store's logs in its second region's bucket, if it asks for one."""
-        second = self.operators.second(store_id) if self.options.two_regions else None
-        if second is None:
-            return frozenset()
+        """Ids of all that stands in the store's logs in its second region's bucket, if it asks for one.
+
+        Where its home has changed, in any region that was ever its second: whoever answers may have begun before.
+        """
+        seconds = self.operators.seconds(store_id) if self.options.two_regions else frozenset()
+        return frozenset(id for second in seconds for id in self._held_in(second, store_id))
+
+    def _held_in(self, second: str, store_id: str) -> frozenset[str]:
         prefixes = [f"{home}/log/{store_id}/" for home in self.options.regions]
         keys = [key for prefix in prefixes for key in self.buckets.page(second, prefix, None, 1000).keys]
         return frozenset(self.buckets.versions(second, key)[-1].object.metadata["id"] for key in keys)

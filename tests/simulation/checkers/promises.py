@@ -18,7 +18,7 @@ def nothing_acknowledged_is_lost(evidence: Evidence) -> Iterator[str]:
     """Every acknowledged version is in memory_versions of every region, once, as it was acknowledged.
 
     Or, where others took its store's home over, it stands apart: then everybody is shown it as it was. Never so where
-    the store asks for two regions.
+    the store asks for two regions, and its second region took it over.
     """
     for operation in evidence.history.operations:
         if operation.kind not in ("create", "update") or not operation.acknowledged:
@@ -39,7 +39,7 @@ def nothing_acknowledged_is_lost(evidence: Evidence) -> Iterator[str]:
 
 def _stands_apart(evidence: Evidence, operation: Operation) -> bool:
     """Whether a version that is in no history is divergent, with what it holds, or erased as such."""
-    if operation.store_id not in evidence.taken_over or evidence.two_regions:
+    if not evidence.may_lack(operation.store_id):
         return False
     seen: Seen = operation.answer
     apart = [one for one in evidence.apart[operation.store_id] if one.version_id == seen.version_id]
