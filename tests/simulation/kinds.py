@@ -39,7 +39,7 @@ def repeating(seed: int) -> Options:
 
 
 def crossing(seed: int) -> Options:
-    """Three regions among which homes move while calls are under way from one to another, and copies are slow."""
+    """Homes move while calls are under way from one region to another for long, and copies are slower still."""
     return _crossing(random.Random(f"crossing {seed}"), drawn(seed))
 
 
@@ -51,6 +51,14 @@ def scattering(seed: int) -> Options:
 def redacting(seed: int) -> Options:
     """Stores are taken over while clients redact, so that orders come beside what the new home takes up."""
     return _redacting(random.Random(f"redacting {seed}"), drawn(seed))
+
+
+def mixed(seed: int) -> Options:
+    """The world of a seed with some of what losing, emptied, disagreeing and repeating add, often several at once."""
+    chance, options = random.Random(f"mixed {seed}"), drawn(seed)
+    for add in (_losing, _emptied, _disagreeing, _repeating):
+        options = add(chance, options) if chance.random() < 0.4 else options
+    return options
 
 
 def _losing(chance: random.Random, options: Options) -> Options:
@@ -80,7 +88,9 @@ def _crossing(chance: random.Random, options: Options) -> Options:
     So a region becomes the home while a call that landed there is on its way to the old one, about a memory that was
     made at the old home and has not come here yet.
     """
-    links = replace(options.links, delay_s=3.0, slow=chance.choice([0.4, 0.9]), slow_s=chance.choice([10.0, 40.0]), cuts=0)
+    links = replace(
+        options.links, delay_s=3.0, slow=chance.choice([0.4, 0.9]), slow_s=chance.choice([10.0, 40.0]), cuts=0
+    )
     return replace(
         options,
         links=links,
@@ -97,6 +107,7 @@ def _crossing(chance: random.Random, options: Options) -> Options:
         wipes=0,
         rebuilds=0,
         think_s=chance.choice([0.3, 2.0]),
+        day_s=0.0,
     )
 
 
@@ -136,3 +147,7 @@ def _redacting(chance: random.Random, options: Options) -> Options:
         two_regions=False,
         day_s=0.0,
     )
+
+
+KINDS_OF_FAULTS = (losing, emptied, disagreeing, repeating, crossing, scattering, redacting, mixed)
+"""Every kind that is about a fault which `drawn` does not have."""

@@ -1,4 +1,4 @@
-"""What travels: copies between buckets, events to indexers; late, twice, out of order, only with the repair, or never."""
+"""What travels: copies between buckets, events to indexers; late, twice, out of order, at the repair, or never."""
 
 from __future__ import annotations
 

@@ -57,8 +57,7 @@ class Operators:
         assert found, store_id
         ordered = sorted(found.items(), key=lambda item: item[1][0])
         return [
-            StoreRecord.from_json(world.buckets.versions(region, text)[-1].object.body)
-            for text, (_, region) in ordered
+            StoreRecord.from_json(world.buckets.versions(region, text)[-1].object.body) for text, (_, region) in ordered
         ]
 
     def second(self, store_id: str) -> str | None:

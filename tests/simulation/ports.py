@@ -27,6 +27,10 @@ LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0, "rec
 
 LONGEST_LIFE_S = 60.0
 
+SLOW_PASSAGES = 0.4
+REPEATED_AFTER_S = (0.0, 0.05, 5.0)
+"""How long after the first copy of an invocation the second comes, at most."""
+
 
 class SkewedClock:
     """`ports.clock.Clock` of one region: off by `skew_us`, and now and then it stands still."""
@@ -178,6 +182,17 @@ class Passage:
     answered_by_twin: bool = False
 
 
+def drawn_passage(chance: random.Random, passing_s: float, repeated: float) -> Passage:
+    """Some are under way for up to `passing_s`, there or back; of the share `repeated` a second copy arrives."""
+    if not (passing_s or repeated):
+        return Passage()
+    there_s, back_s = (chance.random() * passing_s if chance.random() < SLOW_PASSAGES else 0.0 for _ in range(2))
+    if chance.random() >= repeated:
+        return Passage(there_s, back_s)
+    again_s = there_s + chance.choice(REPEATED_AFTER_S) * chance.random()
+    return Passage(there_s, back_s, again_s, answered_by_twin=chance.random() < 0.3)
+
+
 class TaskPeers:
     """`ports.peers.Peers`: the invoked function is a task of its own, which lives on when its caller dies.
 
@@ -185,8 +200,8 @@ class TaskPeers:
     how long it is under way, how long its answer is, and, where it arrives twice, how long the other copy is.
 
     Attributes:
-        struck: how often an invocation was "repeated", how often "repeated while it ran", and how often a call came to a
-            region that was the home no more.
+        struck: how often an invocation was "repeated", how often "repeated while it ran", and how often a call came to
+            a region that was the home no more.
     """
 
     def __init__(

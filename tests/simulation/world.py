@@ -31,7 +31,7 @@ from tests.simulation.losses import Losses
 from tests.simulation.network import Network
 from tests.simulation.operators import Operators
 from tests.simulation.options import Options, drawn
-from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, SkewedClock, TaskPeers
+from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, SkewedClock, TaskPeers, drawn_passage
 from tests.simulation.sites import SETTLED_US, Site
 from tests.simulation.sweeps import Sweeps
 from tests.simulation.tasks import Crash, Scheduler
@@ -42,8 +42,6 @@ REPAIRS_MAX = 4
 REPAIR_PERIOD_US = 200_000_000
 WATCHES = 5
 ASKED_MAX = 40
-SLOW_PASSAGES = 0.4
-REPEATED_AFTER_S = (0.0, 0.05, 5.0)
 _LATE = frozenset({"objects.put_if_absent", "index.commit"})
 
 
@@ -369,14 +367,7 @@ class World:
         return self.chance.random() * 2.0
 
     def _passage(self) -> Passage:
-        """What becomes of one invocation between regions: slow or doubled where the options say so."""
-        options, chance = self.options, self.chance
-        if self.calm or not (options.passing_s or options.repeated):
-            return Passage()
-        slow = [chance.random() * options.passing_s if chance.random() < SLOW_PASSAGES else 0.0 for _ in range(2)]
-        if chance.random() >= options.repeated:
-            return Passage(*slow)
-        return Passage(*slow, slow[0] + chance.choice(REPEATED_AFTER_S) * chance.random(), chance.random() < 0.3)
+        return Passage() if self.calm else drawn_passage(self.chance, self.options.passing_s, self.options.repeated)
 
     @property
     def struck(self) -> Counter[str]:
