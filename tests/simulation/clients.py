@@ -16,11 +16,15 @@ from cairn.core import ids
 from cairn.core.errors import Unavailable
 from cairn.core.records import VerdictOutcome, VerdictRecord
 from cairn.core.rows import StoreRow, VersionRow
+from tests.simulation.decisions import decide
 from tests.simulation.history import Listed, Refusal, Seen, Snapshot
 from tests.simulation.options import Options
 from tests.simulation.ports import BIRTH_US
 
-_KINDS = ("create", "write", "rename", "delete", "read", "list", "redact", "history", "withhold", "release", "past")
+_KINDS = (
+    *("create", "write", "rename", "delete", "read", "list", "redact", "history", "withhold", "release", "past"),
+    *("restore", "dismiss"),
+)
 PAGES_MAX = 50
 INSTANT_US = 10_000_000
 SHARED_TEXTS = ("shared text x.", "shared text y.")
@@ -151,6 +155,8 @@ class Client:
             self._withhold(store_id, step, memory_id)
         elif step.kind == "release":
             self._release(store_id, step)
+        elif step.kind in ("restore", "dismiss"):
+            decide(self, store_id, step)
 
     def _pick(self, store_id: str, step: Step) -> str | None:
         known = self.shared.memories.get(store_id, [])

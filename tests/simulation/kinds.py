@@ -53,6 +53,11 @@ def redacting(seed: int) -> Options:
     return _redacting(random.Random(f"redacting {seed}"), drawn(seed))
 
 
+def deciding(seed: int) -> Options:
+    """Stores are taken over, and admins restore or dismiss what came late, while others write."""
+    return _deciding(random.Random(f"deciding {seed}"), drawn(seed))
+
+
 def mixed(seed: int) -> Options:
     """The world of a seed with some of what losing, emptied, disagreeing and repeating add, often several at once."""
     chance, options = random.Random(f"mixed {seed}"), drawn(seed)
@@ -149,5 +154,28 @@ def _redacting(chance: random.Random, options: Options) -> Options:
     )
 
 
-KINDS_OF_FAULTS = (losing, emptied, disagreeing, repeating, crossing, scattering, redacting, mixed)
+def _deciding(chance: random.Random, options: Options) -> Options:
+    """Much is acknowledged that comes late, and clients are still there when it has come."""
+    links = replace(options.links, delay_s=3.0, slow=0.4, cuts=0)
+    return replace(
+        options,
+        links=links,
+        clients=5,
+        operations=90,
+        stores=1,
+        weights=Weights(create=2, write=14, rename=2, delete=1, read=1, list=0, redact=0, restore=8, dismiss=2),
+        moves=0,
+        failovers=chance.choice([2, 3]),
+        moved_s=12.0,
+        lost_s=12.0,
+        paces=PACES,
+        wipes=0,
+        rebuilds=0,
+        think_s=chance.choice([2.0, 4.0]),
+        two_regions=False,
+        day_s=0.0,
+    )
+
+
+KINDS_OF_FAULTS = (losing, emptied, disagreeing, repeating, crossing, scattering, redacting, deciding, mixed)
 """Every kind that is about a fault which `drawn` does not have."""

@@ -29,6 +29,8 @@ class Weights:
     withhold: int = 0
     release: int = 0
     past: int = 0
+    restore: int = 0
+    dismiss: int = 0
 
 
 @dataclass(frozen=True, slots=True)

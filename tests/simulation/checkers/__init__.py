@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tests.simulation.checkers import (
+    decisions,
     durability,
     linearizability,
     promises,
@@ -138,6 +139,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     texts.redacted_text_is_nowhere,
     texts.a_deleted_store_is_nowhere,
     texts.text_of_no_version_is_nowhere,
+    decisions.dismissed_text_is_nowhere,
     verdicts.withheld_texts_are_shown_nowhere,
     verdicts.released_texts_are_shown_everywhere,
 )
