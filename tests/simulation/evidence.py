@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cairn.adapters.memory import MemoryDatabase
 from cairn.app.answers import Call, Memory, Version, VersionFilter, VouchedCredentials
 from cairn.app.cairn import Cairn
+from cairn.app.indexing import LOCAL_PREFIX
 from cairn.app.region import View
 from cairn.core.errors import CairnError, PathConflict
 from cairn.core.fold import tail_of
@@ -294,7 +295,7 @@ def _rebuilt(world: World, region: str, defects: list[str]) -> Tables:
     """Folds every object of the bucket, in an order of chance's choosing, into tables of its own, and then judges."""
     database = MemoryDatabase()
     sandbox = world.sites[region].open(database)
-    keys = [key for key, _ in _objects(world, region)]
+    keys = [key for key, _ in _objects(world, region) if not key.startswith(LOCAL_PREFIX)]
     view = View(sandbox.region.index, {}, complete=False, building=None)
     for key in world.chance.sample(keys, len(keys)):
         sandbox.indexing.fold_object(view, key, journal=False)

@@ -58,6 +58,11 @@ def deciding(seed: int) -> Options:
     return _deciding(random.Random(f"deciding {seed}"), drawn(seed))
 
 
+def visiting(seed: int) -> Options:
+    """The world of a seed, whose clients search, begin and end sessions, and bring in what was elsewhere before."""
+    return _visiting(random.Random(f"visiting {seed}"), drawn(seed))
+
+
 def mixed(seed: int) -> Options:
     """The world of a seed with some of what losing, emptied, disagreeing and repeating add, often several at once."""
     chance, options = random.Random(f"mixed {seed}"), drawn(seed)
@@ -177,5 +182,10 @@ def _deciding(chance: random.Random, options: Options) -> Options:
     )
 
 
-KINDS_OF_FAULTS = (losing, emptied, disagreeing, repeating, crossing, scattering, redacting, deciding, mixed)
+def _visiting(chance: random.Random, options: Options) -> Options:
+    weights = Weights(create=4, write=4, rename=3, delete=2, read=2, list=1, redact=1, search=5, session=5, bring=4)
+    return replace(options, weights=weights, operations=36, packs=True, think_s=chance.choice([0.2, 1.0]))
+
+
+KINDS_OF_FAULTS = (losing, emptied, disagreeing, repeating, crossing, scattering, redacting, deciding, visiting, mixed)
 """Every kind that is about a fault which `drawn` does not have."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cairn.core.errors import CairnError
 from tests.simulation.ports import LIVES_S
@@ -17,7 +17,7 @@ from tests.simulation.sites import SETTLED_US
 from tests.simulation.tasks import Task
 
 if TYPE_CHECKING:
-    from tests.simulation.sites import Site
+    from tests.simulation.sites import Sandbox, Site
     from tests.simulation.world import World
 
 DAY_US = 24 * 3600 * 1_000_000
@@ -88,6 +88,37 @@ class Losses:
                 self._world.scheduler.sleep(2 * SETTLED_US / 1_000_000)
             self._world.scheduler.sleep(0.5)
         return True
+
+    # ---- packs --------------------------------------------------------------------------------------------------
+
+    def pack_now_and_then(self, region: str) -> None:
+        """As messages say which store's pack is behind; half of the time from nothing, as an operator may ask."""
+        world = self._world
+        while not world.calm:
+            world.scheduler.sleep(world.chance.uniform(0.1, 4.0))
+            self._pack_one(region, world.chance.choice(world.stores), anew=world.chance.random() < 0.5)
+
+    def pack_all(self) -> None:
+        """Every store once more in every region, as the events of the last writes have it."""
+        if self._world.options.packs:
+            for region in self._world.options.regions:
+                for store_id in self._world.stores:
+                    self._world.scheduler.spawn("last packs", partial(self._pack_one, region, store_id, anew=False))
+            self._world.scheduler.run()
+
+    def _pack_one(self, region: str, store_id: str, anew: bool) -> None:
+        world, payload = self._world, {"call": "pack", "store_id": store_id, "anew": anew}
+        packed = world.scheduler.spawn(
+            f"packer in {region}",
+            partial(world.sites[region].use, partial(self._pack, payload)),
+            life_s=LIVES_S["packer"],
+        )
+        world.scheduler.wait(packed)
+        if packed.error is not None and not packed.crashed:
+            world.defects.append(f"packing in {region}: {packed.error!r}")
+
+    def _pack(self, payload: dict[str, Any], sandbox: Sandbox) -> None:
+        self.struck["packed"] += sandbox.packing.direct(payload).get("number") is not None
 
     # ---- days that go by ----------------------------------------------------------------------------------------
 

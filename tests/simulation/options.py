@@ -31,6 +31,9 @@ class Weights:
     past: int = 0
     restore: int = 0
     dismiss: int = 0
+    search: int = 0
+    session: int = 0
+    bring: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ class Options:
         repeated: the share of invocations between regions that arrive twice.
         passing_s: how long an invocation between regions is under way at most, and so is its answer.
         elsewhere: the share of take-overs of stores with a second region that go to other regions, or to two at once.
+        packs: each region keeps packs of its stores, from which searches answer.
     """
 
     regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
@@ -133,6 +137,7 @@ class Options:
     repeated: float = 0.0
     passing_s: float = 0.0
     elsewhere: float = 0.0
+    packs: bool = False
 
 
 def drawn(seed: int) -> Options:

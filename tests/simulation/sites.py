@@ -21,18 +21,22 @@ from cairn.adapters.memory import (
     MemoryDatabase,
     MemoryIndex,
     MemoryObjects,
+    MemorySigningKeys,
     RecordingMetrics,
     SeededRandomness,
 )
+from cairn.adapters.sqlite import SqlitePacks
 from cairn.app import cairn, comparing, comparing_checkpoints, comparing_rows, erasures, homes, indexing, rebuilding
 from cairn.app import reconciling as app_reconciling
 from cairn.app.no_packs import NO_PACKS
+from cairn.app.packing import Packing
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough
 from cairn.core.rows import CompletenessRow, ControlRow, RowKey
 from cairn.core.tables import TABLES
 from cairn.ports.errors import Unavailable
 from cairn.ports.index import Change
+from cairn.ports.packs import Packs
 from cairn.ports.peers import Peers
 from cairn.ports.queue import Queue
 from tests.simulation.ports import AnyOrder, ProcessClock, SkewedClock, TornErasableObjects, TornIndex
@@ -45,12 +49,15 @@ SETTLED_US = 1_000_000
 class Sandbox:
     """The memory of one function's process: whatever the use cases keep between two calls lives and dies with it."""
 
-    def __init__(self, region: Region, erasable: InterceptedErasableObjects, day_us: int, queue: Queue) -> None:
+    def __init__(
+        self, region: Region, erasable: InterceptedErasableObjects, day_us: int, queue: Queue, packs: Packs
+    ) -> None:
         self.region = region
-        self.cairn = cairn.Cairn(region, LettingAllThrough())
+        self.cairn = cairn.Cairn(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
+        self.packing = Packing(region, packs)
         self.indexing = indexing.Indexing(region)
         self.batches = rebuilding.BatchFolder(region, self.indexing)
-        self.erasures = erasures.Erasures(region, erasable, NO_PACKS, day_us)
+        self.erasures = erasures.Erasures(region, erasable, packs, day_us)
         self.reconciling = app_reconciling.Reconciling(region, SETTLED_US)
         self.homes = homes.Homes(region)
         self.comparisons = (
@@ -87,6 +94,8 @@ class Sandbox:
             return self.cairn.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
+        if function == "packer":
+            return self.packing.direct(payload)
         if function == "reconciler":
             return self.homes.direct(payload)
         return self.erasures.direct(payload)
@@ -109,8 +118,10 @@ class Site:
         day_us: int,
         processes: float = 0.0,
         apart_s: float = 0.0,
+        packs: bool = False,
     ) -> None:
-        """`processes` and `apart_s` are those of `Options`."""
+        """`processes`, `apart_s` and `packs` are those of `Options`."""
+        self._packs = packs
         self.name = name
         self.queue: Queue = _NoQueue()
         self._processes = processes
@@ -156,7 +167,7 @@ class Site:
             parallel=AnyOrder(self._chance),
         )
         erasable = InterceptedErasableObjects(TornErasableObjects(self._buckets, name, self._tear), name, around)
-        return Sandbox(region, erasable, self._day_us, self.queue)
+        return Sandbox(region, erasable, self._day_us, self.queue, SqlitePacks() if self._packs else NO_PACKS)
 
     def _clock(self) -> SkewedClock | ProcessClock:
         """Of a new process: its region's, or one of its own where the region's processes do not agree."""

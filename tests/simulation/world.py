@@ -92,6 +92,7 @@ class World:
                 round(self.options.day_s * 1_000_000) or DAY_US,
                 self.options.processes,
                 self.options.apart_s,
+                self.options.packs,
             )
         self.peers = peers
         peers.sites.update(self.sites)
@@ -252,6 +253,7 @@ class World:
             self.network.repair()
         self.scheduler.run()
         self.scheduler.now_us += REPAIR_PERIOD_US
+        self.losses.pack_all()
         if self.sweeps is not None:
             self.sweeps.come_to_rest()
         self.losses.days()
@@ -285,6 +287,8 @@ class World:
             self._sometime("journal lost", self.sites[self.chance.choice(regions)].lose_journal)
         for site in self.sites.values():
             self.scheduler.spawn(f"schedule of {site.name}", partial(self._reconcile_now_and_then, site))
+        for region in regions if options.packs else ():
+            self.scheduler.spawn(f"packing in {region}", partial(self.losses.pack_now_and_then, region))
         if options.lagging:
             self.scheduler.spawn("indexes catch up", self._settle_now_and_then)
 

@@ -12,6 +12,7 @@ from tests.simulation.checkers import (
     promises,
     readers,
     retention,
+    sessions,
     snapshots,
     texts,
     verdicts,
@@ -140,6 +141,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     texts.a_deleted_store_is_nowhere,
     texts.text_of_no_version_is_nowhere,
     decisions.dismissed_text_is_nowhere,
+    sessions.an_ended_session_stays_ended,
     verdicts.withheld_texts_are_shown_nowhere,
     verdicts.released_texts_are_shown_everywhere,
 )

@@ -13,7 +13,7 @@ from tests.simulation.evidence import Evidence
 def dismissed_text_is_nowhere(evidence: Evidence) -> Iterator[str]:
     """After a dismissal was acknowledged, no region lists the version; at rest its text stands nowhere.
 
-    Unless somebody restored it, or it is in a history after all, since a home had adopted it meanwhile.
+    Unless another version has it too: one that was restored from it, or one that a rename kept it from.
     """
     made = evidence.history.operations
     asked = Counter(one.asked["content"] for one in made if one.asked.get("content"))
@@ -21,17 +21,19 @@ def dismissed_text_is_nowhere(evidence: Evidence) -> Iterator[str]:
     for one in made:
         if one.kind != "dismiss" or not one.acknowledged:
             continue
-        version_id, memory_id = one.asked["version_id"], one.asked["memory_id"]
+        version_id = one.asked["version_id"]
         if any(
             apart.version_id == version_id and (apart.path, apart.sha256) != (None, None)
             for apart in evidence.apart[one.store_id]
         ):
             yield f"still stands apart: {one}"
-        adopted = any(
-            version.id == version_id and version.redacted_at is None
-            for final in evidence.final[one.store_id].values()
-            for version in final.versions.get(memory_id, ())
-        )
         text = texts.get(one.asked["sha256"] or "")
-        if text is not None and not adopted:
+        if text is not None and one.asked["sha256"] not in _standing(evidence, one.store_id):
             yield from found_anywhere(evidence, [text.encode()])
+
+
+def _standing(evidence: Evidence, store_id: str) -> set[str | None]:
+    """The hashes of all texts that any version of the store has: in a history, or apart."""
+    histories = [versions for final in evidence.final[store_id].values() for versions in final.versions.values()]
+    standing = {version.content_sha256 for versions in histories for version in versions}
+    return standing | {apart.sha256 for apart in evidence.apart[store_id]}
