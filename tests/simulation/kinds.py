@@ -63,6 +63,11 @@ def visiting(seed: int) -> Options:
     return _visiting(random.Random(f"visiting {seed}"), drawn(seed))
 
 
+def joining(seed: int) -> Options:
+    """Two regions are written, and a third joins them meanwhile: it is filled, and its tables are built."""
+    return _joining(random.Random(f"joining {seed}"), drawn(seed))
+
+
 def mixed(seed: int) -> Options:
     """The world of a seed with some of what losing, emptied, disagreeing and repeating add, often several at once."""
     chance, options = random.Random(f"mixed {seed}"), drawn(seed)
@@ -187,5 +192,22 @@ def _visiting(chance: random.Random, options: Options) -> Options:
     return replace(options, weights=weights, operations=36, packs=True, think_s=chance.choice([0.2, 1.0]))
 
 
-KINDS_OF_FAULTS = (losing, emptied, disagreeing, repeating, crossing, scattering, redacting, deciding, visiting, mixed)
+def _joining(chance: random.Random, options: Options) -> Options:
+    options = replace(options, regions=THREE, joins=True, think_s=chance.choice([1.0, 4.0]), moves=0, failovers=0)
+    return replace(options, wipes=0, rebuilds=0, two_regions=False)
+
+
+KINDS_OF_FAULTS = (
+    losing,
+    emptied,
+    disagreeing,
+    repeating,
+    crossing,
+    scattering,
+    redacting,
+    deciding,
+    visiting,
+    joining,
+    mixed,
+)
 """Every kind that is about a fault which `drawn` does not have."""

@@ -11,6 +11,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cairn.app.joining import Joining
 from cairn.core.errors import CairnError
 from tests.simulation.ports import LIVES_S
 from tests.simulation.sites import SETTLED_US
@@ -88,6 +89,30 @@ class Losses:
                 self._world.scheduler.sleep(2 * SETTLED_US / 1_000_000)
             self._world.scheduler.sleep(0.5)
         return True
+
+    # ---- a region that joins ------------------------------------------------------------------------------------
+
+    def join(self, region: str) -> None:
+        """Copies begin; an operator has brought what is older, and the tables built, as often as it takes."""
+        world, site = self._world, self._world.sites[region]
+        world.network.absent.discard(region)
+        world.wiped[region] = world.scheduler.tick()
+        world.scheduler.sleep(world.chance.random() * 3.0)
+        others = [other for other in world.options.regions if other != region]
+        copied: list[int] = []
+        while not copied:
+            filling = world.scheduler.spawn(f"filling of {region}", partial(self._fill, site, others, copied))
+            world.scheduler.wait(filling)
+            world.scheduler.sleep(1.0)
+            if filling.error is not None and not filling.crashed and not isinstance(filling.error, CairnError):
+                world.defects.append(f"filling of {region}: {filling.error!r}")
+        self.struck["brought to a region that joined"] += sum(copied)
+        world.network.unfilled.discard(region)
+        world.rebuild_until_done(site)
+
+    def _fill(self, site: Site, others: list[str], copied: list[int]) -> None:
+        region = site.open().region
+        copied.append(Joining(region.objects, region.parallel, others).run(lambda progress: None))
 
     # ---- packs --------------------------------------------------------------------------------------------------
 

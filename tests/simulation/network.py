@@ -41,6 +41,8 @@ class Network:
     """Carries copies and events. `calm` ends every fault; `repair` then brings what was dropped.
 
     Attributes:
+        absent: regions that have not joined yet: nothing is copied to them.
+        unfilled: those that lack what is older still: no client turns to them, whose key they may not know.
         struck: how often what happened: "event lost", "copy lost" and "message lost" are for ever (`Options.days`).
     """
 
@@ -63,6 +65,8 @@ class Network:
         self._dropped: list[tuple[str, Callable[[], None]]] = []
         self._cut_until: dict[tuple[str, str], int] = {}
         self._dark: set[str] = set()
+        self.absent: set[str] = set(options.regions[-1:]) if options.joins else set()
+        self.unfilled: set[str] = set(self.absent)
         self.malformed: list[str] = []
         self.defects: list[str] = []
         buckets.observers.append(self._put)
@@ -104,6 +108,8 @@ class Network:
         """Where a client of a region turns to: to the region itself, or to the next one, while it is dark."""
         regions = list(self._sites)
         following = regions[(regions.index(region) + 1) % len(regions)]
+        if region in self.unfilled:
+            return following
         return following if region in self._dark and self.is_parted(region, following) and not self.calm else region
 
     def repair(self) -> None:
@@ -126,7 +132,9 @@ class Network:
             one for one in self._buckets.versions(event.region, event.key) if one.version_id == event.version_id
         )
         for other in self._sites:
-            if other != event.region:
+            if other in self.absent:
+                self.struck["put before a region joined"] += 1
+            elif other != event.region:
                 self._send(f"copy to {other}", partial(self._copy, copy, event.region, other))
 
     def _send(self, name: str, deliver: Callable[[], None]) -> None:

@@ -93,6 +93,7 @@ class Options:
         passing_s: how long an invocation between regions is under way at most, and so is its answer.
         elsewhere: the share of take-overs of stores with a second region that go to other regions, or to two at once.
         packs: each region keeps packs of its stores, from which searches answer.
+        joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
     """
 
     regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
@@ -138,6 +139,7 @@ class Options:
     passing_s: float = 0.0
     elsewhere: float = 0.0
     packs: bool = False
+    joins: bool = False
 
 
 def drawn(seed: int) -> Options:

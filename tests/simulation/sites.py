@@ -119,8 +119,9 @@ class Site:
         processes: float = 0.0,
         apart_s: float = 0.0,
         packs: bool = False,
+        joins: bool = False,
     ) -> None:
-        """`processes`, `apart_s` and `packs` are those of `Options`."""
+        """`processes`, `apart_s` and `packs` are those of `Options`; who `joins` knows nothing, and says so."""
         self._packs = packs
         self.name = name
         self.queue: Queue = _NoQueue()
@@ -137,7 +138,7 @@ class Site:
         self._peers = peers
         self._idle: list[Sandbox] = []
         self._tear = tear
-        control = ControlRow(serving=1, complete=True).to_attributes()
+        control = ControlRow(serving=1, complete=not joins).to_attributes()
         MemoryIndex(self.database).commit([Change(ControlRow.KEY, None, control)])
 
     def use(self, call: Callable[[Sandbox], T]) -> T:

@@ -14,19 +14,22 @@ import pytest
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
     crossing,
+    deciding,
     disagreeing,
     emptied,
+    joining,
     losing,
     mixed,
     redacting,
     repeating,
     scattering,
+    visiting,
 )
 from tests.simulation.options import Links, Options, drawn, failing_over, moving
 from tests.simulation.world import World
 
 SEEDS = 12
-SWITCHES = ("days", "emptied", "processes", "apart_s", "repeated", "passing_s", "elsewhere")
+SWITCHES = ("days", "emptied", "processes", "apart_s", "repeated", "passing_s", "elsewhere", "packs", "joins")
 """The options that are off in every world of `drawn`."""
 
 
@@ -47,6 +50,8 @@ def lived(seed: int, options: Options) -> World:
         (repeating, {"repeated", "repeated while it ran"}),
         (crossing, {"the home moved while a call was under way to it"}),
         (scattering, {"taken over elsewhere", "taken over by two, one of them the second region"}),
+        (visiting, {"packed"}),
+        (joining, {"put before a region joined", "brought to a region that joined"}),
         (mixed, {"copy lost", "tables emptied", "repeated"}),
     ],
 )
@@ -73,8 +78,8 @@ def test_every_switch_is_used_by_some_kind() -> None:
     assert used == set(SWITCHES) <= {field.name for field in fields(Options)}
 
 
-@pytest.mark.parametrize("kind", KINDS_OF_FAULTS)
-def test_the_same_seed_is_the_same_history_in_every_kind_of_worlds(kind: Callable[[int], Options]) -> None:
+@pytest.mark.parametrize("kind", [crossing, deciding, joining, mixed, scattering, visiting])
+def test_the_same_seed_is_the_same_history_in_other_kinds_of_worlds(kind: Callable[[int], Options]) -> None:
     first, second = lived(3, kind(3)), lived(3, kind(3))
     assert first.history.lines() == second.history.lines()
     assert first.scheduler.steps == second.scheduler.steps
@@ -159,3 +164,33 @@ def test_redactions_come_while_a_new_home_takes_up_what_came_late() -> None:
         if adopted and any(one.invoked > began for one in redacted):
             return
     pytest.fail(f"in {SEEDS} worlds nobody redacted beside an adoption")
+
+
+def assert_acknowledged(kind: Callable[[int], Options], wanted: set[str]) -> None:
+    """In some worlds of a kind clients were acknowledged all this: what it was, or what was asked for by name."""
+    found: set[str] = set()
+    for seed in range(SEEDS):
+        for one in lived(seed, kind(seed)).history.operations:
+            if one.acknowledged:
+                found |= {one.kind, *(f"{one.kind} {name}" for name in one.asked)}
+        if wanted <= found:
+            return
+    pytest.fail(f"in {SEEDS} worlds there was no {sorted(wanted - found)}")
+
+
+def test_divergent_versions_are_restored_and_dismissed() -> None:
+    assert_acknowledged(deciding, {"divergent", "dismiss", "update restores"})
+
+
+def test_clients_search_attend_sessions_and_bring_in_what_was_elsewhere() -> None:
+    assert_acknowledged(visiting, {"search", "session", "session session_id", "create brought"})
+
+
+def test_a_region_that_joins_ends_with_all_that_was_put_before() -> None:
+    world = lived(0, joining(0))
+    ours, theirs = (
+        set(world.buckets.page(region, "us-east-1/", None, 1000).keys) for region in world.options.regions[1:]
+    )
+    assert ours and ours <= theirs
+    control = world.sites[world.options.regions[-1]].control()
+    assert control is not None and control.complete

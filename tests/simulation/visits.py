@@ -44,7 +44,7 @@ def _brought_in(client: Client, store_id: str, step: Step) -> None:
     ids = [ulid(made_at // 1000, hashlib.sha256(f"{part} {name}".encode()).digest()[:10]) for part in ("mem", "ver")]
     text = f"text {step.number} of {client.plan.client}."
     version = BroughtVersion(f"mem_{ids[0]}", f"memver_{ids[1]}", "created", "user:somebody", made_at, step.path, text)
-    asked = {"path": step.path, "content": text}
+    asked = {"path": step.path, "content": text, "brought": version.version_id}
     client.invoke(client, store_id, "create", asked, lambda cairn: _bring(cairn, client.call(), store_id, version))
 
 

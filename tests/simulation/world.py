@@ -93,6 +93,7 @@ class World:
                 self.options.processes,
                 self.options.apart_s,
                 self.options.packs,
+                self.options.joins and region == self.options.regions[-1],
             )
         self.peers = peers
         peers.sites.update(self.sites)
@@ -287,6 +288,8 @@ class World:
             self._sometime("journal lost", self.sites[self.chance.choice(regions)].lose_journal)
         for site in self.sites.values():
             self.scheduler.spawn(f"schedule of {site.name}", partial(self._reconcile_now_and_then, site))
+        for region in self.network.absent:
+            self.scheduler.spawn("joining", partial(self.losses.join, region), self.chance.uniform(0.5, 5.0))
         for region in regions if options.packs else ():
             self.scheduler.spawn(f"packing in {region}", partial(self.losses.pack_now_and_then, region))
         if options.lagging:
