@@ -30,7 +30,7 @@ def decide(client: Client, store_id: str, step: Step) -> None:
     if not isinstance(listed, tuple) or not listed:
         return
     chosen: DivergentVersion = listed[step.pick % len(listed)]
-    asked = {"version_id": chosen.version_id}
+    asked: dict[str, str | None] = {"version_id": chosen.version_id}
     looked = client.invoke(
         client, store_id, "divergent", asked, lambda cairn: _look(cairn, call, store_id, chosen.version_id)
     )
