@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 
 from tests.simulation.bugs import BUGS, Bug, caught_by, hunt
+from tests.simulation.kinds import KINDS_OF_FAULTS
 from tests.simulation.options import (
     crowded,
     doubled,
@@ -20,8 +21,10 @@ from tests.simulation.options import (
     frozen,
     judging,
     moving,
+    remembering,
     retaining,
     saved,
+    tearing,
 )
 from tests.simulation.shrinking import Failure, case_of, run, shrink
 from tests.simulation.world import World
@@ -30,17 +33,27 @@ REPORT_EVERY_S = 10.0
 SEEDS_PER_TASK = 25
 KINDS = {
     kind.__name__: kind
-    for kind in (drawn, crowded, judging, eroding, retaining, doubled, moving, frozen, failing_over, saved)
+    for kind in (
+        *(drawn, crowded, judging, eroding, retaining, doubled, moving, frozen, failing_over),
+        *(remembering, saved, tearing),
+        *KINDS_OF_FAULTS,
+    )
 }
 
 
 def main() -> int:
     """Exit code 1 when a promise was broken."""
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    kinds = "\n".join(f"  {name}: {(kind.__doc__ or '').splitlines()[0]}" for name, kind in KINDS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.simulation",
+        description=__doc__,
+        epilog=f"kinds of worlds:\n{kinds}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("worlds", nargs="?", type=int, default=2_000, help="how many seeds to run")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="run this one seed, and tell its history")
-    parser.add_argument("--kind", choices=KINDS, default="drawn", help="which worlds: `tests.simulation.options`")
+    parser.add_argument("--kind", choices=KINDS, default="drawn", metavar="KIND", help="which worlds; see below")
     parser.add_argument("--bugs", action="store_true", help="plant each defect, and say who catches it, and where")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it was found")
     chosen = parser.parse_args()

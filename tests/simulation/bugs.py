@@ -295,8 +295,8 @@ class ForgetfulEraser(erasing.Eraser):
 class ForgetfulStoreErasing(erasing_stores.StoreErasing):
     """Erases deleted stores everywhere but in one region."""
 
-    def begin(self, store_id: str) -> bool:
-        return False if self._region.name == "eu-west-1" else super().begin(store_id)
+    def begin(self, store_id: str, again: bool = False) -> bool:
+        return False if self._region.name == "eu-west-1" else super().begin(store_id, again)
 
 
 class EarlyIndexing(indexing.Indexing):

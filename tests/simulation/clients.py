@@ -16,11 +16,16 @@ from cairn.core import ids
 from cairn.core.errors import Unavailable
 from cairn.core.records import VerdictOutcome, VerdictRecord
 from cairn.core.rows import StoreRow, VersionRow
+from tests.simulation.decisions import decide
 from tests.simulation.history import Listed, Refusal, Seen, Snapshot
 from tests.simulation.options import Options
 from tests.simulation.ports import BIRTH_US
+from tests.simulation.visits import visit
 
-_KINDS = ("create", "write", "rename", "delete", "read", "list", "redact", "history", "withhold", "release", "past")
+_KINDS = (
+    *("create", "write", "rename", "delete", "read", "list", "redact", "history", "withhold", "release", "past"),
+    *("restore", "dismiss", "search", "bring", "session"),
+)
 PAGES_MAX = 50
 INSTANT_US = 10_000_000
 SHARED_TEXTS = ("shared text x.", "shared text y.")
@@ -85,6 +90,7 @@ class Shared:
     versions: dict[str, list[Version]] = field(default_factory=dict)
     withheld: dict[str, list[Version]] = field(default_factory=dict)
     heard: dict[str, str] = field(default_factory=dict)
+    sessions: list[str] = field(default_factory=list)
 
     def learn(self, store_id: str, memory_id: str) -> None:
         known = self.memories.setdefault(store_id, [])
@@ -125,6 +131,8 @@ class Client:
             self.list(store_id)
         elif step.kind == "past":
             self.past(store_id, step)
+        elif step.kind in ("search", "bring", "session"):
+            visit(self, store_id, step)
         elif memory_id is None:
             return
         elif step.kind in ("write", "rename"):
@@ -151,6 +159,8 @@ class Client:
             self._withhold(store_id, step, memory_id)
         elif step.kind == "release":
             self._release(store_id, step)
+        elif step.kind in ("restore", "dismiss"):
+            decide(self, store_id, step)
 
     def _pick(self, store_id: str, step: Step) -> str | None:
         known = self.shared.memories.get(store_id, [])

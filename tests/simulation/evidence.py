@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cairn.adapters.memory import MemoryDatabase
 from cairn.app.answers import Call, Memory, Version, VersionFilter, VouchedCredentials
 from cairn.app.cairn import Cairn
+from cairn.app.indexing import LOCAL_PREFIX
 from cairn.app.region import View
 from cairn.core.errors import CairnError, PathConflict
 from cairn.core.fold import tail_of
@@ -97,6 +98,7 @@ class Evidence:
         doomed: all that was written into a store that was deleted.
         kept: of how many versions of a live memory stores keep the text; None where they keep all.
         two_regions: whether stores ask for a second region.
+        elsewhere: those of `taken_over` that ask for a second region, and that another region took over, too or alone.
     """
 
     history: History
@@ -114,6 +116,7 @@ class Evidence:
     doomed: list[bytes] = field(default_factory=list)
     kept: int | None = None
     two_regions: bool = False
+    elsewhere: frozenset[str] = frozenset()
     written: Mapping[str, Written] = field(default_factory=dict)
     taken_over: Mapping[str, int] = field(default_factory=dict)
     takeovers: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -121,6 +124,10 @@ class Evidence:
     lost_terms: Mapping[str, frozenset[Epoch]] = field(default_factory=dict)
     apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
     homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def may_lack(self, store_id: str) -> bool:
+        """Whether others took a store over who need not have had all of it: any region but its second."""
+        return store_id in self.taken_over and (not self.two_regions or store_id in self.elsewhere)
 
 
 def gather(world: World) -> Evidence:
@@ -137,7 +144,7 @@ def gather(world: World) -> Evidence:
         history=world.history,
         final=final,
         rows={name: _rows(site) for name, site in sites},
-        rebuilt={name: _rebuilt(world, name) for name, _ in sites},
+        rebuilt={name: _rebuilt(world, name, defects) for name, _ in sites},
         stored={name: _stored(site.database) for name, site in sites},
         objects={region: _objects(world, region) for region in world.options.regions},
         homes={store_id: world.home(store_id) for store_id in world.stores},
@@ -147,6 +154,7 @@ def gather(world: World) -> Evidence:
     )
     evidence.kept = world.options.kept if world.options.day_s else None
     evidence.two_regions = world.options.two_regions
+    evidence.elsewhere = frozenset(world.operators.elsewhere)
     evidence.written = _written(world)
     evidence.homes_ever = {store_id: _homes_ever(world, store_id) for store_id in world.stores}
     evidence.taken_over = dict(world.operators.taken_over)
@@ -160,7 +168,7 @@ def gather(world: World) -> Evidence:
     }
     evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
-    evidence.again = {name: _again(world, name) for name, _ in sites}
+    evidence.again = {name: _again(world, name, defects) for name, _ in sites}
     evidence.blocked = _blocked(world)
     return evidence
 
@@ -297,12 +305,15 @@ def _was_taken_over(epochs: Sequence[str]) -> bool:
     return any(epoch.attempt == 0 for epoch in map(parse_epoch, epochs[1:]))
 
 
-def _again(world: World, region: str) -> Tables:
+def _again(world: World, region: str, defects: list[str]) -> Tables:
     """Every event once more, in an order of chance's choosing."""
     sandbox = world.sites[region].open()
     keys = sorted({key for key, _ in _objects(world, region)})
     for key in world.chance.sample(keys, len(keys)):
-        sandbox.indexing.object_arrived(key)
+        try:
+            sandbox.indexing.object_arrived(key)
+        except CairnError as error:
+            defects.append(f"{key} cannot be folded again in {region}: {error!r}")
     world.scheduler.run()
     return _rows(world.sites[region])
 
@@ -313,16 +324,19 @@ def _stored(database: MemoryDatabase) -> list[str]:
     return [repr(one) for one in rows if one[0].table != "paths" or "memory_id" in one[1]]
 
 
-def _rebuilt(world: World, region: str) -> Tables:
+def _rebuilt(world: World, region: str, defects: list[str]) -> Tables:
     """Folds every object of the bucket, in an order of chance's choosing, into tables of its own, and then judges."""
     database = MemoryDatabase()
     sandbox = world.sites[region].open(database)
-    keys = [key for key, _ in _objects(world, region)]
+    keys = [key for key, _ in _objects(world, region) if not key.startswith(LOCAL_PREFIX)]
     view = View(sandbox.region.index, {}, complete=False, building=None)
     for key in world.chance.sample(keys, len(keys)):
         sandbox.indexing.fold_object(view, key, journal=False)
     for store_id in world.stores:
-        sandbox.indexing.judge(store_id, view=view)
+        try:
+            sandbox.indexing.judge(store_id, view=view)
+        except CairnError as error:
+            defects.append(f"{store_id} cannot be judged in {region}: {error!r}")
     return _tables(database, 1)
 
 

@@ -43,7 +43,10 @@ class Operation:
         number: its place in the order of invocation.
         client, region, store_id: who, where, on what.
         home: whether the region was the store's home as it was invoked.
-        kind: create, update, delete, read, page, versions, history, redact, withhold, release, past.
+        kind: create, update, delete, read, page, versions, history, redact, withhold, release, past; divergent, which
+            is a look at what stands apart, and dismiss. Restoring such a version is the ordinary write that it makes;
+            `asked` then names it under "restores". Search, whose answer is a page; session. What is brought in from
+            elsewhere is a create.
         asked: the call's arguments.
         invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
         answer: what was answered: None is an outcome that nobody knows.

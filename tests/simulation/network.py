@@ -1,8 +1,9 @@
-"""What travels: copies between buckets, events to indexers; late, twice, out of order, or not before the repair."""
+"""What travels: copies between buckets, events to indexers; late, twice, out of order, at the repair, or never."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,7 +38,13 @@ class _Queue:
 
 
 class Network:
-    """Carries copies and events. `calm` ends every fault; `repair` then brings what was dropped."""
+    """Carries copies and events. `calm` ends every fault; `repair` then brings what was dropped.
+
+    Attributes:
+        absent: regions that have not joined yet: nothing is copied to them.
+        unfilled: those that lack what is older still: no client turns to them, whose key they may not know.
+        struck: how often what happened: "event lost", "copy lost" and "message lost" are for ever (`Options.days`).
+    """
 
     def __init__(
         self,
@@ -54,16 +61,24 @@ class Network:
         self._buckets = buckets
         self._sites = sites
         self._queues = {region: _Queue() for region in sites}
+        self.struck: Counter[str] = Counter()
         self._dropped: list[tuple[str, Callable[[], None]]] = []
         self._cut_until: dict[tuple[str, str], int] = {}
         self._dark: set[str] = set()
+        self.absent: set[str] = set(options.regions[-1:]) if options.joins else set()
+        self.unfilled: set[str] = set(self.absent)
         self.malformed: list[str] = []
         self.defects: list[str] = []
         buckets.observers.append(self._put)
 
     @property
     def broken(self) -> list[str]:
-        """What only a repair brings: copies and events that were dropped, messages that were given up."""
+        """What only a repair brings: copies and events that were dropped, messages that were given up.
+
+        Nothing where there is no repair (`Options.days`): then it is for the product to notice.
+        """
+        if self._options.days:
+            return []
         return [
             *(name for name, _ in self._dropped),
             *(one.text for queue in self._queues.values() for one in queue.dead),
@@ -93,6 +108,8 @@ class Network:
         """Where a client of a region turns to: to the region itself, or to the next one, while it is dark."""
         regions = list(self._sites)
         following = regions[(regions.index(region) + 1) % len(regions)]
+        if region in self.unfilled:
+            return following
         return following if region in self._dark and self.is_parted(region, following) and not self.calm else region
 
     def repair(self) -> None:
@@ -115,13 +132,18 @@ class Network:
             one for one in self._buckets.versions(event.region, event.key) if one.version_id == event.version_id
         )
         for other in self._sites:
-            if other != event.region:
+            if other in self.absent:
+                self.struck["put before a region joined"] += 1
+            elif other != event.region:
                 self._send(f"copy to {other}", partial(self._copy, copy, event.region, other))
 
     def _send(self, name: str, deliver: Callable[[], None]) -> None:
         links = self._options.links
         if not self.calm and self._chance.random() < links.dropped:
-            self._dropped.append((name, deliver))
+            if self._options.days:
+                self.struck[f"{name.partition(' ')[0]} lost"] += 1
+            else:
+                self._dropped.append((name, deliver))
             return
         for _ in range(2 if not self.calm and self._chance.random() < links.duplicated else 1):
             slow = not self.calm and self._chance.random() < links.slow
@@ -137,9 +159,9 @@ class Network:
     def _notify(self, event: PutEvent) -> None:
         self._wait(event.region, _Message(event.key))
 
-    def rebuild_queue(self, region: str) -> Queue:
+    def index_queue(self, region: str) -> Queue:
         """`ports.queue.Queue` to the region's indexer."""
-        return _RebuildQueue(lambda text: self._wait(region, _Message(text)))
+        return _IndexQueue(lambda text: self._wait(region, _Message(text)))
 
     def _wait(self, region: str, message: _Message) -> None:
         queue = self._queues[region]
@@ -188,13 +210,15 @@ class Network:
             again.remove(message)
 
     def _again(self, region: str, message: _Message) -> None:
-        if message.receives >= RECEIVES_MAX:
+        if message.receives >= RECEIVES_MAX and self._options.days:
+            self.struck["message lost"] += 1
+        elif message.receives >= RECEIVES_MAX:
             self._queues[region].dead.append(message)
         else:
             self._wait(region, message)
 
 
-class _RebuildQueue:
+class _IndexQueue:
     """`ports.queue.Queue` into a region's one queue of messages."""
 
     def __init__(self, send: Callable[[str], None]) -> None:

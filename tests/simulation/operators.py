@@ -6,6 +6,7 @@ call dies like any other, is repeated by somebody else, or is left where it stop
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,27 +30,38 @@ class Operators:
     Attributes:
         taken_over: the stores that some region was told to take over, and when the first was.
         takeovers: when each take-over of a store began.
+        elsewhere: those of them that ask for a second region, and that another region was told to take over.
+        struck: how often what happened.
     """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.taken_over: dict[str, int] = {}
         self.takeovers: dict[str, list[int]] = {}
+        self.elsewhere: set[str] = set()
+        self.struck: Counter[str] = Counter()
 
     # ---- what everybody can look up ------------------------------------------------------------------------------
 
     def record(self, store_id: str) -> StoreRecord:
         """The record that stands: of all, in all buckets, the one of the highest rank."""
+        return self._records(store_id)[-1]
+
+    def _records(self, store_id: str) -> list[StoreRecord]:
+        """Every record of a store in any bucket, by rank."""
         world = self._world
-        best: tuple[Any, str, str] | None = None
+        found: dict[str, tuple[Any, str]] = {}
         for region in world.options.regions:
             for home in world.options.regions:
                 for text in world.buckets.page(region, f"{home}/store/{store_id}/", None, 1000).keys:
                     key = parse_key(text)
-                    if isinstance(key, StoreKey) and (best is None or key.slot.rank > best[0]):
-                        best = (key.slot.rank, region, text)
-        assert best is not None, store_id
-        return StoreRecord.from_json(world.buckets.versions(best[1], best[2])[-1].object.body)
+                    if isinstance(key, StoreKey):
+                        found.setdefault(text, (key.slot.rank, region))
+        assert found, store_id
+        ordered = sorted(found.items(), key=lambda item: item[1][0])
+        return [
+            StoreRecord.from_json(world.buckets.versions(region, text)[-1].object.body) for text, (_, region) in ordered
+        ]
 
     def terms(self, store_id: str) -> frozenset[Epoch]:
         """The terms of every record of the store in any bucket, those of homes that lost their epoch too."""
@@ -61,7 +73,13 @@ class Operators:
 
     def second(self, store_id: str) -> str | None:
         """The region that holds a store's writes too, where it asks for one."""
-        record = self.record(store_id)
+        return self._second(self.record(store_id))
+
+    def seconds(self, store_id: str) -> frozenset[str]:
+        """Every region that any record of a store, of this home or an earlier one, has named as its second."""
+        return frozenset(filter(None, map(self._second, self._records(store_id))))
+
+    def _second(self, record: StoreRecord) -> str | None:
         return second_of(record.home, record.epochs, record.second_region, self._world.options.regions)
 
     def second_in(self, store_id: str, epoch: Epoch) -> str | None:
@@ -139,13 +157,18 @@ class Operators:
                     world.scheduler.spawn("operator who takes over", partial(self._take_over, store_id, lost, taker))
 
     def _takers(self, store_id: str, lost: str) -> list[str]:
-        """One region, or now and then two at once; a store that asks for a second region goes there."""
+        """One region, or now and then two at once; a store that asks for a second region goes there, or should."""
         world = self._world
         second = self.second(store_id)
-        if second is not None:
+        if second is not None and not (world.options.elsewhere and world.chance.random() < world.options.elsewhere):
             return [second]
         others = [region for region in world.options.regions if region != lost]
-        return world.chance.sample(others, 2 if len(others) > 1 and world.chance.random() < 0.3 else 1)
+        both = len(others) > 1 and world.chance.random() < (0.3 if second is None else 0.6)
+        takers = world.chance.sample(others, 2 if both else 1)
+        if second is not None and takers != [second]:
+            self.elsewhere.add(store_id)
+            self.struck["taken over by two, one of them the second region" if both else "taken over elsewhere"] += 1
+        return takers
 
     def _take_over(self, store_id: str, lost: str, taker: str) -> None:
         world = self._world

@@ -29,13 +29,19 @@ class Weights:
     withhold: int = 0
     release: int = 0
     past: int = 0
+    restore: int = 0
+    dismiss: int = 0
+    search: int = 0
+    session: int = 0
+    bring: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
     """What befalls a copy, or an event, on its way. Shares are fractions of all of them; delays are in seconds.
 
-    What is `dropped` comes only with the repair sweep at the end. A cut stops one direction of one link for a while.
+    What is `dropped` comes only with the repair sweep at the end, and in a world with `Options.days` never: then the
+    product has to notice by itself. A cut stops one direction of one link for a while.
     """
 
     delay_s: float = 0.5
@@ -78,6 +84,16 @@ class Options:
         moved_s: within how long after the beginning all that happens.
         lost_s: how long a region is cut off at most.
         paces: how fast the ticks of regions' clocks go, from and to.
+        days: nothing that was dropped, or given up by a queue, is ever sent again; instead the product's own schedules
+            (ticks, comparisons, sweeps) run for so many days at the end. 0: everything is sent again at the end.
+        emptied: how often all rows of one region's tables, or of one of its tables, vanish without anybody being told.
+        processes: the share of calls that meet a process just begun, with caches of its own.
+        apart_s: how far the clocks of one region's processes are from their region's, at most.
+        repeated: the share of invocations between regions that arrive twice.
+        passing_s: how long an invocation between regions is under way at most, and so is its answer.
+        elsewhere: the share of take-overs of stores with a second region that go to other regions, or to two at once.
+        packs: each region keeps packs of its stores, from which searches answer.
+        joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
     """
 
     regions: tuple[str, ...] = ("us-east-1", "eu-west-1")
@@ -115,6 +131,15 @@ class Options:
     moved_s: float = 20.0
     lost_s: float = 30.0
     paces: tuple[float, float] = (1.0, 1.0)
+    days: int = 0
+    emptied: int = 0
+    processes: float = 0.0
+    apart_s: float = 0.0
+    repeated: float = 0.0
+    passing_s: float = 0.0
+    elsewhere: float = 0.0
+    packs: bool = False
+    joins: bool = False
 
 
 def drawn(seed: int) -> Options:

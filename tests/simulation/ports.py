@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.adapters.memory import MemoryBuckets, MemoryDatabase, MemoryErasableObjects, MemoryIndex
@@ -13,7 +14,7 @@ from cairn.core.rows import Attributes, RowKey
 from cairn.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
 from cairn.ports.index import Found, Query, RowMap
 from cairn.ports.objects import StoredObject
-from tests.simulation.tasks import Scheduler
+from tests.simulation.tasks import Scheduler, Task
 
 if TYPE_CHECKING:
     from tests.simulation.sites import Site
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 BIRTH_US = 1_790_000_000_000_000
 
-LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0, "reconciler": 60.0}
+LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0, "reconciler": 60.0, "packer": 60.0}
 """How long an invocation of each function may last before it is killed."""
 
 LONGEST_LIFE_S = 60.0
+
+SLOW_PASSAGES = 0.4
+REPEATED_AFTER_S = (0.0, 0.05, 5.0)
+"""How long after the first copy of an invocation the second comes, at most."""
 
 
 class SkewedClock:
@@ -36,17 +41,18 @@ class SkewedClock:
         self.skew_us = skew_us
         self.pace = pace
         self.highest_us = 0
+        self.processes_us: list[int] = []
         self._frozen: tuple[int, int] | None = None
 
-    def now_us(self) -> int:
-        """What it shows; `highest_us` is the most that it has ever shown."""
-        shown_us = self._shown_us()
+    def now_us(self, skew_us: int = 0) -> int:
+        """What it shows, or a process's that is off by `skew_us`; `highest_us` is the most that was ever shown."""
+        shown_us = self._shown_us() + skew_us
         self.highest_us = max(self.highest_us, shown_us)
         return shown_us
 
     def highest_shown_us(self) -> int:
-        """The most that it has shown up to now, now included."""
-        self.now_us()
+        """The most that the clock of any process of the region has shown up to now, now included."""
+        self.now_us(max(self.processes_us, default=0))
         return self.highest_us
 
     def _shown_us(self) -> int:
@@ -67,6 +73,26 @@ class SkewedClock:
 
     def pause(self, seconds: float) -> None:
         self.scheduler.sleep(seconds)
+
+
+class ProcessClock:
+    """`ports.clock.Clock` of one process: its region's, and off by `skew_us`; its ticks count from where they like."""
+
+    def __init__(self, region: SkewedClock, skew_us: int, birth_us: int) -> None:
+        self._region = region
+        self._skew_us = skew_us
+        self._birth_us = birth_us
+        region.processes_us.append(skew_us)
+
+    def now_us(self) -> int:
+        """What it shows."""
+        return self._region.now_us(self._skew_us)
+
+    def ticks_us(self) -> int:
+        return self._birth_us + self._region.ticks_us()
+
+    def pause(self, seconds: float) -> None:
+        self._region.pause(seconds)
 
 
 class AnyOrder:
@@ -146,30 +172,79 @@ class TornErasableObjects(MemoryErasableObjects):
         return buckets.delete_older(region, key, blank)
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What becomes of one invocation between regions, in seconds; `again_s` is None where it arrives once."""
+
+    there_s: float = 0.0
+    back_s: float = 0.0
+    again_s: float | None = None
+    answered_by_twin: bool = False
+
+
+def drawn_passage(chance: random.Random, passing_s: float, repeated: float) -> Passage:
+    """Some are under way for up to `passing_s`, there or back; of the share `repeated` a second copy arrives."""
+    if not (passing_s or repeated):
+        return Passage()
+    there_s, back_s = (chance.random() * passing_s if chance.random() < SLOW_PASSAGES else 0.0 for _ in range(2))
+    if chance.random() >= repeated:
+        return Passage(there_s, back_s)
+    again_s = there_s + chance.choice(REPEATED_AFTER_S) * chance.random()
+    return Passage(there_s, back_s, again_s, answered_by_twin=chance.random() < 0.3)
+
+
 class TaskPeers:
     """`ports.peers.Peers`: the invoked function is a task of its own, which lives on when its caller dies.
 
-    `patience_s` says how long a caller waits this time; None is for ever.
+    `patience_s` says how long a caller waits this time; None is for ever. `passing` says what becomes of one request:
+    how long it is under way, how long its answer is, and, where it arrives twice, how long the other copy is.
+
+    Attributes:
+        struck: how often an invocation was "repeated", how often "repeated while it ran", and how often a call came to
+            a region that was the home no more.
     """
 
-    def __init__(self, scheduler: Scheduler, patience_s: Callable[[], float | None]) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        patience_s: Callable[[], float | None],
+        passing: Callable[[], Passage],
+    ) -> None:
         self._scheduler = scheduler
         self._patience_s = patience_s
+        self._passing = passing
         self.sites: dict[str, Site] = {}
+        self.struck: Counter[str] = Counter()
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         site = self.sites.get(region)
         if site is None:
             raise Unavailable(f"no function {function} in {region}")
-        request = json.loads(json.dumps(payload))
-        task = self._scheduler.spawn(
-            f"{function} in {region}",
-            lambda: site.use(lambda sandbox: sandbox.direct(function, request)),
-            life_s=LIVES_S[function],
-        )
+        passage = self._passing()
+        task = self._invoke(site, function, payload, passage.there_s)
+        if passage.again_s is not None:
+            twin = self._invoke(site, function, payload, passage.again_s, task)
+            task = twin if passage.answered_by_twin else task
         if not self._scheduler.wait(task, self._patience_s()):
             raise OutcomeUnknown(f"{function} in {region} did not answer in time")
+        if passage.back_s:
+            self._scheduler.sleep(passage.back_s)
         if task.error is not None:
             raise OutcomeUnknown(f"{function} in {region} failed: {type(task.error).__name__}")
         answer: Mapping[str, Any] = json.loads(json.dumps(task.result))
+        self.struck["the home moved while a call was under way to it"] += "elsewhere" in answer
         return answer
+
+    def _invoke(
+        self, site: Site, function: str, payload: Mapping[str, Any], delay_s: float, twin: Task | None = None
+    ) -> Task:
+        """The function begins after `delay_s`; `twin` is the task of the same request that was there before."""
+        request = json.loads(json.dumps(payload))
+
+        def run() -> Mapping[str, Any]:
+            if twin is not None:
+                self.struck["repeated"] += 1
+                self.struck["repeated while it ran"] += twin.greenlet is not None and not twin.done
+            return site.use(lambda sandbox: sandbox.direct(function, request))
+
+        return self._scheduler.spawn(f"{function} in {site.name}", run, delay_s, life_s=LIVES_S[function])

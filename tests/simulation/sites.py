@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
+from urllib.parse import unquote_plus
 
 from cairn.adapters.layered import (
     InterceptedErasableObjects,
@@ -20,17 +21,25 @@ from cairn.adapters.memory import (
     MemoryDatabase,
     MemoryIndex,
     MemoryObjects,
+    MemorySigningKeys,
     RecordingMetrics,
     SeededRandomness,
 )
-from cairn.app import cairn, erasures, homes, indexing, rebuilding, reconciling
+from cairn.adapters.sqlite import SqlitePacks
+from cairn.app import cairn, comparing, comparing_checkpoints, comparing_rows, erasures, homes, indexing, rebuilding
+from cairn.app import reconciling as app_reconciling
 from cairn.app.no_packs import NO_PACKS
+from cairn.app.packing import Packing
 from cairn.app.region import Region
 from cairn.app.scanning import LettingAllThrough
-from cairn.core.rows import ControlRow, RowKey
+from cairn.core.rows import CompletenessRow, ControlRow, RowKey
+from cairn.core.tables import TABLES
+from cairn.ports.errors import Unavailable
 from cairn.ports.index import Change
+from cairn.ports.packs import Packs
 from cairn.ports.peers import Peers
-from tests.simulation.ports import AnyOrder, SkewedClock, TornErasableObjects, TornIndex
+from cairn.ports.queue import Queue
+from tests.simulation.ports import AnyOrder, ProcessClock, SkewedClock, TornErasableObjects, TornIndex
 
 T = TypeVar("T")
 SETTLED_US = 1_000_000
@@ -40,22 +49,42 @@ SETTLED_US = 1_000_000
 class Sandbox:
     """The memory of one function's process: whatever the use cases keep between two calls lives and dies with it."""
 
-    def __init__(self, region: Region, erasable: InterceptedErasableObjects, day_us: int) -> None:
+    def __init__(
+        self, region: Region, erasable: InterceptedErasableObjects, day_us: int, queue: Queue, packs: Packs
+    ) -> None:
         self.region = region
-        self.cairn = cairn.Cairn(region, LettingAllThrough())
+        self.cairn = cairn.Cairn(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
+        self.packing = Packing(region, packs)
         self.indexing = indexing.Indexing(region)
         self.batches = rebuilding.BatchFolder(region, self.indexing)
-        self.erasures = erasures.Erasures(region, erasable, NO_PACKS, day_us)
-        self.reconciling = reconciling.Reconciling(region, SETTLED_US)
+        self.erasures = erasures.Erasures(region, erasable, packs, day_us)
+        self.reconciling = app_reconciling.Reconciling(region, SETTLED_US)
         self.homes = homes.Homes(region)
+        self.comparisons = (
+            comparing.Comparing(region, queue).run,
+            comparing_checkpoints.ComparingCheckpoints(region).run,
+            comparing_rows.ComparingRows(region, queue).run,
+        )
 
     def message(self, text: str) -> None:
-        """What the indexer does with one message of its queue: an object's key, or a batch of a rebuild."""
+        """What the indexer does with one message of its queue: an object's key, or what a use case sent."""
         if not text.startswith("{"):
             self.indexing.object_arrived(text)
             return
-        for malformed in self.batches.fold(json.loads(text)["rebuild"]):
-            raise malformed
+        payload = json.loads(text)
+        if "fold_again" in payload:
+            self.indexing.object_arrived(payload["fold_again"]["key"], paths_too=True)
+        elif "Records" in payload:
+            for record in payload["Records"]:
+                self.indexing.object_arrived(unquote_plus(record["s3"]["object"]["key"]))
+        else:
+            for malformed in self.batches.fold(payload["rebuild"]):
+                raise malformed
+
+    def compare(self, budget_us: int) -> tuple[bool, int]:
+        """One invocation of the daily comparisons: whether all of them are through, and what they had mended."""
+        compared = [compare(self.region.clock.now_us() + budget_us) for compare in self.comparisons]
+        return all(one.finished for one in compared), sum(one.repaired for one in compared)
 
     def direct(self, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the handlers of the functions do with a direct invocation."""
@@ -65,6 +94,8 @@ class Sandbox:
             return self.cairn.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
+        if function == "packer":
+            return self.packing.direct(payload)
         if function == "reconciler":
             return self.homes.direct(payload)
         return self.erasures.direct(payload)
@@ -85,8 +116,17 @@ class Site:
         lagging: bool,
         tear: Callable[[], None],
         day_us: int,
+        processes: float = 0.0,
+        apart_s: float = 0.0,
+        packs: bool = False,
+        joins: bool = False,
     ) -> None:
+        """`processes`, `apart_s` and `packs` are those of `Options`; who `joins` knows nothing, and says so."""
+        self._packs = packs
         self.name = name
+        self.queue: Queue = _NoQueue()
+        self._processes = processes
+        self._apart_s = apart_s
         self._day_us = day_us
         self.clock = clock
         self.database = MemoryDatabase(lagging=lagging)
@@ -98,12 +138,13 @@ class Site:
         self._peers = peers
         self._idle: list[Sandbox] = []
         self._tear = tear
-        control = ControlRow(serving=1, complete=True).to_attributes()
+        control = ControlRow(serving=1, complete=not joins).to_attributes()
         MemoryIndex(self.database).commit([Change(ControlRow.KEY, None, control)])
 
     def use(self, call: Callable[[Sandbox], T]) -> T:
         """Runs one call in a sandbox."""
-        sandbox = self._idle.pop(self._chance.randrange(len(self._idle))) if self._idle else self.open()
+        is_new = not self._idle or (self._processes and self._chance.random() < self._processes)
+        sandbox = self.open() if is_new else self._idle.pop(self._chance.randrange(len(self._idle)))
         try:
             result = call(sandbox)
         except Exception:
@@ -120,14 +161,24 @@ class Site:
             regions=self._regions,
             objects=InterceptedObjects(MemoryObjects(self._buckets, name), name, around),
             index=InterceptedIndex(TornIndex(database or self.database, self._chance, self._tear), name, around),
-            clock=self.clock,
+            clock=self._clock(),
             randomness=self.randomness,
             metrics=RecordingMetrics(),
             peers=InterceptedPeers(self._peers, name, around),
             parallel=AnyOrder(self._chance),
         )
         erasable = InterceptedErasableObjects(TornErasableObjects(self._buckets, name, self._tear), name, around)
-        return Sandbox(region, erasable, self._day_us)
+        return Sandbox(region, erasable, self._day_us, self.queue, SqlitePacks() if self._packs else NO_PACKS)
+
+    def _clock(self) -> SkewedClock | ProcessClock:
+        """Of a new process: its region's, or one of its own where the region's processes do not agree."""
+        if not self._apart_s:
+            return self.clock
+        return ProcessClock(
+            self.clock,
+            round(self._chance.uniform(-1, 1) * self._apart_s * 1_000_000),
+            self._chance.randrange(1 << 40),
+        )
 
     def wipe(self) -> None:
         """Every row of the tables that serve is gone, and the region says that it is not complete."""
@@ -137,6 +188,21 @@ class Site:
         self.database.drop(control.serving)
         self.database.make(control.serving)
         index.commit([Change(ControlRow.KEY, attributes, replace(control, complete=False).to_attributes())])
+
+    def empty(self) -> None:
+        """Every row of the tables that serve is gone, or of one of them; nobody is told, the control row stands."""
+        serving = self.serving
+        names = [table.name for table in TABLES if table.generational]
+        chosen = names if self._chance.random() < 0.7 else [self._chance.choice(names)]
+        with self.database.lock:
+            for name in chosen:
+                for pk, sk in list(self.database.table(name, serving).order.rows):
+                    self.database.put(self.database.table(name, serving), RowKey(name, pk, sk), None)
+            self.database.settle()
+
+    def is_marked(self) -> bool:
+        """Whether the tables that serve have been marked, so that their emptying can be noticed."""
+        return bool(MemoryIndex(self.database).read([CompletenessRow.key(self.serving)]))
 
     def lose_journal(self) -> None:
         """Every row of the journal is gone."""
@@ -155,3 +221,10 @@ class Site:
         """The generation of tables that serves."""
         control = self.control()
         return 1 if control is None else control.serving
+
+
+class _NoQueue:
+    """`ports.queue.Queue` of a region that has no network yet."""
+
+    def send(self, messages: Sequence[str]) -> None:
+        raise Unavailable("no queue yet")

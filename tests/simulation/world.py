@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -26,10 +27,11 @@ from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence, gather
 from tests.simulation.history import Claim, History, Operation, Refusal, Seen
+from tests.simulation.losses import Losses
 from tests.simulation.network import Network
 from tests.simulation.operators import Operators
 from tests.simulation.options import Options, drawn
-from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, SkewedClock, TaskPeers
+from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, SkewedClock, TaskPeers, drawn_passage
 from tests.simulation.sites import SETTLED_US, Site
 from tests.simulation.sweeps import Sweeps
 from tests.simulation.tasks import Crash, Scheduler
@@ -71,7 +73,7 @@ class World:
         self._faulty = Faulty(
             RandomFaults(self.options.rates, SeededRandomness(self.chance.randrange(1 << 62))), crash=Crash
         )
-        peers = TaskPeers(self.scheduler, self._patience_s)
+        peers = TaskPeers(self.scheduler, self._patience_s, self._passage)
         self.sites: dict[str, Site] = {}
         for region in self.options.regions:
             skew_us = round(self.chance.uniform(-1, 1) * self.options.skew_s * 1_000_000)
@@ -88,13 +90,21 @@ class World:
                 self.options.lagging,
                 self._tear,
                 round(self.options.day_s * 1_000_000) or DAY_US,
+                self.options.processes,
+                self.options.apart_s,
+                self.options.packs,
+                self.options.joins and region == self.options.regions[-1],
             )
+        self.peers = peers
         peers.sites.update(self.sites)
         self.network = Network(self.scheduler, self.chance, self.options, self.buckets, self.sites)
         self.network.calm = True
+        for region, site in self.sites.items():
+            site.queue = self.network.index_queue(region)
         self.wiped: dict[str, int] = {}
+        self.losses = Losses(self)
         self.doomed: DoomedStore | None = None
-        self.sweeps = Sweeps(self) if self.options.doomed or self.options.day_s else None
+        self.sweeps = Sweeps(self) if self.options.doomed or self.options.day_s or self.options.days else None
         self.operators = Operators(self)
         self._operated: set[str] = set()
         self.api_key = ""
@@ -176,10 +186,11 @@ class World:
     def _reconcile_now_and_then(self, site: Site) -> None:
         while not self.calm:
             self.scheduler.sleep(self.chance.uniform(0.1, 2 * self.options.tick_s))
-            self._tick(site)
+            self.tick(site)
             self._hear(site)
+            self.losses.compare_now_and_then(site)
 
-    def _tick(self, site: Site) -> None:
+    def tick(self, site: Site) -> None:
         """One invocation. It may die, and the next one may come before it is through."""
 
         def invoke() -> None:
@@ -223,7 +234,7 @@ class World:
         """At rest: every region's reconciler has its way, until what it knows has settled."""
         for _ in range(WATCHES):
             for site in self.sites.values():
-                self._tick(site)
+                self.tick(site)
                 self.scheduler.run()
             self.scheduler.now_us += 2 * SETTLED_US + (
                 round(LONGEST_LIFE_S * 1_000_000) if self.options.failovers else 0
@@ -245,8 +256,10 @@ class World:
             self.network.repair()
         self.scheduler.run()
         self.scheduler.now_us += REPAIR_PERIOD_US
+        self.losses.pack_all()
         if self.sweeps is not None:
             self.sweeps.come_to_rest()
+        self.losses.days()
         self.defects += [f"never done: {one}" for one in self.network.broken]
         self._watch()
         if self.sweeps is not None:  # what a reconciler fetched last is erased like anything that comes late
@@ -268,13 +281,19 @@ class World:
             self._sometime("cut", partial(self.network.cut, source, destination, seconds))
         for _ in range(options.rebuilds):
             site = self.sites[self.chance.choice(regions)]
-            self._sometime("rebuild", partial(self._rebuild_until_done, site))
+            self._sometime("rebuild", partial(self.rebuild_until_done, site))
         for _ in range(options.wipes):
             self._sometime("wipe", partial(self._wipe, self.chance.choice(regions)))
+        for _ in range(options.emptied):
+            self._sometime("tables emptied", partial(self.losses.empty, self.chance.choice(regions)))
         for _ in range(options.journals_lost):
             self._sometime("journal lost", self.sites[self.chance.choice(regions)].lose_journal)
         for site in self.sites.values():
             self.scheduler.spawn(f"schedule of {site.name}", partial(self._reconcile_now_and_then, site))
+        for region in self.network.absent:
+            self.scheduler.spawn("joining", partial(self.losses.join, region), self.chance.uniform(0.5, 5.0))
+        for region in regions if options.packs else ():
+            self.scheduler.spawn(f"packing in {region}", partial(self.losses.pack_now_and_then, region))
         if options.lagging:
             self.scheduler.spawn("indexes catch up", self._settle_now_and_then)
 
@@ -289,9 +308,9 @@ class World:
         site.wipe()
         self.wiped[region] = self.scheduler.tick()
         self.scheduler.sleep(self.chance.uniform(0, 30.0))
-        self._rebuild_until_done(site)
+        self.rebuild_until_done(site)
 
-    def _rebuild_until_done(self, site: Site) -> None:
+    def rebuild_until_done(self, site: Site) -> None:
         """One operator a region, who begins again until it is done."""
         if site.name in self._operated:
             return
@@ -306,7 +325,7 @@ class World:
 
     def _rebuild(self, site: Site) -> None:
         region = site.open().region
-        rebuild = Rebuild(region, MemoryTables(site.database), self.network.rebuild_queue(site.name), LONGEST_LIFE_S)
+        rebuild = Rebuild(region, MemoryTables(site.database), self.network.index_queue(site.name), LONGEST_LIFE_S)
         while True:
             try:
                 rebuild.run(lambda progress: None)
@@ -355,6 +374,14 @@ class World:
         if self.calm or self.chance.random() >= self.options.impatience:
             return None
         return self.chance.random() * 2.0
+
+    def _passage(self) -> Passage:
+        return Passage() if self.calm else drawn_passage(self.chance, self.options.passing_s, self.options.repeated)
+
+    @property
+    def struck(self) -> Counter[str]:
+        """How often what befell the world that has a switch of its own in `Options`."""
+        return self.network.struck + self.peers.struck + self.losses.struck + self.operators.struck
 
     # ---- calls --------------------------------------------------------------------------------------------------
 

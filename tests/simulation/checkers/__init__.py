@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tests.simulation.checkers import (
+    decisions,
     durability,
     exceptions,
     linearizability,
     promises,
     readers,
     retention,
+    sessions,
     snapshots,
     texts,
     verdicts,
@@ -133,6 +135,8 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     texts.redacted_text_is_nowhere,
     texts.a_deleted_store_is_nowhere,
     texts.text_of_no_version_is_nowhere,
+    decisions.dismissed_text_is_nowhere,
+    sessions.an_ended_session_stays_ended,
     verdicts.withheld_texts_are_shown_nowhere,
     verdicts.released_texts_are_shown_everywhere,
 )

@@ -104,7 +104,7 @@ def has_late_versions(evidence: Evidence, store_id: str, memory_id: str) -> bool
     "holds, or erased. Never so where the store asks for two regions, since the cut holds all that was acknowledged."
 )
 def stands_apart(evidence: Evidence, operation: Operation) -> bool:
-    if operation.store_id not in evidence.taken_over or evidence.two_regions:
+    if not evidence.may_lack(operation.store_id):
         return False
     seen = operation.answer
     apart = [one for one in evidence.apart[operation.store_id] if one.version_id == seen.version_id]
@@ -126,7 +126,7 @@ def deletion_came_late(evidence: Evidence, store_id: str, memory_id: str) -> boo
 
 @exception("A late deletion that stands apart deletes nothing by itself: the memory lives on as the new home has it.")
 def deletion_stands_apart(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    if store_id not in evidence.taken_over or evidence.two_regions:
+    if not evidence.may_lack(store_id):
         return False
     return any((one.memory_id, one.operation) == (memory_id, "deleted") for one in evidence.apart.get(store_id, ()))
 
@@ -137,7 +137,7 @@ def deletion_stands_apart(evidence: Evidence, store_id: str, memory_id: str) -> 
     "what took the path had arrived in time, the memory has no head: it is not found, and its history is shown."
 )
 def left_its_path_apart(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    if store_id not in evidence.taken_over or evidence.two_regions:
+    if not evidence.may_lack(store_id):
         return False
     newest = next(iter(_history(evidence, store_id, memory_id)), None)
     return any(one.memory_id == memory_id and _leaves(one, newest) for one in evidence.apart.get(store_id, ()))

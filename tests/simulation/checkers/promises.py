@@ -19,7 +19,7 @@ def nothing_acknowledged_is_lost(evidence: Evidence) -> Iterator[str]:
     """Every acknowledged version is in memory_versions of every region, once, as it was acknowledged.
 
     Or, where others took its store's home over, it stands apart: then everybody is shown it as it was. Never so where
-    the store asks for two regions.
+    the store asks for two regions, and its second region took it over.
     """
     for operation in evidence.history.operations:
         if operation.kind not in ("create", "update") or not operation.acknowledged:

@@ -1,0 +1,196 @@
+"""What a kind of worlds is about does happen in its worlds, and what happens is what is said of it.
+
+Whether promises are kept there, `test_worlds` asks. A fault that strikes nowhere would let every one of them pass.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import fields
+
+import pytest
+
+from tests.simulation.kinds import (
+    KINDS_OF_FAULTS,
+    crossing,
+    deciding,
+    disagreeing,
+    emptied,
+    joining,
+    losing,
+    mixed,
+    redacting,
+    repeating,
+    scattering,
+    visiting,
+)
+from tests.simulation.options import Links, Options, drawn, failing_over, moving
+from tests.simulation.world import World
+
+SEEDS = 12
+SWITCHES = ("days", "emptied", "processes", "apart_s", "repeated", "passing_s", "elsewhere", "packs", "joins")
+"""The options that are off in every world of `drawn`."""
+
+
+def lived(seed: int, options: Options) -> World:
+    """A world at rest, before anybody has looked at it."""
+    world = World(seed, options)
+    world.set_up()
+    world.let_loose()
+    world.come_to_rest()
+    return world
+
+
+@pytest.mark.parametrize(
+    ("kind", "faults"),
+    [
+        (losing, {"copy lost", "event lost", "mended by a comparison"}),
+        (emptied, {"tables emptied", "emptied tables noticed"}),
+        (repeating, {"repeated", "repeated while it ran"}),
+        (crossing, {"the home moved while a call was under way to it"}),
+        (scattering, {"taken over elsewhere", "taken over by two, one of them the second region"}),
+        (visiting, {"packed"}),
+        (joining, {"put before a region joined", "brought to a region that joined"}),
+        (mixed, {"copy lost", "tables emptied", "repeated"}),
+    ],
+)
+def test_every_fault_of_a_kind_of_worlds_strikes_in_some_of_them(
+    kind: Callable[[int], Options], faults: set[str]
+) -> None:
+    struck: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        struck += lived(seed, kind(seed)).struck
+        if faults <= struck.keys():
+            return
+    pytest.fail(f"in {SEEDS} worlds there was no {sorted(faults - struck.keys())}")
+
+
+@pytest.mark.parametrize("kind", [drawn, moving, failing_over])
+def test_nothing_of_the_new_kinds_befalls_a_world_of_the_old_ones(kind: Callable[[int], Options]) -> None:
+    calm = Options()
+    assert all(getattr(kind(seed), name) == getattr(calm, name) for seed in range(300) for name in SWITCHES)
+
+
+def test_every_switch_is_used_by_some_kind() -> None:
+    calm = Options()
+    used = {name for kind in KINDS_OF_FAULTS for name in SWITCHES if getattr(kind(0), name) != getattr(calm, name)}
+    assert used == set(SWITCHES) <= {field.name for field in fields(Options)}
+
+
+@pytest.mark.parametrize("kind", [crossing, deciding, joining, mixed, scattering, visiting])
+def test_the_same_seed_is_the_same_history_in_other_kinds_of_worlds(kind: Callable[[int], Options]) -> None:
+    first, second = lived(3, kind(3)), lived(3, kind(3))
+    assert first.history.lines() == second.history.lines()
+    assert first.scheduler.steps == second.scheduler.steps
+    assert first.struck == second.struck
+
+
+def test_what_is_lost_for_good_is_not_sent_by_the_repair() -> None:
+    world = World(0, Options(days=1, links=Links(dropped=1.0)))
+    world.set_up()
+    world.network.calm = False
+    created = world.sites["us-east-1"].use(
+        lambda sandbox: sandbox.cairn.create_memory(world.call(), world.stores[0], path="/a", content="x", full=False)
+    )
+    world.scheduler.run()
+    world.network.calm = True
+    world.network.repair()
+    world.scheduler.run()
+    assert not world.network.broken
+    assert world.struck["copy lost"] and world.struck["event lost"]
+    [key] = world.buckets.page("us-east-1", "us-east-1/log/", None, 10).keys
+    assert not world.buckets.versions("eu-west-1", key), created
+
+
+def test_a_copy_that_was_lost_for_good_is_fetched_while_days_go_by() -> None:
+    world = World(0, Options(days=1, links=Links(dropped=1.0)))
+    world.set_up()
+    for site in world.sites.values():
+        world.tick(site)
+    world.scheduler.run()
+    world.network.calm = False
+    world.sites["us-east-1"].use(
+        lambda sandbox: sandbox.cairn.create_memory(world.call(), world.stores[0], path="/a", content="x", full=False)
+    )
+    world.scheduler.run()
+    world.come_to_rest()
+    [key] = world.buckets.page("us-east-1", "us-east-1/log/", None, 10).keys
+    assert world.buckets.versions("eu-west-1", key)
+
+
+def test_tables_are_emptied_without_a_word_and_the_region_finds_out_by_itself() -> None:
+    world = World(0, Options(emptied=1))
+    world.set_up()
+    site = world.sites["us-east-1"]
+    for _ in range(2):
+        world.tick(site)
+        world.scheduler.run()
+    site.empty()
+    control = site.control()
+    assert control is not None and control.complete
+    world.scheduler.now_us += 10_000_000
+    world.tick(site)
+    world.scheduler.run()
+    control = site.control()
+    assert control is not None and not control.complete
+
+
+def test_processes_of_one_region_have_clocks_that_disagree_and_ticks_of_their_own() -> None:
+    world = World(0, Options(apart_s=5.0, processes=1.0))
+    clocks = [world.sites["us-east-1"].open().region.clock for _ in range(20)]
+    shown = [clock.now_us() for clock in clocks]
+    assert 1_000_000 < max(shown) - min(shown) <= 10_000_000
+    assert len({clock.ticks_us() for clock in clocks}) == len(clocks)
+    assert world.sites["us-east-1"].clock.highest_shown_us() == max(shown)
+
+
+def test_an_answer_says_the_most_that_any_process_of_a_region_may_have_shown() -> None:
+    world = lived(0, disagreeing(0))
+    answered = [one for one in world.history.operations if one.returned is not None]
+    widest = max(max(site.clock.processes_us) for site in world.sites.values())
+    assert widest > 0 and answered
+    assert world.defects == []
+
+
+def test_redactions_come_while_a_new_home_takes_up_what_came_late() -> None:
+    """An order given by the lost home after its store was taken over, and versions that the new home adopted."""
+    for seed in range(SEEDS):
+        world = World(seed, redacting(seed))
+        evidence = world.run()
+        began = min(world.operators.taken_over.values(), default=1 << 60)
+        redacted = [one for one in world.history.operations if one.kind == "redact" and one.acknowledged]
+        adopted = any(written.adopted for written in evidence.written.values())
+        if adopted and any(one.invoked > began for one in redacted):
+            return
+    pytest.fail(f"in {SEEDS} worlds nobody redacted beside an adoption")
+
+
+def assert_acknowledged(kind: Callable[[int], Options], wanted: set[str]) -> None:
+    """In some worlds of a kind clients were acknowledged all this: what it was, or what was asked for by name."""
+    found: set[str] = set()
+    for seed in range(SEEDS):
+        for one in lived(seed, kind(seed)).history.operations:
+            if one.acknowledged:
+                found |= {one.kind, *(f"{one.kind} {name}" for name in one.asked)}
+        if wanted <= found:
+            return
+    pytest.fail(f"in {SEEDS} worlds there was no {sorted(wanted - found)}")
+
+
+def test_divergent_versions_are_restored_and_dismissed() -> None:
+    assert_acknowledged(deciding, {"divergent", "dismiss", "update restores"})
+
+
+def test_clients_search_attend_sessions_and_bring_in_what_was_elsewhere() -> None:
+    assert_acknowledged(visiting, {"search", "session", "session session_id", "create brought"})
+
+
+def test_a_region_that_joins_ends_with_all_that_was_put_before() -> None:
+    world = lived(0, joining(0))
+    ours, theirs = (
+        set(world.buckets.page(region, "us-east-1/", None, 1000).keys) for region in world.options.regions[1:]
+    )
+    assert ours and ours <= theirs
+    control = world.sites[world.options.regions[-1]].control()
+    assert control is not None and control.complete
