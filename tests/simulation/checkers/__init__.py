@@ -51,9 +51,21 @@ def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
 
 
 def _is_torn(evidence: Evidence, store_id: str, home: str) -> bool:
-    """Whether a path and its ancestor are both memories: `one_memory_one_path` says where that can be."""
-    paths = {item.path for item in evidence.final[store_id][home].listed}
-    return any(other.startswith(f"{path}/") for path in paths for other in paths)
+    """Whether a path and its ancestor are both memories, or were: `one_memory_one_path` says where that can be.
+
+    They were where a memory whose departure stands apart stayed at a path, and another had come above it, or below.
+    """
+    final = evidence.final[store_id][home]
+    paths = {item.path for item in final.listed}
+    if any(other.startswith(f"{path}/") for path in paths for other in paths):
+        return True
+    been = {id: {one.path for one in versions if one.path} for id, versions in final.versions.items()}
+    stayed = [(id, path) for id in {one.memory_id for one in evidence.apart[store_id]} for path in been.get(id, ())]
+    return any(
+        f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+        for id, path in stayed
+        for other in {other for other_id, others in been.items() if other_id != id for other in others} - {path}
+    )
 
 
 def _before(made: list[Operation], began: int) -> list[Operation]:
