@@ -164,12 +164,26 @@ def shares_its_line_since_a_take_over(evidence: Evidence, store_id: str, family:
 
 
 @exception(
-    "Where a path and its ancestor are both memories since a fail-over (ADR 25), no order of operations makes "
-    "both: each memory is searched by itself all the same, and `one_memory_one_path` says whether they may be."
+    "Where a path and its ancestor are both memories since a fail-over, or were, since a memory whose departure stands "
+    "apart stayed at its path (ADR 25), no order of operations makes both: each memory is searched by itself all the "
+    "same, and `one_memory_one_path` says whether they may be."
 )
 def lists_a_path_and_its_ancestor(evidence: Evidence, store_id: str) -> bool:
-    paths = {item.path for item in evidence.final[store_id][evidence.homes[store_id]].listed}
-    return store_id in evidence.taken_over and any(other.startswith(f"{path}/") for path in paths for other in paths)
+    if store_id not in evidence.taken_over:
+        return False
+    final = evidence.final[store_id][evidence.homes[store_id]]
+    paths = {item.path for item in final.listed}
+    if any(other.startswith(f"{path}/") for path in paths for other in paths):
+        return True
+    been = {id: {one.path for one in versions if one.path} for id, versions in final.versions.items()}
+    stayed = [(id, path) for id in {one.memory_id for one in evidence.apart[store_id]} for path in been.get(id, ())]
+    return any(
+        other != path and (f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/"))
+        for id, path in stayed
+        for other_id, others in been.items()
+        if other_id != id
+        for other in others
+    )
 
 
 @exception(
