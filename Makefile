@@ -100,14 +100,14 @@ cost: setup ## docs/cost.md's tables from counted calls and prices
 	$(BIN)/python -m scripts.cost
 
 bench: setup ## writes beside a bare conditional put, the fold's throughput, reads of a mount beside a local folder
-	$(BIN)/python -m scripts.bench
-	$(BIN)/python -m scripts.bench_mount
+	$(BIN)/python -m scripts.bench.writes
+	$(BIN)/python -m scripts.bench.mount
 
 bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
-	$(BIN)/python -m scripts.bench_scanner
+	$(BIN)/python -m scripts.bench.scanner
 
 bench-search: setup ## a store of ten thousand memories: its pack, its searches, and whether they find
-	$(BIN)/python -m scripts.bench_search
+	$(BIN)/python -m scripts.bench.search
 
 sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, KIND=failing_over of another kind, BUGS=1 for planted defects)
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))

@@ -11,7 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IDependable
 
-from cairn.core.packs import REFRESH_DELAY_S
+from cairn.core.objects.search_pack import REFRESH_DELAY_S
 from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from cairn.adapters.layered import InterceptedPeers
 from cairn.adapters.memory import MemoryPeers, MemoryTargets, SeededRandomness
-from cairn.app.answers import Demand, StoreToAttach
-from cairn.app.tokens import READ_WRITE
+from cairn.app.auth.session_tokens import READ_WRITE
+from cairn.app.kernel.results import Demand, StoreToAttach
 from cairn.entry.compose_mcp import mcp_on
 from cairn.entry.compose_tool import forms_on
 from cairn.wire.http import HttpApi

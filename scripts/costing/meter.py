@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from cairn.adapters.layered import Call
-from cairn.core.rows import RowKey
+from cairn.core.rows.base import RowKey
 from cairn.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY
 from cairn.ports.index import Change, Found, Index, Query, RowMap
 from scripts.costing.prices import CONTENT_BYTES, DURATIONS_MS, FAR_MS, MEMORY_MB, OWN_MS

@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.memory import ManualClock
-from cairn.app.answers import Memory, VersionFilter
-from cairn.app.cairn import Cairn
-from cairn.app.inspecting import DeepScanner
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Memory, VersionFilter
+from cairn.app.safety.deep_scan import DeepScanner
 from cairn.core.commands import BroughtVersion
-from cairn.core.rows import RowKey
+from cairn.core.rows.base import RowKey
 from cairn.core.tables import BY_NAME
 from cairn.scanner import Family, Finding, Policy, Report, Severity, Verdict
 from scripts.costing.meter import Meter, MeteredIndex, Units, item_bytes

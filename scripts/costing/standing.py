@@ -9,15 +9,15 @@ from cairn.adapters.layered import InterceptedErasableObjects, InterceptedQueue
 from cairn.adapters.limits import LIST_PAGE_MAX_KEYS
 from cairn.adapters.memory import MemoryErasableObjects, MemoryQueue
 from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.comparing import Comparing
-from cairn.app.comparing_checkpoints import PERIODS_BACK
-from cairn.app.comparing_rows import ComparingRows
-from cairn.app.erasing import Eraser
-from cairn.app.erasing_packs import PackErasing
-from cairn.app.erasing_stores import StoreErasing
-from cairn.app.erasing_versions import VersionErasing
-from cairn.app.erasures import Erasures
-from cairn.app.retaining import Retaining
+from cairn.app.erasure.eraser import Eraser
+from cairn.app.erasure.pack_removal import PackErasing
+from cairn.app.erasure.retention import Retaining
+from cairn.app.erasure.service import Erasures
+from cairn.app.erasure.store_purge import StoreErasing
+from cairn.app.erasure.version_purge import VersionErasing
+from cairn.app.replication.compare_checkpoints import PERIODS_BACK
+from cairn.app.replication.compare_listing import Comparing
+from cairn.app.replication.compare_rows import ComparingRows
 from scripts.costing.meter import Units
 from scripts.costing.paths import HOME, Path, Played
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from cairn.adapters.layered import Call
 from cairn.adapters.system import SystemClock, SystemRandomness, Unmeasured
-from cairn.app import operating
+from cairn.app.operations import operator
 from cairn.clients.cli.homes import AT_ONCE
 from cairn.core.errors import CairnError
 from cairn.wire.http import HttpApi
@@ -85,14 +85,14 @@ class InProcess:
     def move(self, old: str, new: str) -> Mapping[str, Any]:
         """Every store of one region to another, as many at a time as `cairn homes move` does."""
         region = self.cloud.sites[new].region
-        stores = [home.store_id for home in operating.homes(region) if home.home == old]
+        stores = [home.store_id for home in operator.homes(region) if home.home == old]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return {"stores": list(pool.map(lambda store_id: self._one(new, store_id), stores))}
 
     def _one(self, new: str, store_id: str) -> Mapping[str, Any]:
         told: dict[str, Any] = {"store": store_id, "state": "not done", "paused_ms": None, "problem": ""}
         try:
-            for step in operating.move(self.cloud.sites[new].region, store_id):
+            for step in operator.move(self.cloud.sites[new].region, store_id):
                 told |= {"state": step.state, "paused_ms": step.paused_ms}
         except CairnError as error:
             told["problem"] = error.message

@@ -11,8 +11,8 @@ import anthropic
 import httpx2
 
 from cairn.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
-from cairn.app.cairn import Cairn
-from cairn.app.scanning import TextScanner
+from cairn.app.api.service import Cairn
+from cairn.app.safety.write_gate import TextScanner
 from cairn.wire.facade import SessionUseCases, UseCases
 from cairn.wire.http import HttpApi
 from tests.api.model import Model

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from cairn.adapters.memory import ManualClock, RecordingMetrics
 from cairn.adapters.system import SystemRandomness
-from cairn.app.scanning import LettingAllThrough
-from cairn.entry.compose_local import LocalSite, Machine, open_site
+from cairn.app.safety.write_gate import LettingAllThrough
+from cairn.entry.compose_laptop import LocalSite, Machine, open_site
 from cairn.entry.serve import Server
 from tests.api.harness import Backend
 from tests.api.transport import body_of_event, request_over_loopback

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from cairn.app.answers import (
+from cairn.app.api.history_import import BroughtIn
+from cairn.app.kernel.results import (
     UNSET,
     Call,
     Credentials,
@@ -27,7 +28,6 @@ from cairn.app.answers import (
     Version,
     VersionFilter,
 )
-from cairn.app.importing import BroughtIn
 from cairn.core import limits
 from cairn.core.commands import BroughtVersion
 from cairn.core.errors import (

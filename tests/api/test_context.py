@@ -8,7 +8,7 @@ import anthropic
 import pytest
 
 from cairn.adapters.memory import ManualClock
-from cairn.core.notes import INDEX_LINE_MAX_CHARS
+from cairn.core.memory_conventions import INDEX_LINE_MAX_CHARS
 from tests.api.harness import Backend, Reply, cairn_backend
 from tests.support.cloud import Cloud
 

@@ -10,8 +10,8 @@ import pytest
 from cairn.core import errors, limits
 from cairn.core.errors import CairnError, InvalidRequest
 from cairn.wire.errors import MethodNotAllowed, UnknownRoute, failure_of
-from cairn.wire.operations import ROUTES, find
 from cairn.wire.requests import BODY_MAX_BYTES, read_event
+from cairn.wire.routes.table import ROUTES, find
 from tests.api.harness import Backend
 from tests.api.transport import to_event
 

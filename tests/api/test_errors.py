@@ -9,7 +9,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from cairn.app.answers import Call, Store
+from cairn.app.kernel.results import Call, Store
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
 from tests.api.harness import Backend, model_backend
 from tests.api.model import Model

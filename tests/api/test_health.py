@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cairn.adapters.memory import ManualClock, MemoryIndex, RecordingMetrics, SeededRandomness
-from cairn.core.rows import ControlRow
+from cairn.core.rows.control import ControlRow
 from cairn.ports.index import Change
 from cairn.wire.http import HttpApi
 from tests.api.harness import Backend

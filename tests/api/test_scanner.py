@@ -9,7 +9,7 @@ import anthropic
 import pytest
 
 from cairn.adapters.memory import ManualClock
-from cairn.core.records import VerdictOutcome
+from cairn.core.objects.verdict_record import VerdictOutcome
 from cairn.scanner.scanner import Scanner
 from tests.api.harness import Backend
 from tests.support.cloud import Cloud

@@ -1,4 +1,6 @@
-"""Searching and loading a store over HTTP. Both are ours; what is found when is in tests/unit/app/test_searching.py."""
+"""Searching and loading a store over HTTP. Both are ours; what is found when is in
+tests/unit/app/api/test_search.py.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from cairn.core.rows import ApiKeyRow, Attributes, ControlRow, JournalRow, LogRow, MemoryRow, PathRow, RowKey, StoreRow
+from cairn.core.rows.base import Attributes, RowKey
+from cairn.core.rows.content import LogRow, MemoryRow, PathRow
+from cairn.core.rows.control import ControlRow
+from cairn.core.rows.identity import ApiKeyRow, StoreRow
+from cairn.core.rows.journal import JournalRow
 from cairn.core.tables import TABLES
 from cairn.ports.errors import Contended, Unavailable
 from cairn.ports.index import Change

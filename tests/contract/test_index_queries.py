@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from cairn.core.rows import PathRow, RowKey, VersionRow
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.content import PathRow, VersionRow
 from cairn.ports.errors import Unavailable
 from cairn.ports.index import Change, Found, Query
 from tests.contract.worlds import IndexWorld

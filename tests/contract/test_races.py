@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cairn.core.rows import PathRow
+from cairn.core.rows.content import PathRow
 from cairn.ports.errors import Contended, ObjectExists
 from cairn.ports.index import Change
 from tests.contract.worlds import HOME, IndexWorld, ObjectsWorld

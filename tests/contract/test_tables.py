@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.core.rows import ControlRow, JournalRow, PathRow
+from cairn.core.rows.content import PathRow
+from cairn.core.rows.control import ControlRow
+from cairn.core.rows.journal import JournalRow
 from cairn.core.tables import TABLES
 from cairn.ports.errors import Unavailable
 from cairn.ports.index import Change, Query

@@ -18,12 +18,13 @@ from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.compose import region_on_aws
 from cairn.adapters.aws.names import Deployment
 from cairn.adapters.memory import RecordingMetrics
-from cairn.app.past import SETTLE_US
 from cairn.core import decide
-from cairn.core.checkpoint import Checkpoint
-from cairn.core.records import Actor, Operation
-from cairn.core.rows import MemoryRow
-from cairn.core.slots import CheckpointKey, LogKey, Slot
+from cairn.core.limits import SETTLE_US
+from cairn.core.log_position import LogKey, Slot
+from cairn.core.object_keys import CheckpointKey
+from cairn.core.objects.checkpoint import Checkpoint
+from cairn.core.objects.entry import Actor, Operation
+from cairn.core.rows.content import MemoryRow
 from cairn.core.times import parse_rfc3339, rfc3339
 from cairn.wire.freshness import COMPLETE_UNTIL, LAG_MS, UNKNOWN
 from tests.e2e.conftest import until

@@ -18,9 +18,9 @@ from cairn.adapters.aws.compose import region_on_aws
 from cairn.adapters.aws.names import Deployment
 from cairn.adapters.memory import RecordingMetrics
 from cairn.core import decide
-from cairn.core.records import Actor, Operation
-from cairn.core.rows import MemoryRow
-from cairn.core.slots import LogKey, Slot
+from cairn.core.log_position import LogKey, Slot
+from cairn.core.objects.entry import Actor, Operation
+from cairn.core.rows.content import MemoryRow
 from cairn.wire.freshness import COMPLETE_UNTIL, UNKNOWN
 from tests.e2e.conftest import ROOT, until
 from tests.e2e.test_freshness import until_complete

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cairn.adapters.aws.names import QUEUES as names_of_queues
-from cairn.core.packs import REFRESH_DELAY_S
+from cairn.core.objects.search_pack import REFRESH_DELAY_S
 from tests.infra.policies import by_resource, role
 from tests.infra.synthesized import ACCOUNT, HERE, App
 

@@ -24,7 +24,8 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 import cairn.entry.serve, cairn.clients.cli.main, cairn.clients.cli.serve
 from cairn.scanner import Scanner
-from cairn.wire import operations, schemas
+from cairn.wire import request_bodies
+from cairn.wire.routes import table
 """
 
 

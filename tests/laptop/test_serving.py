@@ -12,7 +12,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from cairn.entry import compose_local
+from cairn.entry import compose_laptop
 from tests.laptop.processes import command, environment, serving
 
 
@@ -100,9 +100,9 @@ def test_the_scanners_patterns_are_compiled_where_a_folder_has_none_that_fit_and
         made.append(path)
         shutil.copy(scanner_database, path)
 
-    monkeypatch.setattr(compose_local, "build_database", build)
+    monkeypatch.setattr(compose_laptop, "build_database", build)
     if there is not None:
         (tmp_path / "scanner.hsdb").write_bytes(there)
-    assert [compose_local.load_scanner(tmp_path).status.prebuilt for _ in range(2)] == [True, True]
+    assert [compose_laptop.load_scanner(tmp_path).status.prebuilt for _ in range(2)] == [True, True]
     assert len(made) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["scanner.hsdb"]

@@ -12,11 +12,11 @@ import httpx2
 import pytest
 
 from cairn.adapters.memory import ManualClock, SeededRandomness
-from cairn.clients.desk.contents import Contents
-from cairn.clients.desk.history import History
-from cairn.clients.desk.http_client import HttpStoreClient
-from cairn.clients.desk.shelf import Shelf
-from cairn.clients.desk.working_copy import WorkingCopy
+from cairn.clients.working_copy.content_cache import Contents
+from cairn.clients.working_copy.history_view import History
+from cairn.clients.working_copy.http_store_client import HttpStoreClient
+from cairn.clients.working_copy.unsaved_texts import Shelf
+from cairn.clients.working_copy.working_copy import WorkingCopy
 from tests.api.harness import BASE_URL, Backend, cairn_backend
 from tests.support.folders import quick_folder
 

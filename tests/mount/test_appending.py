@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from cairn.clients.desk import appending
-from cairn.clients.desk.working_copy import Writing
+from cairn.clients.working_copy import append_groups
+from cairn.clients.working_copy.working_copy import Writing
 from tests.mount.conftest import Desk
 
 LONG_S = 120
@@ -33,7 +33,7 @@ def close(desk: Desk, writing: Writing) -> None:
 def test_whoever_opened_the_file_before_a_close_is_waited_for_and_the_commit_has_both_lines(
     desk: Desk, first: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(appending, "MOMENT_S", LONG_S)
+    monkeypatch.setattr(append_groups, "MOMENT_S", LONG_S)
     second = desk.copy.open_to_write("/log.md", append=True)
     closing = threading.Thread(target=close, args=(desk, first))
     closing.start()
@@ -48,7 +48,7 @@ def test_whoever_opened_the_file_before_a_close_is_waited_for_and_the_commit_has
 def test_whoever_closes_it_without_a_word_is_not_waited_for(
     desk: Desk, first: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(appending, "MOMENT_S", LONG_S)
+    monkeypatch.setattr(append_groups, "MOMENT_S", LONG_S)
     silent = desk.copy.open_to_write("/log.md", append=True)
     closing = threading.Thread(target=close, args=(desk, first))
     closing.start()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.clients.desk import contents
-from cairn.clients.desk.contents import Contents
+from cairn.clients.working_copy import content_cache
+from cairn.clients.working_copy.content_cache import Contents
 from tests.mount.mounted import WITHIN_S
 
 TEXTS = [f"text {number}\n".encode() for number in range(20)]
@@ -61,7 +61,7 @@ def test_what_is_forgotten_before_the_disk_has_it_never_stays_there(slow: SlowDi
 def test_who_brings_more_than_may_be_in_memory_waits_for_the_disk(
     slow: SlowDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents, "AHEAD_MAX_BYTES", len(TEXTS[0]))
+    monkeypatch.setattr(content_cache, "AHEAD_MAX_BYTES", len(TEXTS[0]))
     slow.put_soon(TEXTS[0])
     bringing = threading.Thread(target=slow.put_soon, args=(TEXTS[1],))
     bringing.start()

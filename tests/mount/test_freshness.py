@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from cairn.clients.desk.client import Head
+from cairn.clients.working_copy.store_client import Head
 from tests.mount.conftest import Desk
 
 MEMORIES = 90

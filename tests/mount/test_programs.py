@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.entry.compose_local import Machine, open_site, owner_key
+from cairn.entry.compose_laptop import Machine, open_site, owner_key
 from cairn.scanner import Scanner
 from tests.api.laptop import running
 from tests.mount.editors import PROGRAMS, REPLAYS, Program

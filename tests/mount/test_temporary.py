@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from cairn.clients.desk.names import is_local, may_be_meant
+from cairn.clients.working_copy.temporary_names import is_local, may_be_meant
 from tests.mount.conftest import Desk
 
 MINUTE_S = 61

@@ -13,10 +13,10 @@ import pytest
 
 from cairn.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
 from cairn.adapters.system import SystemClock
-from cairn.clients.desk.contents import Contents
-from cairn.clients.desk.http_client import HttpStoreClient
-from cairn.clients.desk.shelf import Shelf
-from cairn.clients.desk.working_copy import WorkingCopy
+from cairn.clients.working_copy.content_cache import Contents
+from cairn.clients.working_copy.http_store_client import HttpStoreClient
+from cairn.clients.working_copy.unsaved_texts import Shelf
+from cairn.clients.working_copy.working_copy import WorkingCopy
 from cairn.wire.http import HttpApi
 from tests.api.harness import BASE_URL
 from tests.api.loopback import serving

@@ -16,58 +16,45 @@ from unittest import mock
 
 from cairn.adapters.layered import FaultRates
 from cairn.adapters.memory import MemoryBuckets, MemoryObjects
-from cairn.app import (
-    access,
-    adopting,
-    claims,
-    confirming,
-    contents,
-    cuts,
-    erasing,
-    erasing_stores,
-    erasures,
-    folding,
-    handing_over,
-    indexing,
-    journal,
-    lease,
-    logs,
-    memories,
-    past,
-    periods,
-    putting,
-    reconciling,
-    retaining,
-    second_region,
-    surveying,
-    watermarks,
-    writing,
-)
-from cairn.app import cairn as facade
-from cairn.app import failing_over as app_failing_over
-from cairn.app import moving as app_moving
-from cairn.app.answers import Call
-from cairn.app.putting import Put
-from cairn.app.region import View
+from cairn.app.api import linearizable_reads, memories, snapshots
+from cairn.app.api import service as facade
+from cairn.app.auth import authorizer as access
+from cairn.app.commit import adoption, sync_replica, writer
+from cairn.app.commit.attempt import Attempt, Outcome
+from cairn.app.epochs import fence
+from cairn.app.erasure import eraser, store_purge
+from cairn.app.erasure import retention as retaining
+from cairn.app.erasure import service as erasure_service
+from cairn.app.homes import failover as app_failing_over
+from cairn.app.homes import handoff, snapshot_builder
+from cairn.app.homes import transfer as app_moving
+from cairn.app.index import ack_journal as journal
+from cairn.app.index import path_claims, projector
+from cairn.app.indexer import indexer
+from cairn.app.kernel.region import View
+from cairn.app.kernel.results import Call
+from cairn.app.log import conditional_put, epoch_snapshot, log_reader
+from cairn.app.log.conditional_put import Put
+from cairn.app.replication import checkpoints, reconciler
+from cairn.app.replication import watermark as watermarks
+from cairn.app.safety import text_access
 from cairn.core import decide, fold, retention
 from cairn.core import verdicts as core_verdicts
 from cairn.core import watermark as core_watermark
-from cairn.core.checkpoint import Named
 from cairn.core.commands import UpdateMemory
 from cairn.core.errors import OutcomeUnknown, Unavailable
-from cairn.core.records import Entry, Operation, VerdictOutcome, VerdictRecord
-from cairn.core.rows import (
-    ControlRow,
-    JournalStateRow,
-    LogRow,
-    MemoryRow,
-    PathRow,
-    RowKey,
-    StoreRow,
-    VerdictRow,
-    VersionRow,
-)
-from cairn.core.slots import LogKey, Slot, VerdictKey, parse_key
+from cairn.core.log_position import LogKey, Slot
+from cairn.core.object_keys import VerdictKey, parse_key
+from cairn.core.objects.checkpoint import Named
+from cairn.core.objects.entry import Entry, Operation
+from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
+from cairn.core.rows.control import ControlRow
+from cairn.core.rows.identity import StoreRow
+from cairn.core.rows.journal import JournalStateRow
+from cairn.core.rows.safety import VerdictRow
+from cairn.core.settled import Settled
 from cairn.core.verdicts import Mark, join_verdict, withholdings
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change
@@ -147,21 +134,21 @@ class UnconditionalObjects(BadObjects):
         buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
 
 
-class NeverThere(second_region.SecondRegion):
+class NeverThere(sync_replica.SecondRegion):
     """Leaves the second region to replication."""
 
-    def take(self, slots: putting.Slots, store: StoreRow, entry: Entry, body: bytes) -> Put:
+    def take(self, slots: conditional_put.Slots, store: StoreRow, entry: Entry, body: bytes) -> Put:
         return slots.take(entry, body)
 
 
-class AsIfAllBelow(second_region.SecondRegion):
+class AsIfAllBelow(sync_replica.SecondRegion):
     """Puts its own entry there, whatever it builds on."""
 
     def _secure_below(self, store: StoreRow, second: str, key: LogKey) -> None:
         return
 
 
-class NeverMine(putting.Slots):
+class NeverMine(conditional_put.Slots):
     """A slot that is taken is taken by somebody else, whatever stands in it."""
 
     def take(self, entry: Entry, body: bytes) -> Put:
@@ -176,7 +163,7 @@ class NeverMine(putting.Slots):
         return Put.MINE
 
 
-class EagerSlots(putting.Slots):
+class EagerSlots(conditional_put.Slots):
     """Answers, and puts afterwards."""
 
     def take(self, entry: Entry, body: bytes) -> Put:
@@ -189,7 +176,7 @@ class EagerSlots(putting.Slots):
 # ---- the writer ---------------------------------------------------------------------------------------------------
 
 
-class TrustingWriter(writing.Writer):
+class TrustingWriter(writer.Writer):
     """After a 412 it believes the index, and puts behind what it finds taken without looking at it."""
 
     def _catch_up(self, attempt: Any, hash: str, slot: Slot, paths_too: bool = False) -> int:
@@ -202,7 +189,7 @@ class TrustingWriter(writing.Writer):
         return slot
 
 
-class Amnesiac(writing.Writer):
+class Amnesiac(writer.Writer):
     """Does not fold its own void entries."""
 
     def _fold_own(self, attempt: Any, settled: Any, known: Any) -> None:
@@ -210,15 +197,15 @@ class Amnesiac(writing.Writer):
             super()._fold_own(attempt, settled, known)
 
 
-class UnhelpfulLogs(logs.Logs):
+class UnhelpfulLogs(log_reader.Logs):
     """Leaves a rename half done for whoever comes next, who leaves it too; and takes its first half for the whole."""
 
     def settle(
         self, entry: Entry, help_with: Any = None, region: str | None = None, store: StoreRow | None = None
-    ) -> tuple[folding.Settled, ...]:
+    ) -> tuple[Settled, ...]:
         settled = super().settle(entry, None, region, store)
         if not settled and entry.operation is Operation.MOVED_IN and help_with is not None:
-            return (folding.Settled(entry, void=True),)
+            return (Settled(entry, void=True),)
         return settled
 
 
@@ -230,10 +217,10 @@ def _same_id(self: Entry, other: Entry) -> bool:
     return self.version_id == other.version_id
 
 
-class NoClaims(claims.Claims):
+class NoClaims(path_claims.Claims):
     """Looks, but tells nobody that it is there."""
 
-    def make(self, view: Any, claim: claims.Claim, before: PathRow | None) -> PathRow:
+    def make(self, view: Any, claim: path_claims.Claim, before: PathRow | None) -> PathRow:
         return before or PathRow(store_id=claim.store_id, path=claim.path)
 
 
@@ -252,10 +239,10 @@ def _by_arrival(before: MemoryRow | None, entry: Entry) -> MemoryRow:
     return _join_memory(None, entry)
 
 
-class JoinedPaths(folding.Folder):
+class JoinedPaths(projector.Folder):
     """Rows of the listing are put and removed as entries come, as if they were facts of their own."""
 
-    def _join_occupancy(self, rows: Any, occupancy: Sequence[folding.Settled], paths: dict[str, str]) -> Any:
+    def _join_occupancy(self, rows: Any, occupancy: Sequence[Settled], paths: dict[str, str]) -> Any:
         read_also = super()._join_occupancy(rows, occupancy, paths)
         for one in occupancy:
             store_id, path = one.entry.key.store_id, one.entry.path
@@ -285,34 +272,34 @@ def _stale_path_row(
 # ---- erasing ------------------------------------------------------------------------------------------------------
 
 
-class ForgetfulEraser(erasing.Eraser):
+class ForgetfulEraser(eraser.Eraser):
     """Erases everywhere but in one region."""
 
     def erase(self, key: str) -> bool:
         return True if self._region.name == "eu-west-1" else super().erase(key)
 
 
-class ForgetfulStoreErasing(erasing_stores.StoreErasing):
+class ForgetfulStoreErasing(store_purge.StoreErasing):
     """Erases deleted stores everywhere but in one region."""
 
     def begin(self, store_id: str, again: bool = False) -> bool:
         return False if self._region.name == "eu-west-1" else super().begin(store_id, again)
 
 
-class EarlyIndexing(indexing.Indexing):
+class EarlyIndexing(indexer.Indexing):
     """What comes after the end of its store is kept."""
 
     def _is_deleted(self, view: Any, store_id: str) -> bool:
         return False
 
-    def _erase_all(self, view: Any, settled: Sequence[folding.Settled]) -> None:
+    def _erase_all(self, view: Any, settled: Sequence[Settled]) -> None:
         super()._erase_all(view, [one for one in settled if one.void])
 
 
-class VoidKeepingIndexing(indexing.Indexing):
+class VoidKeepingIndexing(indexer.Indexing):
     """What a rename that never came to be has left behind stays."""
 
-    def _erase_all(self, view: Any, settled: Sequence[folding.Settled]) -> None:
+    def _erase_all(self, view: Any, settled: Sequence[Settled]) -> None:
         super()._erase_all(view, [one for one in settled if not one.void])
 
 
@@ -368,7 +355,7 @@ class OldRedactionsOnly(retaining.Retaining):
 # ---- reading the past ---------------------------------------------------------------------------------------------
 
 
-class HastyPast(past.Past):
+class HastyPast(snapshots.Past):
     """A snapshot is given as soon as the instant is over."""
 
     def _require(self, access: access.StoreAccess, as_of: int) -> None:
@@ -405,7 +392,7 @@ class PeriodUnchecked(journal.Journal):
         return [change for change in super().changes(names) if change.unconditional]
 
 
-class WholeWithoutLooking(periods.Periods):
+class WholeWithoutLooking(checkpoints.Periods):
     """A journal is taken for whole, whatever became of its table."""
 
     def _close(self, state: JournalStateRow) -> bool:
@@ -466,14 +453,14 @@ def _one_released(row: VerdictRow | None) -> tuple[Mark, ...]:
     return () if row is not None and row.released else withholdings(row)
 
 
-class NoVerdicts(indexing.Indexing):
+class NoVerdicts(indexer.Indexing):
     """Verdicts that arrive are passed over."""
 
     def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
         return None
 
 
-class TrustingConfirming(confirming.Confirming):
+class TrustingConfirming(linearizable_reads.Confirming):
     """The home's answer is what its index says, and its log is not looked at."""
 
     def memory(
@@ -482,7 +469,7 @@ class TrustingConfirming(confirming.Confirming):
         return row
 
 
-class SecretiveConfirming(confirming.Confirming):
+class SecretiveConfirming(linearizable_reads.Confirming):
     """The home's answer is what its log says, and its index never hears of it."""
 
     def memory(
@@ -508,17 +495,17 @@ class ImpatientDoor(access.Door):
 # ---- homes that move ----------------------------------------------------------------------------------------------
 
 
-def _for_ever(self: lease.Leases, view: View, store: StoreRow) -> bool:
+def _for_ever(self: fence.Leases, view: View, store: StoreRow) -> bool:
     """A lease that does not run out."""
     return True
 
 
-def _never_late(self: cuts.Cuts, store: StoreRow, path_hash: str, slot: Slot) -> bool:
+def _never_late(self: epoch_snapshot.Cuts, store: StoreRow, path_hash: str, slot: Slot) -> bool:
     """Whatever came counts."""
     return False
 
 
-class SurveyedByIndex(surveying.Surveying):
+class SurveyedByIndex(snapshot_builder.Surveying):
     """A new epoch begins with what the index knows, not with what the bucket lists."""
 
     def _keys(self, store: StoreRow) -> Iterator[LogKey]:
@@ -529,12 +516,12 @@ class SurveyedByIndex(surveying.Surveying):
         return iter([key for key in listed if key in rows and rows[key] in found])
 
 
-class AdoptingAgain(adopting.Adopting):
+class AdoptingAgain(adoption.Adopting):
     """A late version is taken up each time it is met, whatever it would follow."""
 
     def _take_up(self, store: StoreRow, entry: Entry) -> bool:
         view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id)])
-        attempt = writing.Attempt(view, store, writing.Outcome(), entry.flags, entry.created_at, adopts=entry.slot)
+        attempt = Attempt(view, store, Outcome(), entry.flags, entry.created_at, adopts=entry.slot)
         head = self._head(attempt, entry.memory_id)
         if head is None or head.gone or entry.operation is not Operation.MODIFIED:
             return super()._take_up(store, entry)
@@ -615,21 +602,21 @@ def three_hurried(seed: int) -> Options:
 # ---- what no draw of the ordinary worlds gives away ---------------------------------------------------------------
 
 
-class ClaimBreaker(writing.Writer):
+class ClaimBreaker(writer.Writer):
     """An expired claim is taken away, and the slot that it names is left to whoever claimed it."""
 
     def _break(self, attempt: Any, claimed: PathRow) -> None:
         self._claims.remove_broken(attempt.view, claimed)
 
 
-class UndoneHalves(writing.Writer):
+class UndoneHalves(writer.Writer):
     """A rename whose second put is refused is told as what that put was: nothing was done."""
 
     def _depart(self, attempt: Any, departure: Entry) -> Put:
         return self._take(attempt, departure)
 
 
-class UndoubtingSlots(putting.Slots):
+class UndoubtingSlots(conditional_put.Slots):
     """A put that is refused after one in doubt has done nothing."""
 
     def take(self, entry: Entry, body: bytes) -> Put:
@@ -639,7 +626,7 @@ class UndoubtingSlots(putting.Slots):
             raise Unavailable("the bucket refuses writes now; try again") from error
 
 
-class Overtaking(indexing.Indexing):
+class Overtaking(indexer.Indexing):
     """An erasure does not look for what followed."""
 
     def _overtaken(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
@@ -658,7 +645,7 @@ class ListedByPath(memories.Memories):
                 yield memories._Listed(replace(memories.to_memory(row), path=path), path, row)
 
 
-class IndexedRefusals(writing.Writer):
+class IndexedRefusals(writer.Writer):
     """What is refused, and what changes nothing, is decided by the index, whatever the log holds beyond."""
 
     def _caught_up(self, attempt: Any, head: MemoryRow) -> bool:
@@ -683,19 +670,19 @@ def _by_generation(after: Entry, entry: Entry) -> bool:
 BUGS: tuple[Bug, ...] = (
     Bug(
         "reads do not ask for verdicts",
-        lambda: _in_place_of((contents, "withheld_by", _nothing_withheld)),
+        lambda: _in_place_of((text_access, "withheld_by", _nothing_withheld)),
         ("withheld_texts_are_shown_nowhere",),
         judging,
     ),
     Bug(
         "a release is for ever",
-        lambda: _in_place_of((contents, "withholdings", _one_released)),
+        lambda: _in_place_of((text_access, "withholdings", _one_released)),
         ("withheld_texts_are_shown_nowhere",),
         judging,
     ),
     Bug(
         "a verdict that arrives is passed over",
-        lambda: _in_place_of((indexing, "Indexing", NoVerdicts)),
+        lambda: _in_place_of((indexer, "Indexing", NoVerdicts)),
         ("withheld_texts_are_shown_nowhere", "replicas_converge"),
         judging,
     ),
@@ -744,42 +731,42 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "acknowledge before the put",
-        lambda: _in_place_of((writing, "Slots", EagerSlots)),
+        lambda: _in_place_of((writer, "Slots", EagerSlots)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
     ),
     Bug(
         "no helping in a rename",
-        lambda: _in_place_of((writing, "Logs", UnhelpfulLogs)),
+        lambda: _in_place_of((writer, "Logs", UnhelpfulLogs)),
         ("operations_are_linearizable", "one_memory_one_path"),
         crowded,
     ),
     Bug(
         "a 412 that was mine is another's",
-        lambda: _in_place_of((writing, "Slots", NeverMine)),
+        lambda: _in_place_of((writer, "Slots", NeverMine)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         unheard,
     ),
     Bug(
         "one version_id for every attempt of a rename",
         lambda: _in_place_of(
-            (writing, "derived_version_id", _one_id), (Entry, "same_write", _same_id), (facade, "Writer", Amnesiac)
+            (writer, "derived_version_id", _one_id), (Entry, "same_write", _same_id), (facade, "Writer", Amnesiac)
         ),
         ("operations_are_linearizable", "nothing_acknowledged_is_lost"),
         crowded,
     ),
     Bug(
         "rows of the listing are joined instead of recomputed",
-        lambda: _in_place_of((fold, "path_row", _stale_path_row), (writing, "Folder", JoinedPaths)),
+        lambda: _in_place_of((fold, "path_row", _stale_path_row), (writer, "Folder", JoinedPaths)),
         ("one_memory_one_path", "replicas_converge"),
     ),
     Bug(
         "no claim",
-        lambda: _in_place_of((writing, "Claims", NoClaims)),
+        lambda: _in_place_of((writer, "Claims", NoClaims)),
         ("one_memory_one_path", "operations_are_linearizable"),
     ),
     Bug(
         "forget one region in a redaction",
-        lambda: _in_place_of((erasures, "Eraser", ForgetfulEraser)),
+        lambda: _in_place_of((erasure_service, "Eraser", ForgetfulEraser)),
         ("redacted_text_is_nowhere",),
     ),
     Bug(
@@ -810,19 +797,19 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "keep what comes after retention took it",
-        lambda: _in_place_of((erasures, "Retaining", OldRedactionsOnly)),
+        lambda: _in_place_of((erasure_service, "Retaining", OldRedactionsOnly)),
         ("retired_text_is_nowhere",),
         keeping_little,
     ),
     Bug(
         "two regions: acknowledge before the second put",
-        lambda: _in_place_of((writing, "SecondRegion", NeverThere)),
+        lambda: _in_place_of((writer, "SecondRegion", NeverThere)),
         ("what_is_acknowledged_is_in_two_regions",),
         doubled,
     ),
     Bug(
         "two regions: leave behind what a dead writer left undone",
-        lambda: _in_place_of((writing, "SecondRegion", AsIfAllBelow)),
+        lambda: _in_place_of((writer, "SecondRegion", AsIfAllBelow)),
         ("what_is_acknowledged_is_in_two_regions",),
         abandoned,
     ),
@@ -834,55 +821,55 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "advance the watermark on a checkpoint with a hole",
-        lambda: _in_place_of((reconciling, "Watermarks", HolesAllowed)),
+        lambda: _in_place_of((reconciler, "Watermarks", HolesAllowed)),
         ("the_watermark_never_claims_what_is_missing",),
         hurried,
     ),
     Bug(
         "journal row after the acknowledgement",
-        lambda: _in_place_of((folding, "Journal", JournalLater)),
+        lambda: _in_place_of((projector, "Journal", JournalLater)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         hurried,
     ),
     Bug(
         "period not checked",
-        lambda: _in_place_of((folding, "Journal", PeriodUnchecked)),
+        lambda: _in_place_of((projector, "Journal", PeriodUnchecked)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         hurried,
     ),
     Bug(
         "a lost journal is taken for an empty one",
-        lambda: _in_place_of((reconciling, "Periods", WholeWithoutLooking)),
+        lambda: _in_place_of((reconciler, "Periods", WholeWithoutLooking)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         losing_journals,
     ),
     Bug(
         "forget one region in the deletion of a store",
-        lambda: _in_place_of((erasures, "StoreErasing", ForgetfulStoreErasing)),
+        lambda: _in_place_of((erasure_service, "StoreErasing", ForgetfulStoreErasing)),
         ("a_deleted_store_is_nowhere",),
         eroding,
     ),
     Bug(
         "keep what comes after its store was erased",
-        lambda: _in_place_of((indexing, "Indexing", EarlyIndexing)),
+        lambda: _in_place_of((indexer, "Indexing", EarlyIndexing)),
         ("a_deleted_store_is_nowhere",),
         eroding,
     ),
     Bug(
         "keep a void moved_in",
-        lambda: _in_place_of((indexing, "Indexing", VoidKeepingIndexing)),
+        lambda: _in_place_of((indexer, "Indexing", VoidKeepingIndexing)),
         ("text_of_no_version_is_nowhere", "redacted_text_is_nowhere"),
         crowded,
     ),
     Bug(
         "skip the lease",
-        lambda: _in_place_of((lease.Leases, "stands", _for_ever)),
+        lambda: _in_place_of((fence.Leases, "stands", _for_ever)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
         frozen,
     ),
     Bug(
         "start the epoch before the drain",
-        lambda: _in_place_of((handing_over, "DRAIN_S", 0.0)),
+        lambda: _in_place_of((handoff, "DRAIN_S", 0.0)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
         frozen,
     ),
@@ -896,13 +883,13 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a divergent moved_out commits",
-        lambda: _in_place_of((logs.Logs, "_accepted", lambda self, store, entry, settled: settled)),
+        lambda: _in_place_of((log_reader.Logs, "_accepted", lambda self, store, entry, settled: settled)),
         ("nothing_acknowledged_is_lost", "replicas_converge", "a_rebuild_gives_the_same_rows"),
         tearing,
     ),
     Bug(
         "a late entry is head without adoption",
-        lambda: _in_place_of((cuts.Cuts, "is_late", _never_late)),
+        lambda: _in_place_of((epoch_snapshot.Cuts, "is_late", _never_late)),
         ("replicas_converge", "operations_are_linearizable"),
         failing_over,
     ),
@@ -914,7 +901,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "the home reads without its lease",
-        lambda: _in_place_of((confirming.Confirming, "require_home", lambda *_: None)),
+        lambda: _in_place_of((linearizable_reads.Confirming, "require_home", lambda *_: None)),
         ("operations_are_linearizable",),
         wavering,
     ),
@@ -932,13 +919,13 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a put that is refused after one in doubt is told as undone",
-        lambda: _in_place_of((writing, "Slots", UndoubtingSlots)),
+        lambda: _in_place_of((writer, "Slots", UndoubtingSlots)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         refusing,
     ),
     Bug(
         "an erasure overtakes what followed",
-        lambda: _in_place_of((indexing, "Indexing", Overtaking)),
+        lambda: _in_place_of((indexer, "Indexing", Overtaking)),
         ("a_head_is_never_blanked", "a_region_never_goes_back", "a_listing_shows_each_path_once"),
         overtaken,
     ),
@@ -974,7 +961,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a follower is known by its generation",
-        lambda: _in_place_of((surveying, "_follows", _by_generation)),
+        lambda: _in_place_of((snapshot_builder, "_follows", _by_generation)),
         ("history_has_no_gaps", "operations_are_linearizable", "nothing_acknowledged_is_lost"),
         tearing,
     ),

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from cairn.app.answers import Call, Demand, Memory, MemoryPrefix, Page, Version, VersionFilter
-from cairn.app.cairn import Cairn
-from cairn.app.verdicts import Verdicts
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Call, Demand, Memory, MemoryPrefix, Page, Version, VersionFilter
+from cairn.app.safety.verdicts import Verdicts
 from cairn.core import ids
 from cairn.core.errors import Unavailable
-from cairn.core.records import VerdictOutcome, VerdictRecord
-from cairn.core.rows import StoreRow, VersionRow
+from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from cairn.core.rows.content import VersionRow
+from cairn.core.rows.identity import StoreRow
 from tests.simulation.decisions import decide
 from tests.simulation.history import Listed, Refusal, Seen, Snapshot
 from tests.simulation.options import Options

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cairn.app.answers import Call, DivergentVersion
-from cairn.app.cairn import Cairn
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Call, DivergentVersion
 from cairn.core.errors import Busy, NotFound, OutcomeUnknown, PreconditionFailed
-from cairn.core.records import Operation
+from cairn.core.objects.entry import Operation
 from tests.simulation.history import Seen
 
 if TYPE_CHECKING:

@@ -9,15 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cairn.adapters.memory import MemoryDatabase
-from cairn.app.answers import Call, Memory, Version, VersionFilter, VouchedCredentials
-from cairn.app.cairn import Cairn
-from cairn.app.indexing import LOCAL_PREFIX
-from cairn.app.region import View
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.region import View
+from cairn.app.kernel.results import Call, Memory, Version, VersionFilter, VouchedCredentials
 from cairn.core.errors import CairnError, PathConflict
 from cairn.core.fold import tail_of
-from cairn.core.records import Entry, parse_epoch
-from cairn.core.rows import LATE_PREFIX, LogRow, mark_key
-from cairn.core.slots import Epoch, LogKey, LogRef, parse_key
+from cairn.core.log_position import Epoch, LogKey, LogRef
+from cairn.core.object_keys import LOCAL_PREFIX, parse_key
+from cairn.core.objects.entry import Entry
+from cairn.core.objects.store_record import parse_epoch
+from cairn.core.rows.base import mark_key
+from cairn.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.history import History, Seen
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cairn.app.answers import Page, Version
+from cairn.app.kernel.results import Page, Version
 
 
 @dataclass(frozen=True, slots=True)

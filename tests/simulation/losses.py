@@ -11,7 +11,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cairn.app.joining import Joining
+from cairn.app.replication.region_backfill import Joining
 from cairn.core.errors import CairnError
 from tests.simulation.ports import LIVES_S
 from tests.simulation.sites import SETTLED_US

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.memory import MemoryDatabase, MemoryIndex, PutEvent
-from cairn.app.answers import Memory, VersionFilter
-from cairn.app.indexing import Indexing
-from cairn.app.region import View
+from cairn.app.indexer.indexer import Indexing
+from cairn.app.kernel.region import View
+from cairn.app.kernel.results import Memory, VersionFilter
 from cairn.core import fold
-from cairn.core.rows import LogRow, VersionRow
+from cairn.core.rows.content import LogRow, VersionRow
 from cairn.ports import errors as port_errors
 from tests.simulation.stage import AWAY, HOME, Stage
 

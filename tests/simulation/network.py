@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cairn.adapters.memory import MemoryBuckets, PutEvent, StoredVersion
-from cairn.app.indexing import Malformed
+from cairn.app.indexer.indexer import Malformed
 from cairn.core.errors import CairnError
 from cairn.ports.queue import Queue
 from tests.simulation.options import Options

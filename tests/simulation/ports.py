@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.adapters.memory import MemoryBuckets, MemoryDatabase, MemoryErasableObjects, MemoryIndex
-from cairn.core.rows import Attributes, RowKey
+from cairn.core.rows.base import Attributes, RowKey
 from cairn.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
 from cairn.ports.index import Found, Query, RowMap
 from cairn.ports.objects import StoredObject

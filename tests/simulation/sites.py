@@ -26,13 +26,18 @@ from cairn.adapters.memory import (
     SeededRandomness,
 )
 from cairn.adapters.sqlite import SqlitePacks
-from cairn.app import cairn, comparing, comparing_checkpoints, comparing_rows, erasures, homes, indexing, rebuilding
-from cairn.app import reconciling as app_reconciling
-from cairn.app.no_packs import NO_PACKS
-from cairn.app.packing import Packing
-from cairn.app.region import Region
-from cairn.app.scanning import LettingAllThrough
-from cairn.core.rows import CompletenessRow, ControlRow, RowKey
+from cairn.app.api import service
+from cairn.app.erasure import service as erasure_service
+from cairn.app.homes import service as homes_service
+from cairn.app.indexer import indexer, rebuild
+from cairn.app.kernel.no_packs import NO_PACKS
+from cairn.app.kernel.region import Region
+from cairn.app.replication import compare_checkpoints, compare_listing, compare_rows
+from cairn.app.replication import reconciler as app_reconciling
+from cairn.app.safety.write_gate import LettingAllThrough
+from cairn.app.search.packer import Packing
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.control import CompletenessRow, ControlRow
 from cairn.core.tables import TABLES
 from cairn.ports.errors import Unavailable
 from cairn.ports.index import Change
@@ -53,17 +58,17 @@ class Sandbox:
         self, region: Region, erasable: InterceptedErasableObjects, day_us: int, queue: Queue, packs: Packs
     ) -> None:
         self.region = region
-        self.cairn = cairn.Cairn(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
+        self.cairn = service.Cairn(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
         self.packing = Packing(region, packs)
-        self.indexing = indexing.Indexing(region)
-        self.batches = rebuilding.BatchFolder(region, self.indexing)
-        self.erasures = erasures.Erasures(region, erasable, packs, day_us)
+        self.indexing = indexer.Indexing(region)
+        self.batches = rebuild.BatchFolder(region, self.indexing)
+        self.erasures = erasure_service.Erasures(region, erasable, packs, day_us)
         self.reconciling = app_reconciling.Reconciling(region, SETTLED_US)
-        self.homes = homes.Homes(region)
+        self.homes = homes_service.Homes(region)
         self.comparisons = (
-            comparing.Comparing(region, queue).run,
-            comparing_checkpoints.ComparingCheckpoints(region).run,
-            comparing_rows.ComparingRows(region, queue).run,
+            compare_listing.Comparing(region, queue).run,
+            compare_checkpoints.ComparingCheckpoints(region).run,
+            compare_rows.ComparingRows(region, queue).run,
         )
 
     def message(self, text: str) -> None:

@@ -18,11 +18,11 @@ from greenlet import getcurrent, greenlet
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
 from cairn.adapters.memory import ManualClock, MemoryIndex, StoredVersion
-from cairn.app.answers import Call, Memory, VersionFilter
-from cairn.app.cairn import Cairn
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Call, Memory, VersionFilter
 from cairn.core.errors import CairnError, OutcomeUnknown
 from cairn.core.paths import path_hash
-from cairn.core.rows import ControlRow
+from cairn.core.rows.control import ControlRow
 from cairn.ports.errors import PortError
 from cairn.ports.index import Change
 from tests.support.cloud import WORKSPACE, Cloud

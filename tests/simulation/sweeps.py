@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cairn.app.answers import Version, VersionFilter
-from cairn.app.cairn import Cairn
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Version, VersionFilter
 from cairn.core.errors import CairnError, NotFound
 from tests.simulation.history import Glimpse, Seen
 

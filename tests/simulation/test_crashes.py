@@ -7,11 +7,15 @@ from dataclasses import replace
 import pytest
 
 from cairn.adapters.memory import MemoryIndex
-from cairn.app.records import Placed, Records, to_record
+from cairn.app.epochs.ownership import Records
 from cairn.core.errors import PathConflict, Unavailable
-from cairn.core.records import Entry, Operation, StoreRecord
-from cairn.core.rows import LogRow, MemoryRow, PathRow, StoreRow
-from cairn.core.slots import Epoch, LogKey, Slot, parse_key
+from cairn.core.log_position import Epoch, LogKey, Slot
+from cairn.core.object_keys import parse_key
+from cairn.core.objects.entry import Entry, Operation
+from cairn.core.objects.store_record import StoreRecord
+from cairn.core.rows.content import LogRow, MemoryRow, PathRow
+from cairn.core.rows.identity import StoreRow
+from cairn.core.store_records import Placed, to_record
 from cairn.ports.index import Change
 from tests.simulation.stage import AWAY, HOME, Stage
 

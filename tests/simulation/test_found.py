@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from cairn.adapters.layered import Fault, Strike
-from cairn.app.answers import VersionFilter
+from cairn.app.kernel.results import VersionFilter
 from cairn.core import decide
 from cairn.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
-from cairn.core.slots import LogKey, parse_key
+from cairn.core.log_position import LogKey
+from cairn.core.object_keys import parse_key
 from tests.simulation.stage import AWAY, HOME, Stage
 
 PUT = "objects.put_if_absent"

@@ -14,21 +14,33 @@ from typing import Any
 import pytest
 
 from cairn.adapters.memory import MemoryIndex, MemoryQueue
-from cairn.app import folding, lease, passing, rebuilding, watermarks
-from cairn.app.folding import Folder, Settled
-from cairn.app.logs import Logs
-from cairn.app.passing import Passing, encode_placed
-from cairn.app.putting import Put, Slots
-from cairn.app.rebuilding import BatchFolder, Rebuild
-from cairn.app.records import Placed, Records, to_record
-from cairn.app.region import Region
-from cairn.app.surveying import Surveying
+from cairn.app.commit import forwarding
+from cairn.app.commit.forwarding import Passing
+from cairn.app.epochs import fence
+from cairn.app.epochs.ownership import Records
+from cairn.app.homes.snapshot_builder import Surveying
+from cairn.app.index import projector
+from cairn.app.index.projector import Folder
+from cairn.app.indexer import rebuild
+from cairn.app.indexer.rebuild import BatchFolder, Rebuild
+from cairn.app.kernel.peer_messages import encode_placed
+from cairn.app.kernel.region import Region
+from cairn.app.log.conditional_put import Put, Slots
+from cairn.app.log.log_reader import Logs
+from cairn.app.replication import watermark
 from cairn.core import decide
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.limits import LEASE_US
-from cairn.core.records import Entry, Operation, StoreState
-from cairn.core.rows import Attributes, CompletenessRow, ControlRow, PathRow, RowKey, StoreRow
-from cairn.core.slots import Epoch, LogKey, Slot, parse_key
+from cairn.core.log_position import Epoch, LogKey, Slot
+from cairn.core.object_keys import parse_key
+from cairn.core.objects.entry import Entry, Operation
+from cairn.core.objects.store_record import StoreState
+from cairn.core.rows.base import Attributes, RowKey
+from cairn.core.rows.content import PathRow
+from cairn.core.rows.control import CompletenessRow, ControlRow
+from cairn.core.rows.identity import StoreRow
+from cairn.core.settled import Settled
+from cairn.core.store_records import Placed, to_record
 from cairn.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import Stage
@@ -94,13 +106,13 @@ def a_reconciler_reads_the_marks_just_before_another_puts_them() -> None:
     """A batch of reads is not one moment: no marks, and a row, are not yet tables that were emptied."""
     stage = Stage()
     site, torn = stage.cloud.sites[AWAY], list[bool]()
-    for key in (CompletenessRow.key(1), *watermarks._MARKS):
+    for key in (CompletenessRow.key(1), *watermark._MARKS):
         put_row(stage, AWAY, key, None)
     read = Region.read
 
     def in_two_halves(self: Region, index: Any, keys: Iterable[RowKey]) -> Mapping[RowKey, Attributes]:
         wanted = list(keys)
-        marks = [key for key in wanted if key in watermarks._MARKS]
+        marks = [key for key in wanted if key in watermark._MARKS]
         if self.name != AWAY or torn or not marks:
             return read(self, index, wanted)
         torn.append(True)
@@ -243,24 +255,24 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def unchecked(patch: pytest.MonkeyPatch) -> None:
-    changes = folding._Rows.changes
-    patch.setattr(folding._Rows, "changes", lambda self, read_also: changes(self, set()))
+    changes = projector._Rows.changes
+    patch.setattr(projector._Rows, "changes", lambda self, read_also: changes(self, set()))
 
 
 def any_lease(patch: pytest.MonkeyPatch) -> None:
-    def is_fresh(self: lease.Leases, view: Any) -> bool:
+    def is_fresh(self: fence.Leases, view: Any) -> bool:
         now = self._region.clock.ticks_us()
         return view.ticks_us is not None and 0 <= now - view.ticks_us <= LEASE_US
 
-    patch.setattr(lease.Leases, "_is_fresh", is_fresh)
+    patch.setattr(fence.Leases, "_is_fresh", is_fresh)
 
 
 def emptied_at_once(patch: pytest.MonkeyPatch) -> None:
-    def declare(self: watermarks.Watermarks, tables: Any, row: Any) -> None:
+    def declare(self: watermark.Watermarks, tables: Any, row: Any) -> None:
         incomplete = replace(ControlRow.from_attributes(tables.control), complete=False).to_attributes()
         self._commit([Change(ControlRow.KEY, tables.control, incomplete)])
 
-    patch.setattr(watermarks.Watermarks, "_declare_emptied", declare)
+    patch.setattr(watermark.Watermarks, "_declare_emptied", declare)
 
 
 def same_id(patch: pytest.MonkeyPatch) -> None:
@@ -274,11 +286,11 @@ def any_rank(patch: pytest.MonkeyPatch) -> None:
             return Slot.rank.fget(self) if ranks.pop(0) else ((0,), 0)  # type: ignore[attr-defined]
 
     ranks = [True, False] * 8
-    patch.setattr(passing, "Slot", Unranked)
+    patch.setattr(forwarding, "Slot", Unranked)
 
 
 def not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rebuilding, "from_listing", lambda state, run: state)
+    patch.setattr(rebuild, "from_listing", lambda state, run: state)
 
 
 def moves_first(patch: pytest.MonkeyPatch) -> None:

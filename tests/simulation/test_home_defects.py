@@ -9,22 +9,27 @@ from typing import Any
 
 import pytest
 
-from cairn.app import adopting, handing_over, lease, moving
-from cairn.app.adopting import Adopting
-from cairn.app.cuts import Cuts
-from cairn.app.failing_over import FailingOver
-from cairn.app.handing_over import HandingOver
-from cairn.app.logs import Logs
-from cairn.app.passing import encode_placed
-from cairn.app.records import MOVER, Placed, to_record
-from cairn.app.region import Region, View
-from cairn.app.second_region import SecondRegion
-from cairn.app.surveying import Surveying
+from cairn.app.commit import adoption
+from cairn.app.commit.adoption import Adopting
+from cairn.app.commit.sync_replica import SecondRegion
+from cairn.app.epochs import fence
+from cairn.app.homes import handoff, transfer
+from cairn.app.homes.failover import FailingOver
+from cairn.app.homes.handoff import HandingOver
+from cairn.app.homes.snapshot_builder import Surveying
+from cairn.app.kernel.peer_messages import encode_placed
+from cairn.app.kernel.region import Region, View
+from cairn.app.log.epoch_snapshot import Cuts
+from cairn.app.log.log_reader import Logs
 from cairn.core import ids
 from cairn.core.errors import Busy
-from cairn.core.records import Operation, StoreState
-from cairn.core.rows import RowKey, StoreRow, VersionRow
-from cairn.core.slots import Epoch, Slot
+from cairn.core.log_position import Epoch, Slot
+from cairn.core.objects.entry import Operation
+from cairn.core.objects.store_record import StoreState
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.content import VersionRow
+from cairn.core.rows.identity import StoreRow
+from cairn.core.store_records import MOVER, Placed, to_record
 from tests.simulation import test_home_races as races
 from tests.simulation import test_home_scenarios as scenarios
 from tests.simulation.moving_stage import MovingStage
@@ -68,12 +73,12 @@ def a_lease_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def one_cut_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ids, "ulid", lambda *_: "0" * 26)
-    monkeypatch.setattr(moving, "Epoch", lambda number, home, attempt: Epoch(number, home, 1))
+    monkeypatch.setattr(transfer, "Epoch", lambda number, home, attempt: Epoch(number, home, 1))
 
 
 def adopted_is_adopted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = SimpleNamespace(key=lambda store_id, version_id: VersionRow.key(store_id, f"not {version_id}"))
-    monkeypatch.setattr(adopting, "VersionRow", unknown)
+    monkeypatch.setattr(adoption, "VersionRow", unknown)
     monkeypatch.setattr(Adopting, "_builds_on", lambda *_: True)
 
 
@@ -116,16 +121,16 @@ def not_the_homes(answer: str) -> Callable[[MovingStage], None]:
 
 DEFECTS = {
     "the lease is ignored": (
-        replaced(lease.Leases, "stands", lambda *_: True),
+        replaced(fence.Leases, "stands", lambda *_: True),
         scenarios.test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing,
     ),
     "the lease does not bind a no-op": (
-        replaced(lease.Leases, "stands", lambda *_: True),
+        replaced(fence.Leases, "stands", lambda *_: True),
         not_the_homes("that nothing changed"),
     ),
-    "the lease does not bind a read": (replaced(lease.Leases, "stands", lambda *_: True), not_the_homes("a read")),
+    "the lease does not bind a read": (replaced(fence.Leases, "stands", lambda *_: True), not_the_homes("a read")),
     "the epoch begins before the drain": (
-        replaced(handing_over, "DRAIN_S", 0.0),
+        replaced(handoff, "DRAIN_S", 0.0),
         scenarios.test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing,
     ),
     "a lease is kept between two calls": (

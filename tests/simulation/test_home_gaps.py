@@ -13,12 +13,12 @@ from dataclasses import replace
 import pytest
 
 from cairn.adapters.layered import Fault, Strike
-from cairn.app.answers import Demand
-from cairn.app.records import Placed, to_row
+from cairn.app.kernel.results import Demand
 from cairn.core.errors import NotFound, PathConflict, Unavailable
-from cairn.core.records import StoreRecord
-from cairn.core.rows import StoreRow
-from cairn.core.slots import StoreKey, parse_key
+from cairn.core.object_keys import StoreKey, parse_key
+from cairn.core.objects.store_record import StoreRecord
+from cairn.core.rows.identity import StoreRow
+from cairn.core.store_records import Placed, to_row
 from cairn.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.test_home_scenarios import PUT, PUTS

@@ -11,8 +11,9 @@ import pytest
 from cairn.adapters.memory import PutEvent, StoredVersion
 from cairn.core import decide, fold
 from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
-from cairn.core.rows import LogRow
-from cairn.core.slots import LogKey, parse_key
+from cairn.core.log_position import LogKey
+from cairn.core.object_keys import parse_key
+from cairn.core.rows.content import LogRow
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 
 PUT = "objects.put_if_absent"

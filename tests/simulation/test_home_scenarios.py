@@ -16,10 +16,11 @@ from itertools import permutations
 import pytest
 
 from cairn.adapters.limits import check_object
-from cairn.app.answers import Demand
+from cairn.app.kernel.results import Demand
 from cairn.core.commands import UpdateMemory, to_payload
 from cairn.core.errors import OutcomeUnknown, Unavailable
-from cairn.core.records import Cut, StoreRecord, StoreState
+from cairn.core.objects.epoch_cut import Cut
+from cairn.core.objects.store_record import StoreRecord, StoreState
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE
 

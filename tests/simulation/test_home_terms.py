@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.app.answers import Demand, Memory
+from cairn.app.kernel.results import Demand, Memory
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.test_home_scenarios import PUT, everywhere

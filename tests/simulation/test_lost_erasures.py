@@ -13,15 +13,15 @@ import pytest
 
 from cairn.adapters.layered import Fault, Strike
 from cairn.adapters.memory import MemoryErasableObjects, MemoryQueue
-from cairn.app import erasing_versions
-from cairn.app.comparing import Compared, Comparing
-from cairn.app.erasing import Eraser
-from cairn.app.erasing_packs import PackErasing
-from cairn.app.erasing_stores import StoreErasing
-from cairn.app.erasing_versions import VersionErasing
-from cairn.app.retaining import Retaining
+from cairn.app.erasure import version_purge
+from cairn.app.erasure.eraser import Eraser
+from cairn.app.erasure.pack_removal import PackErasing
+from cairn.app.erasure.retention import Retaining
+from cairn.app.erasure.store_purge import StoreErasing
+from cairn.app.erasure.version_purge import VersionErasing
+from cairn.app.replication.compare_listing import Compared, Comparing
 from cairn.core.errors import NotFound, OutcomeUnknown
-from cairn.core.rows import VersionRow
+from cairn.core.rows.content import VersionRow
 from tests.simulation.stage import AWAY, HOME, Stage
 
 DAY_S = 24 * 3600.0
@@ -174,7 +174,7 @@ def test_a_text_that_arrived_twice_and_is_nobodys_to_erase_stays_as_it_is(stage:
 
 def test_the_look_at_older_versions_goes_on_where_time_ran_out(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one S3 version on a page, no page shows that a key has two."""
-    monkeypatch.setattr(erasing_versions, "VERSIONS_PER_PAGE", 1)
+    monkeypatch.setattr(version_purge, "VERSIONS_PER_PAGE", 1)
     secrets = [stage.create(f"/{number}", f"SECRET {number}") for number in range(3)]
     stage.cloud.deliver()
     for secret in secrets:

@@ -11,12 +11,13 @@ from dataclasses import asdict
 import pytest
 
 from cairn.adapters.memory import MemoryQueue, PutEvent
-from cairn.app.comparing import Comparing
-from cairn.app.comparing_checkpoints import ComparingCheckpoints
-from cairn.app.watermarks import FETCH_AFTER_US
+from cairn.app.replication.compare_checkpoints import ComparingCheckpoints
+from cairn.app.replication.compare_listing import Comparing
+from cairn.app.replication.watermark import FETCH_AFTER_US
 from cairn.core.errors import NotFound
-from cairn.core.records import ApiKeyRecord
-from cairn.core.rows import LATE_PREFIX, CompletenessRow
+from cairn.core.objects.api_key_record import ApiKeyRecord
+from cairn.core.rows.content import LATE_PREFIX
+from cairn.core.rows.control import CompletenessRow
 from cairn.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE

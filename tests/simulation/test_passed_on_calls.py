@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from cairn.adapters.layered import Call as PortCall
-from cairn.app.region import Region
+from cairn.app.kernel.region import Region
 from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
 from cairn.core.decide import sha256_hex
 from cairn.core.errors import InvalidRequest, NotFound
-from cairn.core.records import Entry
-from cairn.core.rows import VersionRow
-from cairn.core.slots import LogKey, parse_key
+from cairn.core.log_position import LogKey
+from cairn.core.object_keys import parse_key
+from cairn.core.objects.entry import Entry
+from cairn.core.rows.content import VersionRow
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE, Actor, Stage
 from tests.support.cloud import straight

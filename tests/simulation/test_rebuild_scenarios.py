@@ -10,8 +10,8 @@ import pytest
 
 from cairn.adapters.layered import Crash
 from cairn.adapters.memory import ManualClock, MemoryQueue, MemoryTables
-from cairn.app import rebuild_pages
-from cairn.app.rebuilding import BatchFolder, Rebuild
+from cairn.app.indexer import rebuild_pages
+from cairn.app.indexer.rebuild import BatchFolder, Rebuild
 from cairn.core.errors import Busy
 from tests.simulation.stage import HOME, Stage
 

@@ -4,8 +4,9 @@ Each section below is one schedule. Elsewhere are:
 
 - expired_claim, with hundreds of creators: `test_crowds`.
 - erased_text_survives, each late original by itself: `test_found`.
-- watermark_before_ack: `tests/unit/app/test_watermarks`, test_a_fold_that_meets_a_closed_period_goes_into_the_open_one
-  and test_a_write_in_flight_while_its_period_is_published_is_not_claimed_before_it_is_there.
+- watermark_before_ack: `tests/unit/app/replication/test_watermark`,
+  test_a_fold_that_meets_a_closed_period_goes_into_the_open_one and
+  test_a_write_in_flight_while_its_period_is_published_is_not_claimed_before_it_is_there.
 - movers and writers that die at every port call, and a cut that a writer respects: `test_crashes`.
 - index_reads_during_rename, with tables wiped and made anew: `test_rebuild_scenarios`.
 
@@ -21,8 +22,8 @@ import pytest
 
 from cairn.adapters.limits import check_object
 from cairn.adapters.memory import MemoryDatabase, MemoryIndex
-from cairn.app.indexing import Indexing
-from cairn.app.region import View
+from cairn.app.indexer.indexer import Indexing
+from cairn.app.kernel.region import View
 from cairn.core.commands import UpdateMemory, to_payload
 from cairn.core.decide import sha256_hex
 from cairn.core.errors import NotFound, PathConflict, PreconditionFailed, Unavailable

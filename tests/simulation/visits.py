@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from cairn.app.answers import Call, StoreToAttach
-from cairn.app.cairn import Cairn
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Call, StoreToAttach
 from cairn.core.commands import BroughtVersion
 from cairn.core.errors import Busy
 from cairn.core.ids import ulid

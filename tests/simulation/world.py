@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Faulty, RandomFaults
 from cairn.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomness
-from cairn.app.answers import Call, Credentials
-from cairn.app.cairn import Cairn
-from cairn.app.rebuilding import Rebuild
+from cairn.app.api.service import Cairn
+from cairn.app.indexer.rebuild import Rebuild
+from cairn.app.kernel.results import Call, Credentials
 from cairn.core import errors
 from cairn.core.retention import DAY_US
-from cairn.core.rows import LATE_PREFIX, VersionRow
+from cairn.core.rows.content import LATE_PREFIX, VersionRow
 from cairn.ports.errors import OutcomeUnknown, Unavailable
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.doomed import DoomedStore

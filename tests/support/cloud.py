@@ -38,18 +38,19 @@ from cairn.adapters.memory import (
 )
 from cairn.adapters.memory.parallel import OneByOne
 from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.answers import Call, Credentials
-from cairn.app.cairn import Cairn
-from cairn.app.erasures import Erasures
-from cairn.app.homes import Homes
-from cairn.app.indexing import Indexing
-from cairn.app.inspecting import DeepScanner, Inspected, Inspecting
-from cairn.app.packing import Packing
-from cairn.app.reconciling import Reconciling
-from cairn.app.region import Region
-from cairn.app.scanning import LettingAllThrough, TextScanner
+from cairn.app.api.service import Cairn
+from cairn.app.erasure.service import Erasures
+from cairn.app.homes.service import Homes
+from cairn.app.indexer.indexer import Indexing
+from cairn.app.kernel.region import Region
+from cairn.app.kernel.results import Call, Credentials
+from cairn.app.replication.reconciler import Reconciling
+from cairn.app.safety.deep_scan import DeepScanner, Inspected, Inspecting
+from cairn.app.safety.write_gate import LettingAllThrough, TextScanner
+from cairn.app.search.packer import Packing
 from cairn.core.errors import CairnError
-from cairn.core.rows import CompletenessRow, ControlRow, mark_key
+from cairn.core.rows.base import mark_key
+from cairn.core.rows.control import CompletenessRow, ControlRow
 from cairn.core.tables import TABLES
 from cairn.ports.clock import Clock
 from cairn.ports.guardrail import Guardrail

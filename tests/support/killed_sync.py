@@ -16,10 +16,10 @@ import httpx2
 import pytest
 
 from cairn.adapters.memory import SeededRandomness
-from cairn.clients.desk.http_client import HttpStoreClient
 from cairn.clients.sync.folder import Folder
 from cairn.clients.sync.syncing import Syncing
 from cairn.clients.transfer.report import Row
+from cairn.clients.working_copy.http_store_client import HttpStoreClient
 from tests.api.harness import BASE_URL, Backend, cairn_backend
 from tests.mount.conftest import DeskClock
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cairn.adapters.memory import MemoryObjects, MemoryQueue
-from cairn.app.rebuild_pages import Progress
-from cairn.app.rebuilding import BatchFolder, Rebuild
-from cairn.core.records import Entry, Operation
-from cairn.core.rows import ControlRow
-from cairn.core.slots import Epoch, LogKey, Slot
+from cairn.app.indexer.rebuild import BatchFolder, Rebuild
+from cairn.app.indexer.rebuild_pages import Progress
+from cairn.core.log_position import Epoch, LogKey, Slot
+from cairn.core.objects.entry import Entry, Operation
+from cairn.core.rows.control import ControlRow
 from tests.support.cloud import Cloud
 
 

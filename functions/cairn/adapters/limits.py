@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cairn.core.limits import OBJECT_METADATA_MAX_BYTES
-from cairn.core.rows import Attributes, RowKey
+from cairn.core.rows.base import Attributes, RowKey
 from cairn.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, Table
 from cairn.ports.index import Change, Query
 

@@ -1,7 +1,8 @@
 """What a command does to a head: commit, nothing, or a refusal. Pure.
 
 The head may be stale: a `Commit` is safe all the same, because the slot it is put into is only free if the head is
-what it seemed; a refusal or a no-op is given to the caller only after that slot was found free (`cairn.app.writing`).
+what it seemed; a refusal or a no-op is given to the caller only after that slot was found free
+(`cairn.app.commit.writer`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from cairn.core.commands import DeleteMemory, UpdateMemory
 from cairn.core.errors import CairnError, NotFound, PreconditionFailed
 from cairn.core.fold import is_live
 from cairn.core.ids import companion_id
-from cairn.core.records import Actor, Entry, Operation, kept_flags
-from cairn.core.rows import MemoryRow
-from cairn.core.slots import LogKey, LogRef, Slot
+from cairn.core.log_position import LogKey, LogRef, Slot
+from cairn.core.objects.entry import Actor, Entry, Operation, kept_flags
+from cairn.core.rows.content import MemoryRow
 from cairn.core.times import after
 
 

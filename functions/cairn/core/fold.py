@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from cairn.core.records import Entry, Operation, Redaction
-from cairn.core.rows import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
-from cairn.core.slots import Epoch, Slot
+from cairn.core.log_position import Epoch, Slot
+from cairn.core.objects.entry import Entry, Operation
+from cairn.core.objects.redaction_order import Redaction
+from cairn.core.rows.content import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
 
 
 @dataclass(frozen=True, slots=True)

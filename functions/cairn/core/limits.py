@@ -3,57 +3,124 @@
 from __future__ import annotations
 
 CONTENT_MAX_BYTES = 102_400
+
+
 PATH_MAX_BYTES = 1_024
+
+
 PATH_MAX_SEGMENTS = 20
+
+
 STORE_NAME_MAX_CHARS = 255
+
+
 DESCRIPTION_MAX_CHARS = 1_024
+
+
 METADATA_MAX_PAIRS = 16
+
+
 METADATA_KEY_MAX_CHARS = 64
+
+
 METADATA_VALUE_MAX_CHARS = 512
+
+
 SCAN_ALLOW_MAX_RULES = 64
+
+
 RELEASE_REASON_MAX_CHARS = 500
+
+
 RULE_ID_MAX_CHARS = 100
+
+
 REGION_MAX_CHARS = 32
+
+
 LIST_DEFAULT = 20
+
+
 LIST_MAX = 100
+
+
 LIST_MAX_FULL = 20
+
+
 LIST_MAX_FULL_BYTES = 850_000
 """Content in one page of a full listing: a byte may take seven in Lambda's answer, which ends at 6,291,556."""
+
+
 SEARCH_QUERY_MAX_CHARS = 1_000
+
+
 SEARCH_LIMIT_DEFAULT = 10
+
+
 SEARCH_LIMIT_MAX = 50
+
+
 LOAD_MAX_MEMORIES = 1_000
+
+
 LOAD_MAX_BYTES = 5_000_000
 """What the contents of one page of a whole store may take in Lambda's answer, which ends at 6,291,556."""
+
+
 CURSOR_LIFETIME_US = 7 * 24 * 3600 * 1_000_000
+
+
 MEMORIES_PER_STORE_DEFAULT = 10_000
 
+
 RETENTION_DAYS_DEFAULT = 30
+
+
 RETENTION_DAYS_MAX = 3_650
+
+
 RETENTION_VERSIONS_DEFAULT = 10
+
+
 RETENTION_VERSIONS_MAX = 1_000
 """How long a version is kept after it was superseded, and how many of a live memory's last are kept however old."""
+
 
 OBJECT_METADATA_MAX_BYTES = 2_048
 """User metadata of one S3 object, keys and values together. Source: S3 user guide, UsingMetadata."""
 
+
 FLAGS_MAX_BYTES = 200
 """What a version's flags may take of that, commas and all. The longest path, region and actor leave 230 bytes."""
 
+
 SESSION_STORES_MAX = 8
+
+
 INSTRUCTIONS_MAX_CHARS = 4_096
+
+
 SESSION_TITLE_MAX_CHARS = 255
+
+
 TOKEN_LIFETIME_DEFAULT_S = 3_600
+
+
 TOKEN_LIFETIME_MIN_S = 60
+
+
 TOKEN_LIFETIME_MAX_S = 12 * 3_600
 """How long a session's token may be valid; a new one is asked for with an API key."""
+
 
 CLAIM_LIFETIME_US = 5_000_000
 """How long others yield to a claimed path. Safety does not rest on it: whoever breaks a claim takes its slot first."""
 
+
 CLOCKS_APART_US = 5_000_000
 """By how much the clocks of a home's functions are taken to differ, at most, where a claim is judged. AWS keeps them
 within milliseconds of each other; where they differ more, claims are broken that somebody may still be at work on."""
+
 
 LEASE_US = 3_000_000
 """For how long after it began to read a store's record a call may answer as the store's home without reading it again.
@@ -61,13 +128,23 @@ LEASE_US = 3_000_000
 By the ticks of its own process; never beyond one invocation.
 """
 
+
 DRAIN_S = 5.0
 """How long whoever ends a home's term waits until no lease can run any more, whatever the pace of either clock."""
 
+
 IMPORT_MAX_VERSIONS = 50
 """Versions that one call brings in; each costs as much as a write."""
+
+
 IMPORT_AHEAD_MAX_US = 24 * 3600 * 1_000_000
 """By how much an imported version's time may be ahead of the clock: clocks differ, and later versions follow it."""
 
+
 WRITE_ATTEMPTS = 12
 """How often a write decides again after losing a slot before it answers Busy."""
+
+
+SETTLE_US = 60_000_000
+"""How much later than the time it bears a version may be acknowledged: the 29 s of a writer's life, and as much again
+for clocks that disagree."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cairn.core.limits import RETENTION_DAYS_DEFAULT, RETENTION_VERSIONS_DEFAULT
-from cairn.core.records import Operation
-from cairn.core.rows import MemoryRow, StoreRow, VersionRow
+from cairn.core.objects.entry import Operation
+from cairn.core.rows.content import MemoryRow, VersionRow
+from cairn.core.rows.identity import StoreRow
 
 DAY_US = 24 * 3600 * 1_000_000
 

@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cairn.core.fingerprints import Fingerprint
-from cairn.core.records import VerdictOutcome, VerdictRecord
-from cairn.core.rows import RowKey, SightingRow, VerdictRow
-from cairn.core.slots import VerdictKey
+from cairn.core.object_keys import VerdictKey
+from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.safety import SightingRow, VerdictRow
 
 RULES_KEPT = 16
 REASON_MAX_CHARS = 200

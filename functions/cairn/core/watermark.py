@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cairn.core.rows import CompletenessRow
+from cairn.core.rows.control import CompletenessRow
 
 Watermarks = Mapping[str, int]
 """By home: microseconds since 1970. A home that is not in it is one of which nothing is known."""

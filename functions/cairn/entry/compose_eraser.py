@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cairn.adapters.aws.erasing import S3ErasableObjects
 from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.erasures import Erasures
-from cairn.entry.running import Answer, Handler, Running
+from cairn.app.erasure.service import Erasures
+from cairn.entry.lambda_runtime import Answer, Handler, Running
 from cairn.entry.settings import Settings
 
 

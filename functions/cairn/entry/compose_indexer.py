@@ -18,9 +18,9 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from cairn.adapters.aws.queue import SqsQueue, SqsTakenMessages
-from cairn.app.indexing import Indexing, Malformed
-from cairn.app.rebuilding import BatchFolder
-from cairn.entry.running import Answer, Event, Handler, Running
+from cairn.app.indexer.indexer import Indexing, Malformed
+from cairn.app.indexer.rebuild import BatchFolder
+from cairn.entry.lambda_runtime import Answer, Event, Handler, Running
 from cairn.entry.settings import Settings
 from cairn.ports.errors import Unavailable
 from cairn.ports.metrics import Metrics

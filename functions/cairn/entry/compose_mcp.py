@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cairn.entry.running import Event, Handler, Running
+from cairn.entry.lambda_runtime import Event, Handler, Running
 from cairn.entry.settings import Settings
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness

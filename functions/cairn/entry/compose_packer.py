@@ -11,8 +11,8 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.packing import Packing
-from cairn.entry.running import Answer, Event, Handler, Running
+from cairn.app.search.packer import Packing
+from cairn.entry.lambda_runtime import Answer, Event, Handler, Running
 from cairn.entry.settings import Settings
 from cairn.wire.errors import trace
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from cairn.adapters.aws.signing import SecretsManagerKeys
 from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.cairn import Cairn
-from cairn.app.scanning import Unscanning
-from cairn.entry.running import Answer, Event, Handler, Running
+from cairn.app.api.service import Cairn
+from cairn.app.safety.write_gate import Unscanning
+from cairn.entry.lambda_runtime import Answer, Event, Handler, Running
 from cairn.entry.settings import Settings
 from cairn.wire.http import HttpApi
 

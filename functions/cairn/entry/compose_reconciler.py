@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from cairn.adapters.aws.queue import SqsQueue
-from cairn.app.comparing import Compared, Comparing
-from cairn.app.comparing_checkpoints import ComparingCheckpoints
-from cairn.app.comparing_rows import ComparingRows
-from cairn.app.homes import Homes
-from cairn.app.reconciling import Reconciling
-from cairn.app.walking import Walked
+from cairn.app.homes.service import Homes
+from cairn.app.replication.compare_checkpoints import ComparingCheckpoints
+from cairn.app.replication.compare_listing import Compared, Comparing
+from cairn.app.replication.compare_rows import ComparingRows
+from cairn.app.replication.reconciler import Reconciling
+from cairn.app.replication.resumable_scan import Walked
 from cairn.core.errors import CairnError
-from cairn.entry.running import Answer, Event, Handler, Running
+from cairn.entry.lambda_runtime import Answer, Event, Handler, Running
 from cairn.entry.settings import Settings
 from cairn.ports.clock import Clock
 
@@ -48,7 +48,7 @@ def dispatch(
 
     ``{"call": "compare"}`` compares the tables with the listing, with the other homes' checkpoints and with each other,
     if it is a day since, and answers with what each found. One that fails does not stop the others, and fails the call.
-    ``{"call": "homes.…"}`` is for `cairn.app.homes`.
+    ``{"call": "homes.…"}`` is for `cairn.app.homes.service`.
     """
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:

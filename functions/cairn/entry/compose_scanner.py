@@ -11,14 +11,14 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from cairn.adapters.aws.guardrail import BedrockGuardrail
-from cairn.app.inspecting import Inspecting
-from cairn.entry.running import Answer, Event, Handler, Running
-from cairn.entry.scanner import start_scanner
+from cairn.app.safety.deep_scan import Inspecting
+from cairn.entry.lambda_runtime import Answer, Event, Handler, Running
+from cairn.entry.scanner_loader import start_scanner
 from cairn.entry.settings import Settings
 from cairn.ports.guardrail import Guardrail
 from cairn.ports.metrics import Metrics
 from cairn.wire.errors import trace
-from cairn.wire.scans import Scans
+from cairn.wire.scan_requests import Scans
 
 _log = logging.getLogger(__name__)
 

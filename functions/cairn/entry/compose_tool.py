@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cairn.adapters.aws.targets import SecretsManagerTargets
-from cairn.entry.running import Handler, Running
+from cairn.entry.lambda_runtime import Handler, Running
 from cairn.entry.settings import Settings
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.adapters.aws.signing import SecretsManagerKeys
-from cairn.app.cairn import Cairn
-from cairn.entry.running import Answer, Event, Handler, Running
-from cairn.entry.scanner import start_scanner
+from cairn.app.api.service import Cairn
+from cairn.entry.lambda_runtime import Answer, Event, Handler, Running
+from cairn.entry.scanner_loader import start_scanner
 from cairn.entry.settings import Settings
-from cairn.wire import schemas  # noqa: F401 - here, so that a cold start pays for it and not the first request
+from cairn.wire import request_bodies  # noqa: F401 - here, so that a cold start pays for it and not the first request
 from cairn.wire.http import HttpApi
 
 

@@ -19,7 +19,7 @@ from waitress.server import create_server
 from waitress.wasyncore import close_all
 
 from cairn.core.errors import CairnError
-from cairn.entry.compose_local import WORKSPACE, LocalSite, Machine, load_scanner, open_site, owner_key
+from cairn.entry.compose_laptop import WORKSPACE, LocalSite, Machine, load_scanner, open_site, owner_key
 from cairn.entry.settings import LocalSettings, SettingsError
 from cairn.ports.errors import PortError
 from cairn.scanner.secrets import ScannerUnavailableError

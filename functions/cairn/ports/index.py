@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cairn.core.rows import Attributes, RowKey
+from cairn.core.rows.base import Attributes, RowKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ from typing import Any
 
 import hyperscan
 
+from cairn.scanner.case_folding import read_confusables
 from cairn.scanner.context import VOCABULARY
 from cairn.scanner.disguises import ENCODINGS, SPELLINGS
 from cairn.scanner.engine import Engine, PatternSet, compile_database
 from cairn.scanner.findings import Family
-from cairn.scanner.folding import read_confusables
 from cairn.scanner.rules import DEEP, RULES_DIRECTORY, Rule, fingerprint, patterns_of, read_rules
 from cairn.scanner.secrets import CANDIDATES
 
@@ -44,7 +44,7 @@ class Matchers:
         folded: the rules about language, for the folded copy.
         written: the rules about secrets and all marks, for the text as written.
         rules: those of both.
-        confusables: see `cairn.scanner.folding.read_confusables`.
+        confusables: see `cairn.scanner.case_folding.read_confusables`.
         deep_ids: of the deeper rules.
         load_deep: makes the engine of the deeper rules, for the folded copy too. The write path never asks for it.
     """

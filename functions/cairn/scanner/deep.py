@@ -6,7 +6,7 @@ already there. It adds to what `Scanner.scan` finds:
 - rules of their own (``rules/deep``): orders that carry no override phrase, and that only a text which is read by
   agents, and by nobody else, has no reason to hold;
 - every reading of a text that somebody could ask a model to make: several layers of encoding, ciphers, words put
-  together from list items, string literals or initial letters (`cairn.scanner.layers`, `cairn.scanner.rejoining`);
+  together from list items, string literals or initial letters (`cairn.scanner.layers`, `cairn.scanner.deobfuscation`);
 - what people do not see (`cairn.scanner.hidden`), where neither quotation marks nor a fence excuse an order;
 - a bar that rises less with the length of the text.
 """
@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cairn.scanner.case_folding import Folder, distinct
 from cairn.scanner.context import Context
+from cairn.scanner.deobfuscation import rejoined
 from cairn.scanner.disguises import Reading, reading_of, straight
 from cairn.scanner.engine import Engine
-from cairn.scanner.folding import Folder, distinct
 from cairn.scanner.hidden import Ranges, hidden_ranges, prose_blocks
 from cairn.scanner.language import hits_in
 from cairn.scanner.layers import Encodings, Layer, layers_below
 from cairn.scanner.offsets import composed
-from cairn.scanner.rejoining import rejoined
-from cairn.scanner.weighing import Hit, bar
+from cairn.scanner.scoring import Hit, bar
 
 DEEP_BAR = 8.5
 """The points that make a finding high in a long text; in a short one, the write path's own bar is lower still."""

@@ -1,8 +1,8 @@
 """Other ways to read a text: what it says once decoded, unmasked, respelled or turned around.
 
-The folded copy (`cairn.scanner.folding`) undoes what a reader's eye undoes. These are what a reader, or a model, undoes
-on request. Each reading is scanned like the text itself, and each knows the way back to the text as written. One layer
-deep: a payload that is encoded twice is met by the rules about "decode this and do what it says".
+The folded copy (`cairn.scanner.case_folding`) undoes what a reader's eye undoes. These are what a reader, or a model,
+undoes on request. Each reading is scanned like the text itself, and each knows the way back to the text as written. One
+layer deep: a payload that is encoded twice is met by the rules about "decode this and do what it says".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from cairn.scanner.folding import Folded
+from cairn.scanner.case_folding import Folded
 from cairn.scanner.offsets import Origin, by_piece, composed, in_characters
 
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import hyperscan
 
-from cairn.scanner.loosening import SENTENCE_ENDS
 from cairn.scanner.offsets import in_characters
+from cairn.scanner.prefilter import SENTENCE_ENDS
 from cairn.scanner.rules import Pattern, Rule
 
 MOST_ENDS = 256

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from cairn.scanner.case_folding import Folded, Folder, distinct
 from cairn.scanner.checks import CHECKS
 from cairn.scanner.disguises import Reading, decoded, reading_of, reading_of_pieces, respelled
 from cairn.scanner.engine import Engine, Match
-from cairn.scanner.folding import Folded, Folder, distinct
-from cairn.scanner.weighing import Hit
+from cairn.scanner.scoring import Hit
 
 STRONG = 8.0
 """Rules of fewer points are not looked for in respelled readings, where words come about by accident."""
@@ -36,7 +36,7 @@ def find_hits(
     Args:
         text: as written, without surrogates.
         encoded: the same in UTF-8.
-        present: see `cairn.scanner.folding.distinct`.
+        present: see `cairn.scanner.case_folding.distinct`.
         encodings: where something may be encoded; see `cairn.scanner.disguises.decoded`.
         engine: compiled from the rules about language.
         folder: makes the folded copy.

@@ -1,6 +1,6 @@
 """Rules are data: one family a TOML file, each rule with what it says, what it must find and what it must not.
 
-A rule's patterns are regular expressions over the folded copy of a text (`cairn.scanner.folding`: lower case, no
+A rule's patterns are regular expressions over the folded copy of a text (`cairn.scanner.case_folding`: lower case, no
 accents on Latin letters, no invisible characters, straight quotes). Three shorthands keep them readable:
 
 - a blank outside a character class stands for the gap between two words: white space, line breaks with their comment
@@ -25,7 +25,7 @@ from re import _parser  # type: ignore[attr-defined]  # the only way to ask a pa
 from typing import Any
 
 from cairn.scanner.findings import Family
-from cairn.scanner.loosening import GAP, SENTENCE, loosen
+from cairn.scanner.prefilter import GAP, SENTENCE, loosen
 
 RULES_DIRECTORY = Path(__file__).parent / "rules"
 DEEP = "deep"
@@ -43,9 +43,9 @@ class Rule:
         family: which score it adds to.
         reason: one line, in words of the person who reads a rejection.
         remedy: what that person can change.
-        weight: points it adds to the family's score; see `cairn.scanner.weighing`.
+        weight: points it adds to the family's score; see `cairn.scanner.scoring`.
         patterns: expanded regular expressions; any one of them is a hit.
-        loose: the same in the form that the engine looks for; see `cairn.scanner.loosening`.
+        loose: the same in the form that the engine looks for; see `cairn.scanner.prefilter`.
         anchor: if not empty, what the engine looks for instead: a rare word around which the patterns are tried. What
             stands before it in a match belongs to its sentence.
         reach: how many characters after the anchor's end a match may still take.

@@ -2,7 +2,7 @@
 
 In order: size and path; characters (`cairn.scanner.unicode_policy`); secrets (`cairn.scanner.secrets`); language, that
 is injection, personas and exfiltration, over the folded copy and over every other reading of the text
-(`cairn.scanner.language`); weighing (`cairn.scanner.weighing`); the policy's verdict.
+(`cairn.scanner.language`); weighing (`cairn.scanner.scoring`); the policy's verdict.
 
     scanner = Scanner.load(Path("scanner.hsdb"))     # once a process, at init
     report = scanner.scan(text, path="/notes/a.md", policy=Policy.STANDARD)
@@ -19,14 +19,14 @@ from pathlib import Path
 
 from cairn.scanner import language, path_policy, secrets, unicode_policy
 from cairn.scanner.betterleaks_engine import BetterleaksEngine
+from cairn.scanner.case_folding import Folder, distinct
 from cairn.scanner.context import Context
 from cairn.scanner.database import Matchers, UnusableDatabaseError, compile_matchers, load_matchers
 from cairn.scanner.deep import DeepContext, DeepLook, deep_bar
 from cairn.scanner.engine import Located
+from cairn.scanner.excerpts import Spot, excerpt, show
 from cairn.scanner.findings import Family, Finding, Policy, Report, Severity, judge
-from cairn.scanner.folding import Folder, distinct
-from cairn.scanner.spots import Spot, excerpt, show
-from cairn.scanner.weighing import TOGETHER, bar, weigh
+from cairn.scanner.scoring import TOGETHER, bar, weigh
 
 MAX_SCANNED_CHARACTERS = 1_000_000
 """A longer text is refused unread: the API's own limit is a tenth of it."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cairn.scanner.engine import Match
+from cairn.scanner.excerpts import Spot
 from cairn.scanner.findings import Family, Severity
-from cairn.scanner.spots import Spot
 
 
 class ScannerUnavailableError(RuntimeError):

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from cairn.scanner.case_folding import SCRIPTS
+from cairn.scanner.excerpts import Spot
 from cairn.scanner.findings import Family, Severity
-from cairn.scanner.folding import SCRIPTS
-from cairn.scanner.spots import Spot
 
 LETTER = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
 ZERO_WIDTH = "\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2060\u3164\ufeff\uffa0"
@@ -179,7 +179,7 @@ def find_spots(text: str, present: str, skeleton: Callable[[str], str]) -> Itera
 
     Args:
         text: as written.
-        present: see `cairn.scanner.folding.distinct`; with a surrogate if the text has one.
+        present: see `cairn.scanner.case_folding.distinct`; with a surrogate if the text has one.
         skeleton: a word as the ASCII letters that it imitates.
 
     Yields:

@@ -11,8 +11,8 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 
-from cairn.app.answers import Credentials, SessionCredentials
-from cairn.app.tokens import PREFIX
+from cairn.app.auth.session_tokens import PREFIX
+from cairn.app.kernel.results import Credentials, SessionCredentials
 from cairn.core import ids
 from cairn.core.errors import PermissionDenied, Unauthenticated
 

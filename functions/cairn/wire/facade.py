@@ -1,4 +1,4 @@
-"""The use cases as the wire drives them: what `cairn.app.cairn.Cairn` offers, and what a model of it must.
+"""The use cases as the wire drives them: what `cairn.app.api.service.Cairn` offers, and what a model of it must.
 
 Every method raises `cairn.core.errors` and nothing else. After a call, ``call.home`` is the store's home region, or
 None where it is not known or does not apply; ``call.complete_until`` is up to when the region that was asked is
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from cairn.app.answers import (
+from cairn.app.api.history_import import BroughtIn
+from cairn.app.kernel.results import (
     UNSET,
     Call,
     DivergentVersion,
@@ -27,7 +28,6 @@ from cairn.app.answers import (
     Version,
     VersionFilter,
 )
-from cairn.app.importing import BroughtIn
 from cairn.core.commands import BroughtVersion
 
 

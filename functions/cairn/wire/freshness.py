@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cairn.app.answers import Call, Demand
+from cairn.app.kernel.results import Call, Demand
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest
 from cairn.core.times import rfc3339

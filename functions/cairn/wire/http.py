@@ -13,17 +13,18 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from cairn.app.answers import Call, SessionCredentials
+from cairn.app.kernel.results import Call, SessionCredentials
 from cairn.core.errors import Unauthenticated
 from cairn.core.ids import ulid
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
 from cairn.ports.metrics import Metrics
-from cairn.wire import auth, freshness, operations
+from cairn.wire import auth, freshness
 from cairn.wire.errors import Failure, MethodNotAllowed, failure_of, trace
+from cairn.wire.exchange import Exchange
 from cairn.wire.facade import SessionUseCases, UseCases
-from cairn.wire.operations import Exchange
 from cairn.wire.requests import method_of, read_event
+from cairn.wire.routes.table import find
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ class HttpApi:
         request = read_event(event)
         if request.segments == HEALTH:
             return self._health(handling, request.method)
-        operation, ids = operations.find(request)
+        operation, ids = find(request)
         handling.operation = operation.__name__
         credentials = auth.credentials(request.headers, self._verify)
         handling.call = Call(credentials, freshness.demand(request.headers))

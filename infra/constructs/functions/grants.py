@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from aws_cdk import aws_iam as iam
 
-from cairn.core.packs import PREFIX as PACKS
+from cairn.core.objects.search_pack import PREFIX as PACKS
 from cairn.core.tables import TABLES
 from infra.deployment import Deployment
 

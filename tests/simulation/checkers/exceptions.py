@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ParamSpec
 
-from cairn.app.answers import Version
-from cairn.core.slots import Epoch, LogRef
+from cairn.app.kernel.results import Version
+from cairn.core.log_position import Epoch, LogRef
 from tests.simulation.evidence import Apart, Evidence
 from tests.simulation.history import Operation, Refusal
 

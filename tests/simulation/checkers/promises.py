@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cairn.app.answers import Version
+from cairn.app.kernel.results import Version
 from cairn.core.fold import occupant_of
-from cairn.core.rows import LATE_PREFIX, LogRow
+from cairn.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence

@@ -9,7 +9,9 @@ import pytest
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.index import COMMIT_TRIES, READ_ROUNDS, DynamoIndex
 from cairn.adapters.memory import ManualClock, SeededRandomness
-from cairn.core.rows import ControlRow, PathRow, RowKey
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.content import PathRow
+from cairn.core.rows.control import ControlRow
 from cairn.ports.errors import Contended, OutcomeUnknown, PortError, Unavailable
 from cairn.ports.index import Change, Query
 from tests.unit.adapters.awkward_server import (

@@ -30,7 +30,7 @@ from cairn.adapters.memory import (
     MemoryQueue,
     SeededRandomness,
 )
-from cairn.core.rows import RowKey
+from cairn.core.rows.base import RowKey
 from cairn.ports.errors import Contended, ObjectExists, OutcomeUnknown, PortError, Unavailable
 from cairn.ports.index import Change
 

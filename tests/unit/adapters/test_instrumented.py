@@ -21,7 +21,7 @@ from cairn.adapters.memory import (
     MemoryPeers,
     MemoryQueue,
 )
-from cairn.core.rows import RowKey
+from cairn.core.rows.base import RowKey
 from cairn.ports.errors import ObjectExists
 from cairn.ports.index import Change, Query
 

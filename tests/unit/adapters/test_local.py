@@ -18,8 +18,9 @@ from cairn.adapters.local import Database, LocalBucket, LocalErasableObjects, Lo
 from cairn.adapters.local.index import LocalTables
 from cairn.adapters.local.keys import NAME_MAX_BYTES, part_of, path_of
 from cairn.adapters.memory import ManualClock
-from cairn.core.rows import JournalRow, PathRow
-from cairn.core.slots import Epoch, LogKey, Slot
+from cairn.core.log_position import Epoch, LogKey, Slot
+from cairn.core.rows.content import PathRow
+from cairn.core.rows.journal import JournalRow
 from cairn.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
 from cairn.ports.index import Change
 from tests.support.folders import quick_folder

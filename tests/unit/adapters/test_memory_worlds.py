@@ -10,7 +10,7 @@ from cairn.adapters.memory import (
     MemoryObjects,
     PutEvent,
 )
-from cairn.core.rows import VersionRow
+from cairn.core.rows.content import VersionRow
 from cairn.ports.index import Change, Query
 
 HOME, FAR = "us-east-1", "eu-west-1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cairn.adapters.memory import PutEvent
-from cairn.app.answers import Memory
+from cairn.app.kernel.results import Memory
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 

@@ -9,12 +9,16 @@ from typing import Any, TypeVar
 from cairn.adapters.layered import Call as PortCall
 from cairn.adapters.layered import Faulty, Interceptor, ScriptedFaults, Strike
 from cairn.adapters.memory import ManualClock
-from cairn.app.answers import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
-from cairn.app.cairn import Cairn
-from cairn.app.verdicts import SCANNER, Verdicts
-from cairn.core.records import Entry, VerdictOutcome, VerdictRecord
-from cairn.core.rows import RowKey, StoreRow, VersionRow
-from cairn.core.slots import LogKey, parse_key
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from cairn.app.safety.verdicts import SCANNER, Verdicts
+from cairn.core.log_position import LogKey
+from cairn.core.object_keys import parse_key
+from cairn.core.objects.entry import Entry
+from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.content import VersionRow
+from cairn.core.rows.identity import StoreRow
 from cairn.ports.index import Change
 from cairn.ports.parallel import Parallel
 from tests.support.cloud import Cloud, straight

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cairn.adapters.layered import CallCounts, Crash, Fault, Strike
-from cairn.app.answers import Call, Demand, Memory
+from cairn.app.kernel.results import Call, Demand, Memory
 from cairn.core.commands import BroughtVersion
 from cairn.core.errors import CairnError
 from tests.unit.app.scene import AWAY, HOME, Scene

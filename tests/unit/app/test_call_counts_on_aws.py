@@ -13,11 +13,11 @@ from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.compose import region_on_aws
 from cairn.adapters.layered import CallCounts, InterceptedIndex, InterceptedObjects
 from cairn.adapters.memory import RecordingMetrics
-from cairn.app.answers import Call, Credentials, Memory
-from cairn.app.cairn import Cairn
-from cairn.app.reconciling import Reconciling
-from cairn.app.scanning import LettingAllThrough
-from cairn.core.rows import ControlRow
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Call, Credentials, Memory
+from cairn.app.replication.reconciler import Reconciling
+from cairn.app.safety.write_gate import LettingAllThrough
+from cairn.core.rows.control import ControlRow
 from cairn.ports.index import Change
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 

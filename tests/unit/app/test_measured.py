@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.app.scanning import Unscanning
+from cairn.app.safety.write_gate import Unscanning
 from cairn.core.decide import sha256_hex
 from cairn.core.errors import PathConflict, PreconditionFailed, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene

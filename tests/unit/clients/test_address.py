@@ -14,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from cairn.clients.cli import main
-from cairn.clients.cli.address import Address, find_address
+from cairn.clients.cli.api_address import Address, find_address
 from cairn.clients.cli.failures import Exit, exit_of, explain, refusal
 from cairn.core.errors import InvalidRequest
 

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cairn.adapters.aws.clients import Clients
-from cairn.app.passing import decode_error
+from cairn.app.kernel.peer_messages import decode_error
 from cairn.clients.cli import erasure
-from cairn.clients.cli.target import Target
+from cairn.clients.cli.deployment_target import Target
 from cairn.core.errors import InvalidRequest, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 

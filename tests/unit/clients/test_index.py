@@ -11,11 +11,11 @@ import pytest
 
 from cairn.adapters.aws.clients import Clients
 from cairn.adapters.aws.names import QUEUES
-from cairn.app.rebuild_pages import Progress as Step
+from cairn.app.indexer.rebuild_pages import Progress as Step
 from cairn.clients.cli import index, main
 from cairn.clients.cli.index import _speed_and_rest
 from cairn.clients.cli.output import console
-from cairn.core.rows import ControlRow
+from cairn.core.rows.control import ControlRow
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_tables
 
 KEY = "us-east-1/log/memstore_useast1_x/9f2c/0001-0.0000000042"

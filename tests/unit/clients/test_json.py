@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from cairn.adapters.aws.clients import Clients
-from cairn.app.passing import decode_error
+from cairn.app.kernel.peer_messages import decode_error
 from cairn.clients.cli import keys
-from cairn.clients.cli.target import Target
+from cairn.clients.cli.deployment_target import Target
 from tests.api.harness import Backend, cairn_backend
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.clients.desk import Desk

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from typer.testing import CliRunner, Result
 
-from cairn.clients.cli import main, restoring
-from cairn.clients.cli.restoring import Action, Restorer, Seen, plan
+from cairn.clients.cli import main, restore_plan
+from cairn.clients.cli.restore_plan import Action, Restorer, Seen, plan
 from cairn.core.times import rfc3339
 from tests.api.harness import Backend, cairn_backend
 from tests.api.loopback import serving
@@ -259,7 +259,7 @@ def test_a_run_that_stopped_is_finished_by_the_next(
 
     restorer = Restorer(terminal.client, terminal.store, as_of, lambda done: None)
     with monkeypatch.context() as stopping, pytest.raises(KeyboardInterrupt):
-        stopping.setattr(restoring.Restorer, "_attempt", stops)
+        stopping.setattr(restore_plan.Restorer, "_attempt", stops)
         restorer.carry_out(plan(restorer.then(), restorer.now()))
     terminal.restore(as_of)
     assert terminal.holds() == then
@@ -285,7 +285,7 @@ def test_a_run_that_fails_tells_what_was_done(terminal: Terminal, monkeypatch: p
         done.append(write)
         return attempt(self, write)
 
-    monkeypatch.setattr(restoring.Restorer, "_attempt", fails)
+    monkeypatch.setattr(restore_plan.Restorer, "_attempt", fails)
     result = terminal.run("restore", terminal.store, "--as-of", as_of, "--json")
     assert result.exit_code == 1
     assert [(row["path"], row["result"]) for row in json.loads(result.stdout)] == [("/a", "restored")]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cairn.clients.transfer import places
+from cairn.clients.transfer import known_tools
 from cairn.clients.transfer.claude_code import project_name
 from cairn.core.errors import InvalidRequest
 
@@ -88,7 +88,7 @@ def test_a_long_path_has_one_memory_and_never_that_of_another_project_that_begin
     deep = tmp_path / ("one-folder-in-another/" * 12)
     mine, other = repository(deep / "app"), repository(deep / "other")
     by_name(home, other).mkdir(parents=True)
-    place = places.claude(mine)
+    place = known_tools.claude(mine)
     assert place.folder == by_name(home, mine)
     assert place.beside == (by_name(home, other),)
 
@@ -101,8 +101,8 @@ def test_every_worktree_of_a_repository_shares_one_memory_also_of_a_bare_one(hom
     subprocess.run(["git", "clone", "-q", "--bare", str(app), str(tmp_path / "bare.git")], check=True)
     bare = ["git", "-C", str(tmp_path / "bare.git"), "worktree", "add", "-q", str(tmp_path / "from-bare"), "HEAD"]
     subprocess.run(bare, check=True)
-    assert places.claude(tmp_path / "fix").folder == by_name(home, app)
-    assert places.claude(tmp_path / "from-bare").folder == by_name(home, tmp_path / "bare.git")
+    assert known_tools.claude(tmp_path / "fix").folder == by_name(home, app)
+    assert known_tools.claude(tmp_path / "from-bare").folder == by_name(home, tmp_path / "bare.git")
 
 
 # ---- Claude Code: settings ------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def test_a_setting_names_a_whole_path_or_one_below_home_and_else_counts_for_noth
 ) -> None:
     write(home / SHARED, {"autoMemoryDirectory": named})
     expected = by_name(home, tmp_path) if folder is None else Path(folder.format(home=home))
-    assert places.claude(tmp_path).folder == expected
+    assert known_tools.claude(tmp_path).folder == expected
 
 
 def test_what_a_checkout_names_counts_before_what_a_person_names_if_that_person_trusts_the_checkout(
@@ -137,9 +137,9 @@ def test_what_a_checkout_names_counts_before_what_a_person_names_if_that_person_
     write(home / SHARED, {"autoMemoryDirectory": "~/mine"})
     write(app / SHARED, {"autoMemoryDirectory": "~/shared"})
     write(home / ".claude.json", {"projects": {str(app): {"hasTrustDialogAccepted": True}}})
-    assert places.claude(app / "src").folder == home / "shared"
+    assert known_tools.claude(app / "src").folder == home / "shared"
     write(app / LOCAL, {"autoMemoryDirectory": "~/local"})
-    assert places.claude(app / "src").folder == home / "local"
+    assert known_tools.claude(app / "src").folder == home / "local"
 
 
 def test_a_checkout_that_nobody_trusts_does_not_choose_what_is_read_and_is_named(home: Path, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_checkout_that_nobody_trusts_does_not_choose_what_is_read_and_is_named
     (home / "secrets").mkdir()
     write(app / SHARED, {"autoMemoryDirectory": "~/secrets"})
     write(home / ".claude.json", {"projects": {str(app): {"hasTrustDialogAccepted": False}}})
-    place = places.claude(app)
+    place = known_tools.claude(app)
     assert place.folder == by_name(home, app)
     assert place.beside == (home / "secrets",)
 
@@ -156,9 +156,9 @@ def test_the_environment_moves_all_projects_or_names_the_folder(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_CODE_REMOTE_MEMORY_DIR", str(home / "remote"))
-    assert places.claude(tmp_path).folder == home / "remote" / "projects" / project_name(tmp_path) / "memory"
+    assert known_tools.claude(tmp_path).folder == home / "remote" / "projects" / project_name(tmp_path) / "memory"
     monkeypatch.setenv("CLAUDE_COWORK_MEMORY_PATH_OVERRIDE", str(home / "cowork"))
-    assert places.claude(tmp_path).folder == home / "cowork"
+    assert known_tools.claude(tmp_path).folder == home / "cowork"
 
 
 # ---- Basic Memory ---------------------------------------------------------------------------------------------------
@@ -168,22 +168,22 @@ def test_a_project_of_basic_memory_is_found_where_its_configuration_is(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home / ".basic-memory/config.json", {"projects": {"main": {"path": "/a"}}, "default_project": "main"})
-    assert places.basic_memory(None).folder == Path("/a")
+    assert known_tools.basic_memory(None).folder == Path("/a")
     write(home / "xdg/basic-memory/config.json", {"projects": {"main": {"path": "/b"}}})
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "xdg"))
-    assert places.basic_memory(None).folder == Path("/b")
+    assert known_tools.basic_memory(None).folder == Path("/b")
     write(home / "own/config.json", {"projects": {"main": "/c"}})
     monkeypatch.setenv("BASIC_MEMORY_CONFIG_DIR", str(home / "own"))
-    assert places.basic_memory("main").folder == Path("/c")
+    assert known_tools.basic_memory("main").folder == Path("/c")
 
 
 def test_of_a_project_in_the_cloud_its_copy_on_this_machine_is_meant(home: Path) -> None:
     cloud = {"path": "research", "mode": "cloud", "local_sync_path": "/copy"}
     elsewhere = {"path": "alone", "mode": "cloud", "local_sync_path": None}
     write(home / ".basic-memory/config.json", {"projects": {"research": cloud, "alone": elsewhere}})
-    assert places.basic_memory("research").folder == Path("/copy")
+    assert known_tools.basic_memory("research").folder == Path("/copy")
     with pytest.raises(InvalidRequest, match="no project alone"):
-        places.basic_memory("alone")
+        known_tools.basic_memory("alone")
 
 
 def test_a_projects_name_means_the_project_also_where_a_folder_has_that_name(
@@ -192,5 +192,5 @@ def test_a_projects_name_means_the_project_also_where_a_folder_has_that_name(
     write(home / ".basic-memory/config.json", {"projects": {"research": {"path": "/project"}}})
     (tmp_path / "research").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert places.basic_memory("research").folder == Path("/project")
-    assert places.basic_memory("./research").folder == Path("research")
+    assert known_tools.basic_memory("research").folder == Path("/project")
+    assert known_tools.basic_memory("./research").folder == Path("research")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from cairn.adapters.memory import RecordingMetrics
-from cairn.app.answers import Memory
+from cairn.app.kernel.results import Memory
 from cairn.clients.cli.failures import Exit
 from cairn.clients.cli.main import run
 from cairn.wire.http import HttpApi

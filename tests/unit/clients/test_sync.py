@@ -17,12 +17,12 @@ import pytest
 from cairn.adapters.memory import SeededRandomness
 from cairn.adapters.system import SystemClock
 from cairn.clients.cli.failures import Exit
-from cairn.clients.desk.committing import Committed, Committing, Edit
-from cairn.clients.desk.http_client import HttpStoreClient
 from cairn.clients.sync.decide import Step, step
 from cairn.clients.sync.folder import Folder, Stamp
 from cairn.clients.sync.syncing import Syncing
 from cairn.clients.transfer.report import Row
+from cairn.clients.working_copy.conditional_commit import Committed, Committing, Edit
+from cairn.clients.working_copy.http_store_client import HttpStoreClient
 from cairn.scanner import Scanner
 from tests.api.harness import BASE_URL, Backend, cairn_backend
 from tests.unit.clients.desk import Desk

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cairn.app.region import Region
-from cairn.core.rows import CompletenessRow, ControlRow
+from cairn.app.kernel.region import Region
+from cairn.core.rows.control import CompletenessRow, ControlRow
 from cairn.core.watermark import claimable, least
 from cairn.ports.index import Change
 from tests.support.cloud import Cloud

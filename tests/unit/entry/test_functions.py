@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cairn.core.rows import ControlRow
+from cairn.core.rows.control import ControlRow
 from cairn.entry import (
     compose_eraser,
     compose_indexer,
@@ -22,7 +22,7 @@ from cairn.entry import (
     compose_tool,
     compose_writer,
 )
-from cairn.entry.running import FunctionFailed, Handler
+from cairn.entry.lambda_runtime import FunctionFailed, Handler
 from cairn.entry.settings import Settings
 from tests.api.shapes import check_answer
 from tests.api.transport import to_event
@@ -85,7 +85,7 @@ class Functions:
 @pytest.fixture(autouse=True)
 def prebuilt(monkeypatch: pytest.MonkeyPatch, scanner_database: Path) -> None:
     """The scanner's database stands where the bundle has it."""
-    monkeypatch.setattr("cairn.entry.scanner.DATABASE_PATH", scanner_database)
+    monkeypatch.setattr("cairn.entry.scanner_loader.DATABASE_PATH", scanner_database)
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ from urllib.parse import quote_plus
 import pytest
 
 from cairn.adapters.memory import MemoryQueue, RecordingMetrics
-from cairn.app.indexing import Indexing
-from cairn.app.rebuilding import BatchFolder
+from cairn.app.indexer.indexer import Indexing
+from cairn.app.indexer.rebuild import BatchFolder
 from cairn.core.errors import Unavailable
-from cairn.core.rows import ControlRow, RowKey
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.control import ControlRow
 from cairn.entry.compose_indexer import Folding, dispatch
 from cairn.ports import errors as port_errors
 from cairn.ports.index import Change

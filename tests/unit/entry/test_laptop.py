@@ -15,12 +15,12 @@ import pytest
 from cairn.adapters.layered import Crash, Fault, Faulty, InterceptedIndex, InterceptedObjects, ScriptedFaults, Strike
 from cairn.adapters.memory import ManualClock, RecordingMetrics
 from cairn.adapters.system import SystemRandomness
-from cairn.app.answers import Call, Memory, VersionFilter
-from cairn.app.inspecting import DeepScanner
-from cairn.app.scanning import LettingAllThrough
+from cairn.app.kernel.results import Call, Memory, VersionFilter
+from cairn.app.safety.deep_scan import DeepScanner
+from cairn.app.safety.write_gate import LettingAllThrough
 from cairn.core.errors import Unavailable
-from cairn.core.rows import ControlRow
-from cairn.entry.compose_local import REGION, LocalSite, Machine, index_path, open_site, owner_key
+from cairn.core.rows.control import ControlRow
+from cairn.entry.compose_laptop import REGION, LocalSite, Machine, index_path, open_site, owner_key
 from cairn.wire import auth
 from tests.support.folders import quick_folder
 from tests.unit.app.looking import PLANTED, Looking

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cairn.adapters.memory import ManualClock
-from cairn.app.reconciling import Reconciling
-from cairn.app.walking import Walked
+from cairn.app.replication.reconciler import Reconciling
+from cairn.app.replication.resumable_scan import Walked
 from cairn.core.errors import Unavailable
 from cairn.entry.compose_reconciler import Comparison, dispatch
 from tests.support.cloud import Cloud

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from cairn.scanner import Family, Finding, Report, Scanner
 from cairn.scanner.database import compile_matchers
+from cairn.scanner.deobfuscation import rejoined
 from cairn.scanner.layers import DEPTH, MOST_INFLATED_BYTES, Layer, layers_below
-from cairn.scanner.rejoining import rejoined
 
 TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO2aBc9x"
 FRAGMENTS = (

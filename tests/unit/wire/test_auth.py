@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.app.answers import Credentials, SessionCredentials
-from cairn.app.keys import key_text
+from cairn.app.auth.api_keys import key_text
+from cairn.app.kernel.results import Credentials, SessionCredentials
 from cairn.core.errors import PermissionDenied, Unauthenticated
 from cairn.wire.auth import credentials
 

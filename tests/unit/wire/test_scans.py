@@ -8,7 +8,7 @@ import pytest
 
 from cairn.adapters.memory import MemoryGuardrail
 from cairn.scanner import Policy, Report, ScannerUnavailableError
-from cairn.wire.scans import Scans
+from cairn.wire.scan_requests import Scans
 from tests.unit.app.looking import DEEP_RULE, PLANTED, SUSPECT, SUSPECT_RULE, Looking
 
 SECRET_TEXT = "what nobody may see"

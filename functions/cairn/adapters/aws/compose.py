@@ -10,7 +10,7 @@ from cairn.adapters.aws.peers import LambdaPeers
 from cairn.adapters.system.clock import SystemClock
 from cairn.adapters.system.parallel import ThreadParallel
 from cairn.adapters.system.randomness import SystemRandomness
-from cairn.app.region import Region
+from cairn.app.kernel.region import Region
 from cairn.core.limits import MEMORIES_PER_STORE_DEFAULT
 from cairn.ports.metrics import Metrics
 

@@ -22,21 +22,25 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from cairn.core import rows
-from cairn.core.rows import Attributes, RowKey
+from cairn.core.rows.base import Attributes, Row, RowKey
+from cairn.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
+from cairn.core.rows.control import CompletenessRow, ControlRow, RebuildRow, ReconcileRow
+from cairn.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
+from cairn.core.rows.journal import JournalRow, JournalStateRow, PeriodRow
+from cairn.core.rows.safety import SightingRow, VerdictRow
 from cairn.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY
 from cairn.ports.index import Query
 
-ROWS_OF: dict[str, tuple[type[rows.Row], ...]] = {
-    "memories": (rows.MemoryRow,),
-    "logs": (rows.LogRow,),
-    "paths": (rows.PathRow,),
-    "versions": (rows.VersionRow,),
-    "verdicts": (rows.VerdictRow, rows.SightingRow),
-    "stores": (rows.StoreRow,),
-    "keys": (rows.ApiKeyRow, rows.SessionRow),
-    "journal": (rows.JournalRow, rows.PeriodRow, rows.JournalStateRow),
-    "control": (rows.ControlRow, rows.RebuildRow, rows.CompletenessRow, rows.ReconcileRow),
+ROWS_OF: dict[str, tuple[type[Row], ...]] = {
+    "memories": (MemoryRow,),
+    "logs": (LogRow,),
+    "paths": (PathRow,),
+    "versions": (VersionRow,),
+    "verdicts": (VerdictRow, SightingRow),
+    "stores": (StoreRow,),
+    "keys": (ApiKeyRow, SessionRow),
+    "journal": (JournalRow, PeriodRow, JournalStateRow),
+    "control": (ControlRow, RebuildRow, CompletenessRow, ReconcileRow),
 }
 """Which rows stand in which table."""
 

@@ -12,7 +12,7 @@ from cairn.adapters.aws.errors import AwsError, code_of, is_throttled, read_erro
 from cairn.adapters.aws.expressions import Placeholders, from_item, item_key, key_range, still, to_item, turning
 from cairn.adapters.aws.names import Deployment
 from cairn.adapters.limits import ROWS_PER_READ, check_changes, check_key, check_query, same_row, stored
-from cairn.core.rows import Attributes, RowKey
+from cairn.core.rows.base import Attributes, RowKey
 from cairn.core.tables import PARTITION_KEY
 from cairn.ports.clock import Clock
 from cairn.ports.errors import Contended, Unavailable

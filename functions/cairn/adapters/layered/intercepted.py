@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from cairn.core.rows import RowKey
+from cairn.core.rows.base import RowKey
 from cairn.ports.dead_letters import DeadLetters, Depths
 from cairn.ports.index import Change, Found, Index, Query, RowMap, Tables
 from cairn.ports.objects import ErasableObjects, KeyPage, Objects, StoredObject, VersionMark, VersionPage

@@ -16,7 +16,8 @@ PRIVATE_FOLDER = 0o700
 def sync(descriptor: int) -> None:
     """Returns once the disk has it. On macOS fsync alone stops at the disk's cache.
 
-    Source: https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/fsync.2.html
+    Source:
+    https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/fsync.2.html
     """
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from cairn.adapters.limits import check_changes, check_key, check_query, same_row, stored
 from cairn.adapters.local.database import Database
-from cairn.core.rows import Attributes, RowKey
+from cairn.core.rows.base import Attributes, RowKey
 from cairn.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, TABLES, GlobalIndex, Table
 from cairn.ports.errors import Contended
 from cairn.ports.index import Change, Found, Query, RowMap

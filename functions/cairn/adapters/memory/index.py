@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cairn.adapters.limits import check_changes, check_key, check_query, same_row, stored
-from cairn.core.rows import Attributes, RowKey
+from cairn.core.rows.base import Attributes, RowKey
 from cairn.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, TABLES
 from cairn.ports.errors import Contended, Unavailable
 from cairn.ports.index import Change, Found, Query, RowMap

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.adapters.aws.peers import LambdaPeers
-from cairn.app.passing import decode_error
-from cairn.clients.cli.target import Target
+from cairn.app.kernel.peer_messages import decode_error
+from cairn.clients.cli.deployment_target import Target
 from cairn.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
 from cairn.ports import errors as port_errors
 

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, What, connect, find_memory, speaking
 from cairn.clients.cli.failures import ApiFailed, Exit
 from cairn.clients.cli.output import Json
-from cairn.clients.cli.speaking import AT_HOME, Key, Store, Url, What, connect, find_memory, speaking
+from cairn.clients.transfer.read_headers import AT_HOME
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Url, connect, speaking
 from cairn.clients.cli.output import Json
-from cairn.clients.cli.speaking import Key, Url, connect, speaking
 from cairn.core.errors import InvalidRequest
 
 TOKEN_LIFETIME_S = 60

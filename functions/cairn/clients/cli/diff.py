@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from cairn.clients.cli.api_client import Key, Store, Url, What, connect, memory_id_of, speaking
 from cairn.clients.cli.output import Json, console
-from cairn.clients.cli.speaking import AT_HOME, Key, Store, Url, What, connect, memory_id_of, speaking
+from cairn.clients.transfer.read_headers import AT_HOME
 from cairn.core.errors import InvalidRequest
 
 if TYPE_CHECKING:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, connect, find_memory, once, speaking
 from cairn.clients.cli.cat import no_text
 from cairn.clients.cli.failures import ApiFailed, Exit, exit_of, explain
 from cairn.clients.cli.output import Json, console, show_memory
 from cairn.clients.cli.put import text_of
-from cairn.clients.cli.speaking import Key, Store, Url, connect, find_memory, live_at, once, speaking
+from cairn.clients.transfer.read_headers import live_at
 from cairn.core.errors import CairnError, InvalidRequest
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cairn.clients.cli.calls import invoke
+from cairn.clients.cli.deployment_target import Aws, Target, find_target
 from cairn.clients.cli.output import Json, console, show_rows
-from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
 from cairn.core.times import rfc3339

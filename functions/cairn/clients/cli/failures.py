@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from cairn.clients.desk.client import Denied, DeskError, Gone, NoAnswer
+from cairn.clients.working_copy.store_client import Denied, DeskError, Gone, NoAnswer
 from cairn.core import errors
 
 

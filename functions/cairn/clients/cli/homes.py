@@ -14,13 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from cairn.adapters.aws.compose import region_on_aws
 from cairn.adapters.memory import RecordingMetrics
-from cairn.app import operating
-from cairn.app.operating import Home, Step
-from cairn.app.region import Region
+from cairn.app.kernel.region import Region
+from cairn.app.operations import operator
+from cairn.app.operations.operator import Home, Step
+from cairn.clients.cli.deployment_target import Aws, Target, find_target
 from cairn.clients.cli.output import Json, confirm, console, show_rows, visible
-from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core.errors import CairnError, InvalidRequest
-from cairn.core.slots import Epoch
+from cairn.core.log_position import Epoch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -55,7 +55,7 @@ def list_(
     Example: cairn homes list
     """
     target = find_target(aws)
-    rows = [_shown(home) for home in operating.homes(_region(target, region))]
+    rows = [_shown(home) for home in operator.homes(_region(target, region))]
     show_rows(rows, ("store", "name", "home", "state", "second region", "homes so far"), as_json=as_json)
 
 
@@ -80,7 +80,7 @@ def move(
     if (store is None) == (source is None):
         raise InvalidRequest("", "say one store, or --from a region")
     stores = [store] if store is not None else _of(_region(target, to), _known(target, source or ""))
-    _each(stores, lambda store_id: operating.move(new, store_id), f"moving to {to}", as_json, at_once)
+    _each(stores, lambda store_id: operator.move(new, store_id), f"moving to {to}", as_json, at_once)
 
 
 @app.command("fail-over")
@@ -105,13 +105,13 @@ def fail_over(
     new, old = _region(target, to), _known(target, source)
     if old == to:
         raise InvalidRequest("--to", "is the region that is gone")
-    known = {home.store_id: home for home in operating.homes(new)}
+    known = {home.store_id: home for home in operator.homes(new)}
     if stores is None:
         chosen = [id for id, home in known.items() if home.home == old]
     else:
         chosen = [one.strip() for one in stores.split(",") if one.strip()]
     _warn(new, [known[id] for id in chosen if id in known], old, to, yes=yes)
-    _each(chosen, lambda store_id: operating.fail_over(new, store_id, old), f"failing over to {to}", as_json, at_once)
+    _each(chosen, lambda store_id: operator.fail_over(new, store_id, old), f"failing over to {to}", as_json, at_once)
 
 
 @app.command("return")
@@ -129,10 +129,10 @@ def return_(
     new = _region(target, region)
     stores = [
         home.store_id
-        for home in operating.homes(new)
+        for home in operator.homes(new)
         if home.home != region and region in {Epoch.parse(epoch).home for epoch in home.epochs}
     ]
-    _each(stores, lambda store_id: operating.move(new, store_id), f"moving home to {region}", as_json, at_once)
+    _each(stores, lambda store_id: operator.move(new, store_id), f"moving home to {region}", as_json, at_once)
 
 
 def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) -> None:
@@ -167,7 +167,7 @@ def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) 
 def _is_held(new: Region, store_id: str) -> bool:
     """Whether a region that stands in as the second one has everything, as it says itself; no answer is a no."""
     try:
-        return operating.is_held(new, store_id)
+        return operator.is_held(new, store_id)
     except CairnError:
         return False
 
@@ -181,7 +181,7 @@ def _known(target: Target, region: str) -> str:
 
 
 def _of(region: Region, home: str) -> list[str]:
-    return [one.store_id for one in operating.homes(region) if one.home == home]
+    return [one.store_id for one in operator.homes(region) if one.home == home]
 
 
 def _shown(home: Home) -> dict[str, Any]:

@@ -19,12 +19,12 @@ from cairn.adapters.aws.tables import DynamoTables
 from cairn.adapters.memory import RecordingMetrics
 from cairn.adapters.system.clock import SystemClock
 from cairn.adapters.system.randomness import SystemRandomness
-from cairn.app import operating
-from cairn.app.operating import IndexStatus
-from cairn.app.rebuild_pages import Progress as Step
-from cairn.app.rebuilding import Rebuild
+from cairn.app.indexer.rebuild import Rebuild
+from cairn.app.indexer.rebuild_pages import Progress as Step
+from cairn.app.operations import operator
+from cairn.app.operations.operator import IndexStatus
+from cairn.clients.cli.deployment_target import Aws, Target, find_target
 from cairn.clients.cli.output import Json, aside, console, show_rows
-from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core.errors import CairnError, InvalidRequest
 
 app = typer.Typer(
@@ -135,7 +135,7 @@ def status(region: OneRegion = None, aws: Aws = False, as_json: Json = False) ->
         try:
             cairn = region_on_aws(target.clients, target.deployment(name), RecordingMetrics())
             queues = {queue: _dead_letters(target, name, queue) for queue in QUEUES}
-            found = operating.index_status(cairn, queues)
+            found = operator.index_status(cairn, queues)
         except CairnError as error:
             rows.append({"region": name, "well": False, "problem": error.message})
             continue
@@ -210,8 +210,8 @@ def _duration(milliseconds: int) -> str:
 def _redrive(target: Target, region: str, queue: str, dry_run: bool, quiet: bool) -> dict[str, Any]:
     """Shows one queue's dead letters and, unless `dry_run`, sends them back."""
     dead_letters = _dead_letters(target, region, queue)
-    set_aside = operating.depths(dead_letters).set_aside
-    letters = operating.look(dead_letters, LETTERS_SHOWN) if set_aside else []
+    set_aside = operator.depths(dead_letters).set_aside
+    letters = operator.look(dead_letters, LETTERS_SHOWN) if set_aside else []
     if not quiet:
         console.print(f"{region} {queue}: {set_aside or 'no'} dead letters", style="bold", highlight=False)
         for letter in letters:
@@ -220,7 +220,7 @@ def _redrive(target: Target, region: str, queue: str, dry_run: bool, quiet: bool
             console.print(f"... these are {LETTERS_SHOWN} of them", highlight=False)
     moved = 0
     if set_aside and not dry_run:
-        moved = _follow(operating.send_back(dead_letters), set_aside, f"{region} {queue}", quiet)
+        moved = _follow(operator.send_back(dead_letters), set_aside, f"{region} {queue}", quiet)
     return {
         "region": region,
         "queue": queue,

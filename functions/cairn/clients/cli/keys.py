@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from cairn.clients.cli.calls import invoke
+from cairn.clients.cli.deployment_target import Aws, Target, find_target
 from cairn.clients.cli.failures import Exit
 from cairn.clients.cli.output import Json, console, show_rows
-from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core import ids
 from cairn.core.errors import OutcomeUnknown, Unavailable
 from cairn.core.times import rfc3339

@@ -1,4 +1,6 @@
-"""``cairn lint``: what is amiss in the memories of a store or a folder, by the rules of `cairn.core.notes`."""
+"""``cairn lint``: what is amiss in the memories of a store or a folder, by the rules of
+`cairn.core.memory_conventions`.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ from typing import Annotated
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Url
 from cairn.clients.cli.failures import explain
 from cairn.clients.cli.output import Json, visible
-from cairn.clients.cli.scanned import Source, UnreadError, files, memories
-from cairn.clients.cli.speaking import Key, Url
+from cairn.clients.cli.scan_inputs import Source, UnreadError, files, memories
 from cairn.core.errors import CairnError
-from cairn.core.notes import Remark, lint
+from cairn.core.memory_conventions import Remark, lint
 
 EXIT_CLEAN, EXIT_REMARKS, EXIT_UNFINISHED = 0, 1, 2
 """Nothing amiss; something is; the memories could not be read, and nothing is said about them."""

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, What, connect, memory_id_of, speaking
 from cairn.clients.cli.output import Json, show_rows
-from cairn.clients.cli.speaking import AT_HOME, Key, Store, Url, What, connect, memory_id_of, speaking
+from cairn.clients.transfer.read_headers import AT_HOME
 from cairn.core.times import parse_rfc3339, rfc3339
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

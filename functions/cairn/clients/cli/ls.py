@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, connect, nothing_at, speaking
 from cairn.clients.cli.output import Json, show_rows
-from cairn.clients.cli.speaking import AT_HOME, Key, Store, Url, connect, live_at, nothing_at, speaking
+from cairn.clients.transfer.read_headers import AT_HOME, live_at
 from cairn.core.errors import InvalidRequest
 
 if TYPE_CHECKING:

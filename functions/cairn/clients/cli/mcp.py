@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cairn.clients.cli.speaking import Key, Url, connect, speaking
+from cairn.clients.cli.api_client import Key, Url, connect, speaking
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest
 

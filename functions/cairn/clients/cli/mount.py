@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-from cairn.clients.cli.address import find_address
+from cairn.clients.cli.api_address import find_address
+from cairn.clients.cli.api_client import Key, Store, Url
 from cairn.clients.cli.failures import ApiFailed, Exit, unanswered
 from cairn.clients.cli.output import Json
-from cairn.clients.cli.speaking import Key, Store, Url
-from cairn.clients.desk.client import DeskError
+from cairn.clients.working_copy.store_client import DeskError
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest
 
@@ -45,9 +45,9 @@ def mount(
     Example: cairn mount memstore_useast1_01kb… ~/memory
     """
     from cairn.adapters.system import SystemClock
-    from cairn.clients.desk.http_client import HttpStoreClient
     from cairn.clients.mount.mounting import check_folder, check_fuse, open_copy, place_of
     from cairn.clients.mount.mounting import mount as show
+    from cairn.clients.working_copy.http_store_client import HttpStoreClient
 
     check_fuse()
     if not ids.STORE.fullmatch(store):

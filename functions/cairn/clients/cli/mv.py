@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, What, connect, find_memory, once, speaking
 from cairn.clients.cli.output import Json, show_memory
-from cairn.clients.cli.speaking import Key, Store, Url, What, connect, find_memory, once, speaking
 from cairn.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

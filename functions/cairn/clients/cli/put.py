@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, connect, once, speaking
 from cairn.clients.cli.output import Json, show_memory
-from cairn.clients.cli.speaking import Key, Store, Url, connect, live_at, once, speaking
+from cairn.clients.transfer.read_headers import live_at
 from cairn.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Url, connect, get, post, rows, speaking, store_address
 from cairn.clients.cli.output import Json, console, show_rows
-from cairn.clients.cli.speaking import Key, Url, connect, get, post, rows, speaking, store_address
 from cairn.core.errors import InvalidRequest
 
 app = typer.Typer(

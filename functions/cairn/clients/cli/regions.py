@@ -22,12 +22,12 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cairn.adapters.aws.compose import region_on_aws
 from cairn.adapters.memory import RecordingMetrics
-from cairn.app.joining import Joining
-from cairn.app.joining import Progress as Step
+from cairn.app.replication.region_backfill import Joining
+from cairn.app.replication.region_backfill import Progress as Step
 from cairn.clients.cli import index
-from cairn.clients.cli.address import DEV_FILE
+from cairn.clients.cli.api_address import DEV_FILE
+from cairn.clients.cli.deployment_target import Aws, Target, find_target
 from cairn.clients.cli.output import Json, aside, console
-from cairn.clients.cli.target import Aws, Target, find_target
 from cairn.core.errors import InvalidRequest, Unavailable
 
 RECORD = Path("cdk.json")

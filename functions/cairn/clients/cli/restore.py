@@ -10,10 +10,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cairn.clients.cli.api_client import Key, Store, Url, connect, memory_id_of, speaking
 from cairn.clients.cli.failures import Exit
 from cairn.clients.cli.output import Json, console, show_rows
-from cairn.clients.cli.restoring import Action, Done, Restorer, Seen, plan
-from cairn.clients.cli.speaking import AT_HOME, Key, Store, Url, connect, live_at, memory_id_of, speaking
+from cairn.clients.cli.restore_plan import Action, Done, Restorer, Seen, plan
+from cairn.clients.transfer.read_headers import AT_HOME, live_at
 from cairn.core.errors import CairnError, InvalidRequest
 
 if TYPE_CHECKING:

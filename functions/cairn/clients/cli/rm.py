@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, connect, find_memory, once, speaking
 from cairn.clients.cli.failures import Exit, exit_of, explain
 from cairn.clients.cli.output import Json, show_rows
-from cairn.clients.cli.speaking import Key, Store, Url, connect, find_memory, once, speaking
 from cairn.core.errors import CairnError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

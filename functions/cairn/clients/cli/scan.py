@@ -13,12 +13,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from cairn.clients.cli.api_client import Key, Url
 from cairn.clients.cli.failures import explain
 from cairn.clients.cli.output import Json
 from cairn.clients.cli.sarif import sarif
+from cairn.clients.cli.scan_inputs import Source, UnreadError, files, memories
 from cairn.clients.cli.scan_results import Results, Scanned, Unread, as_json, as_text
-from cairn.clients.cli.scanned import Source, UnreadError, files, memories
-from cairn.clients.cli.speaking import Key, Url
 from cairn.core.errors import CairnError, InvalidRequest
 from cairn.scanner import Policy, Scanner, ScannerUnavailableError, Verdict
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cairn.clients.cli.scanned import Source
+from cairn.clients.cli.scan_inputs import Source
 from cairn.scanner import Finding, Policy, Report, Verdict
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, connect, get, speaking
 from cairn.clients.cli.output import Json, console
-from cairn.clients.cli.speaking import Key, Store, Url, connect, get, speaking
 from cairn.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Url, connect, get, post, speaking
 from cairn.clients.cli.output import Json, console, show_fields
-from cairn.clients.cli.speaking import Key, Url, connect, get, post, speaking
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cairn.clients.cli.api_client import Key, Store, Url, connect, once, speaking
 from cairn.clients.cli.output import Json, confirm, console, show_fields, show_rows
-from cairn.clients.cli.speaking import Key, Store, Url, connect, once, speaking
 from cairn.core.errors import InvalidRequest
 
 app = typer.Typer(

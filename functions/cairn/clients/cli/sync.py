@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from cairn.clients.cli.address import find_address
+from cairn.clients.cli.api_address import find_address
+from cairn.clients.cli.api_client import Key, Store, Url
 from cairn.clients.cli.failures import Exit, unanswered
 from cairn.clients.cli.output import Json, visible
-from cairn.clients.cli.speaking import Key, Store, Url
-from cairn.clients.desk.client import Denied, DeskError, Gone, NoAnswer
 from cairn.clients.sync.folder import Folder
 from cairn.clients.sync.syncing import Syncing
 from cairn.clients.transfer.report import Row, as_json, complete
+from cairn.clients.working_copy.store_client import Denied, DeskError, Gone, NoAnswer
 from cairn.core import ids
 from cairn.core.errors import InvalidRequest
 
@@ -45,7 +45,7 @@ def sync(
     Example: cairn sync memstore_useast1_01kb… ~/memory --watch --interval 2
     """
     from cairn.adapters.system import SystemClock, SystemRandomness
-    from cairn.clients.desk.http_client import HttpStoreClient
+    from cairn.clients.working_copy.http_store_client import HttpStoreClient
 
     if not ids.STORE.fullmatch(store):
         raise InvalidRequest("STORE", "must be a memory store's id, memstore_…")

@@ -18,8 +18,8 @@ from typing import Any
 
 import mfusepy
 
-from cairn.clients.desk.history import LOCAL, History
-from cairn.clients.desk.working_copy import Shown, WorkingCopy, Writing
+from cairn.clients.working_copy.history_view import LOCAL, History
+from cairn.clients.working_copy.working_copy import Shown, WorkingCopy, Writing
 
 TOLD = mfusepy.fuse_version_major >= 3
 """Whether libfuse can tell the kernel that something has changed."""

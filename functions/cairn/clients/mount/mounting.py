@@ -18,11 +18,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from cairn.adapters.system import SystemClock, SystemRandomness
-from cairn.clients.desk.client import DeskError, StoreClient
-from cairn.clients.desk.contents import Contents
-from cairn.clients.desk.history import History
-from cairn.clients.desk.shelf import Shelf
-from cairn.clients.desk.working_copy import WorkingCopy
+from cairn.clients.working_copy.content_cache import Contents
+from cairn.clients.working_copy.history_view import History
+from cairn.clients.working_copy.store_client import DeskError, StoreClient
+from cairn.clients.working_copy.unsaved_texts import Shelf
+from cairn.clients.working_copy.working_copy import WorkingCopy
 from cairn.core.errors import InvalidRequest
 
 THREADS = 32

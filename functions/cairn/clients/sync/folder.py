@@ -17,9 +17,9 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
-from cairn.clients.desk.names import STAYS_US, beside, is_kept, is_local, may_be_meant
-from cairn.clients.transfer.found import File, LeftOut
-from cairn.clients.transfer.found import folder as walk
+from cairn.clients.transfer.discovery import File, LeftOut
+from cairn.clients.transfer.discovery import folder as walk
+from cairn.clients.working_copy.temporary_names import STAYS_US, beside, is_kept, is_local, may_be_meant
 from cairn.core.errors import InvalidRequest
 
 OWN = ".cairn"

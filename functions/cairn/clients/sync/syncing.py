@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from cairn.clients.desk.client import Denied, DeskError, Gone, Head, NoAnswer, Overtaken, StoreClient
-from cairn.clients.desk.committing import Committing, Edit
-from cairn.clients.desk.names import why_local
 from cairn.clients.sync.decide import Step, step
 from cairn.clients.sync.folder import Folder, Here, Look
-from cairn.clients.transfer.found import VERSION_CONTROL, text_of
+from cairn.clients.transfer.discovery import VERSION_CONTROL, text_of
 from cairn.clients.transfer.report import Row, Tell, told
+from cairn.clients.working_copy.conditional_commit import Committing, Edit
+from cairn.clients.working_copy.store_client import Denied, DeskError, Gone, Head, NoAnswer, Overtaken, StoreClient
+from cairn.clients.working_copy.temporary_names import why_local
 from cairn.ports.clock import Clock
 from cairn.ports.ids import Randomness
 

@@ -16,8 +16,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cairn.clients.cli.speaking import AT_HOME
-from cairn.clients.transfer.found import VERSION_CONTROL
+from cairn.clients.transfer.discovery import VERSION_CONTROL
+from cairn.clients.transfer.read_headers import AT_HOME
 from cairn.clients.transfer.report import Result, Row, Tell
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from cairn.clients.cli.speaking import AT_HOME
+from cairn.clients.transfer.read_headers import AT_HOME
 from cairn.clients.transfer.report import Row, Tell
 from cairn.core.errors import InvalidRequest
 from cairn.core.limits import IMPORT_MAX_VERSIONS

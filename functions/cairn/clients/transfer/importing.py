@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from cairn.clients.cli.speaking import AT_HOME, live_at, reason_of
-from cairn.clients.transfer.found import File, text_of
+from cairn.clients.transfer.discovery import File, text_of
+from cairn.clients.transfer.read_headers import AT_HOME, live_at, reason_of
 from cairn.clients.transfer.report import Row, Tell
 from cairn.core.decide import sha256_hex
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from cairn.clients.transfer.found import LeftOut
+from cairn.clients.transfer.discovery import LeftOut
 
 Result = Literal[
     "created",

@@ -23,7 +23,7 @@ from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from cairn.app.tokens import PREFIX
+from cairn.app.auth.session_tokens import PREFIX
 from cairn.core import ids
 from cairn.core.errors import CairnError, InvalidRequest, Unauthenticated
 from cairn.wire import auth

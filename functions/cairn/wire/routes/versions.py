@@ -1,0 +1,70 @@
+"""Operations on versions: list, read, redact, and import a history."""
+
+from __future__ import annotations
+
+from cairn.app.kernel.results import VersionFilter
+from cairn.core.errors import InvalidRequest
+from cairn.wire import json_views
+from cairn.wire.cursors import Listing
+from cairn.wire.exchange import Exchange, _check_no_body
+from cairn.wire.json_views import Json
+from cairn.wire.requests import Request
+
+
+def list_versions(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    filter = VersionFilter(
+        memory_id=query.id("memory_id"),
+        operation=query.one_of("operation", "created", "modified", "deleted"),
+        created_by=_actor(exchange.request),
+        created_at_gte=query.instant("created_at[gte]"),
+        created_at_lte=query.instant("created_at[lte]"),
+    )
+    listing: Listing = (
+        "versions",
+        exchange.store_id,
+        filter.memory_id,
+        filter.operation,
+        filter.created_by,
+        filter.created_at_gte,
+        filter.created_at_lte,
+    )
+    answer = exchange.cairn.list_versions(
+        exchange.call,
+        exchange.store_id,
+        filter,
+        limit=query.limit(),
+        after=exchange.position(listing),
+        full=query.full(default=False),
+    )
+    return exchange.page(listing, answer, json_views.version)
+
+
+def retrieve_version(exchange: Exchange) -> Json:
+    full = exchange.request.query.full(default=True)
+    return json_views.version(
+        exchange.cairn.retrieve_version(exchange.call, exchange.store_id, exchange.item_id, full=full)
+    )
+
+
+def import_versions(exchange: Exchange) -> Json:
+    from cairn.wire.request_bodies import VersionsToImport, brought, parse
+
+    body = parse(VersionsToImport, exchange.request.body())
+    versions = [brought(one, f"versions.{n}", exchange.call.credentials.actor) for n, one in enumerate(body.versions)]
+    done = exchange.cairn.import_versions(exchange.call, exchange.store_id, versions)
+    return {"data": [json_views.imported_version(one) for one in done], "next_page": None}
+
+
+def redact_version(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return json_views.version(exchange.cairn.redact_version(exchange.call, exchange.store_id, exchange.item_id))
+
+
+def _actor(request: Request) -> str | None:
+    """The one actor asked for. A version has one author, so two of the filters could only be a mistake."""
+    kinds = {"api_key_id": "api_key", "session_id": "session", "service_account_id": "service_account"}
+    asked = {name: id for name in kinds if (id := request.query.id(name)) is not None}
+    if len(asked) > 1:
+        raise InvalidRequest(next(reversed(asked)), f"cannot be combined with {next(iter(asked))}")
+    return next((f"{kinds[name]}:{id}" for name, id in asked.items()), None)

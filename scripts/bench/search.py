@@ -1,0 +1,137 @@
+"""How search does at size: ``python -m scripts.bench.search [memories] [queries]`` (``make bench-search``).
+
+A store of made-up memories in one process, over adapters in memory: what is measured is packing, ranking and SQLite,
+not the network; and times are a processor's, so that what else the machine does leaves them alone. The words are drawn
+as words of a language are, a few of them very often and most of them seldom.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+
+from cairn.adapters.layered import CallCounts
+from cairn.adapters.memory import ManualClock
+from cairn.adapters.sqlite import SqlitePacks
+from cairn.app.api.service import Cairn
+from cairn.app.kernel.results import Memory
+from cairn.app.safety.write_gate import LettingAllThrough
+from cairn.core.objects.search_pack import PackKey
+from tests.support.cloud import Cloud
+
+SEED = 7
+VOCABULARY = 30_000
+WORDS_PER_MEMORY = (40, 400)
+NAMES = ("Caroline", "Melanie", "Joanna", "Nate", "Tim", "John", "Maria", "James", "Evan", "Sam", "Calvin", "Dave")
+REGION = "us-east-1"
+
+
+def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
+    """Made-up words, and how often each is drawn (Zipf)."""
+    syllables = [a + b for a in "bcdfglmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "il", "or", "us")]
+    words = list({"".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(VOCABULARY)})
+    words.sort()
+    chance.shuffle(words)
+    return words, list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
+
+
+class Store:
+    """A store of `count` memories, and questions about them."""
+
+    def __init__(self, count: int) -> None:
+        self.chance = random.Random(SEED)  # noqa: S311 - made-up texts, the same each time
+        self.words, self.weights = vocabulary(self.chance)
+        self.clock = ManualClock()
+        self.counts = CallCounts()
+        self.cloud = Cloud((REGION,), interceptor=self.counts, clock=self.clock, memories_per_store=max(count, 1))
+        self.call = self.cloud.call(self.cloud.key())
+        self.cairn = self.cloud.sites[REGION].cairn
+        self.id = self.cairn.create_store(self.call, name="bench", description="", metadata={}).id
+        self.texts = [self.text() for _ in range(count)]
+        for number, text in enumerate(self.texts):
+            self.cairn.create_memory(self.call, self.id, path=f"/notes/{number}.md", content=text, full=False)
+            self.clock.advance(60)
+        self.cloud.pending.clear()
+
+    def change_one(self) -> None:
+        """Another text for one memory."""
+        [first] = self.cairn.list_memories(
+            self.call, self.id, path_prefix=None, depth=0, limit=1, after=None, full=False
+        ).items
+        if isinstance(first, Memory):
+            self.cairn.update_memory(
+                self.call, self.id, first.id, content=self.text(), path=None, expected_content_sha256=None, full=False
+            )
+
+    def begin_anew(self) -> None:
+        """A reader that has just started, a while after the last change, and calls counted from here."""
+        self.clock.advance(3_600)
+        self.cairn = Cairn(self.cloud.sites[REGION].region, LettingAllThrough(), packs=SqlitePacks())
+        self.counts.calls.clear()
+
+    def text(self) -> str:
+        """One memory: sentences, with a name here and there."""
+        length = self.chance.randint(*WORDS_PER_MEMORY)
+        drawn = self.chance.choices(self.words, cum_weights=self.weights, k=length)
+        for place in range(5, length, 23):
+            drawn[place] = self.chance.choice(NAMES)
+        return " ".join(drawn)
+
+    def questions(self, count: int) -> Iterator[tuple[str, str]]:
+        """A question, and the path of the memory that its words are from."""
+        for _ in range(count):
+            number = self.chance.randrange(len(self.texts))
+            words = self.texts[number].split()
+            asked = self.chance.sample(words, k=min(6, len(words)))
+            yield f"What did {self.chance.choice(NAMES)} say about {' '.join(asked)}?", f"/notes/{number}.md"
+
+    def search(self, query: str) -> list[str]:
+        """The paths of the ten that answer best."""
+        found = self.cairn.search_memories(self.call, self.id, query=query, limit=10)
+        return [hit.memory.path for hit in found.items]
+
+    def pack(self) -> float:
+        """Makes the pack; how many seconds that took."""
+        began = time.process_time()
+        answer = self.cloud.peers.call(REGION, "packer", {"call": "pack", "store_id": self.id})
+        if "error" in answer:
+            raise SystemExit(str(answer))
+        return time.process_time() - began
+
+    def pack_bytes(self) -> int:
+        """How large the newest pack is."""
+        [key] = self.cloud.buckets.page(REGION, PackKey.prefix(self.id), None, 10).keys
+        stored = self.cloud.buckets.current(REGION, key)
+        return 0 if stored is None else stored.size_bytes
+
+
+def main(count: int = 10_000, asked: int = 200) -> None:
+    """Prints the figures."""
+    store = Store(count)
+    print(f"{count:,} memories of {statistics.mean(map(len, store.texts)):,.0f} bytes on the average")
+    print(f"pack made from nothing in {store.pack():.1f} s, {store.pack_bytes() / 1e6:.1f} MB")
+    store.change_one()
+    print(f"pack made again after one change in {store.pack():.2f} s")
+    store.begin_anew()
+    began = time.process_time()
+    store.search("anything at all")
+    took = time.process_time() - began
+    print(f"first search of a process: {took:.2f} s; calls: {dict(store.counts.calls)}")
+    times, found = [], 0
+    for question, path in store.questions(asked):
+        began = time.process_time()
+        found += path in store.search(question)
+        times.append((time.process_time() - began) * 1000)
+    times.sort()
+    p50, p95 = times[len(times) // 2], times[len(times) * 95 // 100]
+    print(
+        f"{asked} searches: p50 {p50:.1f} ms, p95 {p95:.1f} ms; the memory asked about among ten: {found / asked:.3f}"
+    )
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,348 @@
+"""Searching: what is found, by whom, and how soon; what a cold start costs. All of it is ours."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import pytest
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.layered import CallCounts, Fault, Strike
+from cairn.app.kernel.results import Call, Demand, Hit, Memory
+from cairn.app.search.pack_cache import FETCHED_MAX
+from cairn.core.errors import InvalidRequest, NotFound, Unavailable
+from cairn.core.objects.search_pack import REFRESH_DELAY_S, PackKey
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+T = TypeVar("T")
+LARGE = 300
+
+
+class Searched(Scene):
+    """A scene that can be searched."""
+
+    def search(self, query: str, *, at: str = HOME, limit: int = 10, key: str | None = None, **more: str) -> list[str]:
+        return [hit.memory.path for hit in self.hits(query, at=at, limit=limit, key=key, **more)]
+
+    def hits(
+        self, query: str, *, at: str = HOME, limit: int = 10, key: str | None = None, **more: str
+    ) -> tuple[Hit, ...]:
+        return self.at(at).search_memories(self.call(key), self.store, query=query, limit=limit, **more).items
+
+    def pack(self, at: str = HOME) -> None:
+        answer = self.cloud.peers.call(at, "packer", {"call": "pack", "store_id": self.store})
+        assert "error" not in answer
+
+    def packs(self, at: str = HOME) -> list[str]:
+        return list(self.cloud.buckets.page(at, PackKey.prefix(self.store), None, 1_000).keys)
+
+    def cold(self) -> None:
+        """Every reader starts anew."""
+        for site in self.cloud.sites.values():
+            site.cairn._shelf.forget()
+
+
+@pytest.fixture(params=["without a pack", "with a pack"])
+def scene(request: pytest.FixtureRequest) -> Iterator[Searched]:
+    """Three memories, known to the pack or only to the index."""
+    made = Searched()
+    made.create("/deploy/checklist.md", "Before deploying to production, run the migrations and page Caroline.")
+    made.create("/people/caroline.md", "Caroline leads the platform team. She prefers short status updates.")
+    made.create("/food.md", "The team orders pizza on Fridays; no anchovies.")
+    made.deliver()
+    if request.param == "with a pack":
+        made.pack(HOME)
+        made.pack(AWAY)
+    yield made
+
+
+def test_words_are_found_whatever_their_form(scene: Searched) -> None:
+    assert scene.search("how do we deploy a migration?") == ["/deploy/checklist.md"]
+    assert scene.search("pizzas", at=AWAY) == ["/food.md"]
+
+
+def test_a_name_leads_to_whom_it_names_first(scene: Searched) -> None:
+    assert scene.search("Who is Caroline?")[0] == "/people/caroline.md"
+
+
+def test_a_slip_of_one_letter_is_seen_through(scene: Searched) -> None:
+    assert scene.search("anchovis") == ["/food.md"]
+
+
+def test_a_hit_shows_the_place_that_answers(scene: Searched) -> None:
+    [hit] = scene.hits("anchovies")
+    assert "no anchovies" in hit.excerpt
+    assert hit.memory.content is None
+
+
+def test_what_was_just_written_is_found_and_what_was_just_changed_is_not_found_as_it_was(scene: Searched) -> None:
+    scene.search("pizza")
+    scene.create("/new.md", "The zeppelin arrives at noon.")
+    food = next(item for item in scene.page().items if item.path == "/food.md")
+    scene.update(food.id, "The team orders ramen on Fridays.")  # type: ignore[union-attr]
+    assert scene.search("zeppelin") == ["/new.md"]
+    assert scene.search("ramen") == ["/food.md"]
+    assert scene.search("pizza") == []
+
+
+def test_a_memory_that_was_moved_is_found_where_it_is_and_one_that_was_deleted_is_not(scene: Searched) -> None:
+    scene.search("pizza")
+    rows = {item.path: item.id for item in scene.page().items}  # type: ignore[union-attr]
+    scene.update(rows["/food.md"], path="/archive/food.md")
+    scene.delete(rows["/people/caroline.md"])
+    assert scene.search("pizza") == ["/archive/food.md"]
+    assert scene.search("platform") == []
+
+
+def memory_at(scene: Scene, path: str) -> Memory:
+    return next(item for item in scene.page().items if isinstance(item, Memory) and item.path == path)
+
+
+def test_a_text_that_is_withheld_is_found_by_nobody_and_one_that_is_released_is_found_again(scene: Searched) -> None:
+    food = memory_at(scene, "/food.md")
+    assert scene.search("pizza") == ["/food.md"]
+    scene.judge(food)
+    assert scene.search("pizza") == [], "an admin has the quarantine"
+    scene.deliver()
+    scene.pack()
+    scene.cold()
+    assert scene.search("pizza") == []
+    scene.at(HOME).quarantine.release(scene.call(), scene.store, food.version_id, reason="harmless")
+    scene.deliver()
+    scene.pack()
+    scene.cold()
+    assert scene.search("pizza") == ["/food.md"]
+
+
+def test_what_another_region_wrote_is_found_once_it_is_indexed_here(scene: Searched) -> None:
+    scene.create("/new.md", "The zeppelin arrives at noon.", at=AWAY)
+    assert scene.search("zeppelin", at=AWAY) == ["/new.md"]
+    scene.deliver()
+    assert scene.search("zeppelin") == ["/new.md"]
+
+
+def test_a_search_that_demands_the_homes_answer_gets_it_anywhere(scene: Searched) -> None:
+    scene.create("/new.md", "The zeppelin arrives at noon.")
+    assert scene.search("zeppelin", at=AWAY) == []
+    call = Call(scene.call().credentials, Demand(home=True))
+    [hit] = scene.at(AWAY).search_memories(call, scene.store, query="zeppelin", limit=5).items
+    assert (hit.memory.path, "at noon" in hit.excerpt, hit.score > 0) == ("/new.md", True, True)
+    page = scene.at(AWAY).load_memories(call, scene.store, after=None)
+    assert "/new.md" in [memory.path for memory in page.items]
+
+
+def test_events_that_come_late_and_in_the_wrong_order_bring_nothing_back(scene: Searched) -> None:
+    food = memory_at(scene, "/food.md")
+    scene.update(food, "The team orders ramen.")
+    scene.update(food, "The team orders falafel.")
+    while scene.cloud.pending:
+        scene.cloud.deliver_one(len(scene.cloud.pending) - 1)
+    for at in (HOME, AWAY):
+        scene.pack(at)
+        scene.cold()
+        assert scene.search("falafel", at=at) == ["/food.md"]
+        assert scene.search("pizza ramen", at=at) == []
+
+
+def test_a_date_in_the_query_draws_what_was_written_then() -> None:
+    scene = Searched()
+    written = []
+    for letter in string.ascii_lowercase:
+        scene.create(f"/log/{letter}.md", "Standup: the build was red again.")
+        written.append(datetime.fromtimestamp(scene.clock.now_us() / 1_000_000, UTC))
+        scene.clock.advance(86_400)
+    assert scene.search(f"what happened to the build on {written[12]:%Y-%m-%d}?", limit=3)[0] == "/log/m.md"
+    assert scene.search("what happened to the build yesterday?", limit=3)[0] == "/log/z.md"
+
+
+def test_a_query_must_say_something_and_a_store_must_be_there(scene: Searched) -> None:
+    with pytest.raises(InvalidRequest):
+        scene.search("  ")
+    with pytest.raises(NotFound):
+        scene.at(HOME).search_memories(scene.call(), "memstore_useast1_01m80gqgrfyn8361t51thggc0e", query="x", limit=1)
+    assert scene.search("what is it?") == []
+    assert scene.search('" OR ( NEAR *') == [], "nothing of a query is FTS5's language"
+
+
+# ---- packs -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_cold_reader_of_a_large_store_reads_one_pack_and_not_its_memories() -> None:
+    scene = Searched()
+    for number in range(LARGE):
+        scene.create(f"/n/{number}.md", f"Number {number} is a number.")
+    scene.pack()
+    scene.cold()
+    cold, warm = CallCounts(), CallCounts()
+    with scene.intercepted_by(cold):
+        assert scene.search("number 17")[0] == "/n/17.md"
+    with scene.intercepted_by(warm):
+        assert scene.search("number 18")[0] == "/n/18.md"
+    assert cold.calls == {"index.read": 2, "objects.list": 1, "objects.get": 1, "index.query": 1}
+    assert warm.calls == {"index.read": 2, "index.query": 1}
+
+
+def test_a_reader_that_lacks_more_than_it_may_fetch_has_the_packer_make_it() -> None:
+    scene = Searched()
+    for number in range(FETCHED_MAX + 1):
+        scene.create(f"/n/{number}.md", f"Number {number} is a number.")
+    assert scene.packs() == []
+    assert scene.search("number 17")[0] == "/n/17.md"
+    assert len(scene.packs()) == 1
+
+
+def test_where_no_packer_answers_a_search_says_so_and_the_next_one_tries_again(scene: Searched) -> None:
+    for number in range(FETCHED_MAX + 1):
+        scene.create(f"/n/{number}.md", f"Number {number} is a number.")
+    with scene.struck_by(Strike(Fault.REFUSED, "peers.call")), pytest.raises(Unavailable):
+        scene.search("number 17")
+    assert scene.search("number 17")[0] == "/n/17.md"
+
+
+def test_a_damaged_pack_is_made_anew(scene: Searched) -> None:
+    scene.pack()
+    [key] = scene.packs()
+    whole = scene.cloud.buckets.current(HOME, key)
+    assert whole is not None
+    scene.cloud.buckets.put(HOME, replace(whole, body=whole.body[:5_000]), only_if_absent=False)
+    scene.cold()
+    assert scene.search("pizza") == ["/food.md"]
+    assert scene.packs() == [str(PackKey.parse(key).following)], "the damaged one is gone"
+
+
+def test_of_two_who_make_a_pack_at_once_one_makes_the_next_and_the_other_one_more_or_none(scene: Searched) -> None:
+    scene.create("/new.md", "The zeppelin arrives at noon.")
+    rivals: list[object] = []
+
+    def around(call: PortCall, act: Callable[[], T]) -> T:
+        if call.name == "objects.put_if_absent" and not rivals:
+            rivals.append("there")
+            scene.pack()
+        return act()
+
+    with scene.intercepted_by(around):
+        scene.pack()
+    assert rivals
+    [key] = scene.packs()
+    scene.cold()
+    assert scene.search("zeppelin") == ["/new.md"]
+    assert PackKey.parse(key).number <= 3
+
+
+def test_many_changes_are_one_message_and_one_pack() -> None:
+    scene = Searched(packs_by_events=True)
+    packings = scene.cloud.sites[HOME].packings
+    packings.messages.clear()
+    scene.clock.advance(REFRESH_DELAY_S)
+    for number in range(5):
+        scene.create(f"/n/{number}.md", f"Number {number} is a number.")
+    scene.deliver()
+    assert len(packings.messages) == 1
+    scene.clock.advance(REFRESH_DELAY_S)
+    scene.create("/late.md", "The zeppelin arrives at noon.")
+    scene.deliver()
+    assert len(packings.messages) == 2, "what comes later is told anew"
+    scene.clock.advance(REFRESH_DELAY_S)
+    scene.cloud.pack_all()
+    assert len(scene.packs()) == len(scene.packs(AWAY)) == 1
+    scene.cold()
+    with scene.intercepted_by(counts := CallCounts()):
+        assert scene.search("zeppelin") == ["/late.md"]
+    assert counts.calls["objects.get"] == 1
+
+
+# ---- erasure ---------------------------------------------------------------------------------------------------------
+
+
+def eraser(scene: Scene, call: str, **more: object) -> Any:
+    return scene.cloud.peers.call(HOME, "eraser", {"call": call, "store_id": scene.store, **more})
+
+
+def test_a_redacted_text_leaves_the_packs_and_until_then_its_erasure_is_pending() -> None:
+    scene = Searched()
+    made = scene.create("/secret.md", "The wombatword is hidden here.")
+    scene.pack()
+    scene.update(made, "Nothing is hidden here.")
+    scene.redact(made.version_id)
+    scene.deliver()
+    assert eraser(scene, "erasure.status", id=made.version_id)["state"] == "pending"
+    scene.pack()
+    assert eraser(scene, "erasure.status", id=made.version_id)["state"] == "erased"
+    kept = [version.object.body for key in scene.packs() for version in scene.cloud.buckets.versions(HOME, key)]
+    assert len(kept) == 1
+    assert not any(b"wombatword" in body for body in kept)
+
+
+def test_a_search_for_remains_looks_into_packs() -> None:
+    scene = Searched()
+    made = scene.create("/secret.md", "The wombatword is hidden here.")
+    scene.pack()
+    places = [f"{PackKey.prefix(scene.store)}{1:010d}"]
+    for asked in ({"texts": ["wombatword is hidden"]}, {"paths": ["/secret.md"]}, {"hashes": [made.content_sha256]}):
+        found, at = [], None
+        while True:
+            step = eraser(scene, "erasure.search", at=at, **asked)
+            found += [one["place"] for one in step["found"]]
+            at = step["next"]
+            if at is None:
+                break
+        assert [place for place in found if place.startswith("local/")] == places
+
+
+def test_of_a_deleted_store_no_pack_is_left_nor_comes_one_back() -> None:
+    scene = Searched()
+    scene.create("/secret.md", "The wombatword is hidden here.")
+    scene.pack()
+    [key] = scene.packs()
+    late = scene.cloud.buckets.current(HOME, key)
+    assert late is not None
+    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.deliver()
+    assert scene.packs() == []
+    assert scene.cloud.peers.call(HOME, "packer", {"call": "pack", "store_id": scene.store}) == {"number": None}
+    scene.cloud.buckets.put(HOME, late, only_if_absent=True)
+    scene.deliver()
+    assert scene.packs() == []
+
+
+# ---- loading ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_loaded_with_one_get_for_its_pack_and_one_for_each_memory_that_it_lacks(scene: Searched) -> None:
+    scene.pack()
+    scene.create("/new.md", "The zeppelin arrives at noon.")
+    scene.cold()
+    with scene.intercepted_by(counts := CallCounts()):
+        page = scene.at(HOME).load_memories(scene.call(), scene.store, after=None)
+    assert {memory.path: memory.content for memory in page.items}["/new.md"] == "The zeppelin arrives at noon."
+    assert (len(page.items), page.next_after) == (4, None)
+    assert counts.calls["objects.get"] == 2
+
+
+def test_a_page_of_a_whole_store_ends_where_an_answer_would_be_too_large() -> None:
+    scene = Searched()
+    for number in range(60):
+        scene.create(f"/n/{number}.md", f"{number}" + "x" * 100_000)
+    scene.pack()
+    paths: list[str] = []
+    after, pages = None, 0
+    while pages == 0 or after is not None:
+        page = scene.at(HOME).load_memories(scene.call(), scene.store, after=after)
+        assert sum(len(memory.content or "") for memory in page.items) < 5_000_000
+        paths += [memory.path for memory in page.items]
+        after, pages = page.next_after, pages + 1
+    assert sorted(paths) == sorted(f"/n/{number}.md" for number in range(60))
+    assert pages == 2
+
+
+def test_a_withheld_text_is_loaded_by_an_admin_alone(scene: Searched) -> None:
+    scene.judge(memory_at(scene, "/food.md"))
+    reader = scene.cloud.key("read")
+    for key, content in ((reader, None), (None, "The team orders pizza on Fridays; no anchovies.")):
+        page = scene.at(HOME).load_memories(scene.call(key), scene.store, after=None)
+        food = next(memory for memory in page.items if memory.path == "/food.md")
+        assert (food.content, food.withheld is not None) == (content, True)

@@ -1,0 +1,197 @@
+"""API keys: issued once, found wherever their objects are, ended from anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cairn.adapters.layered import Fault, Strike
+from cairn.app.kernel.results import Call, Credentials
+from cairn.core.errors import OutcomeUnknown, Unauthenticated, Unavailable
+from tests.support.cloud import WORKSPACE
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+
+def direct(scene: Scene, call: str, at: str = HOME, **fields: Any) -> dict[str, Any]:
+    return scene.at(at).direct({"call": f"keys.{call}", "workspace_id": WORKSPACE, **fields})
+
+
+def issue(scene: Scene, at: str = HOME, scope: str = "read", name: str = "ci") -> dict[str, Any]:
+    return direct(scene, "create", at, name=name, scope=scope)
+
+
+def works(scene: Scene, api_key: str, at: str = HOME) -> bool:
+    try:
+        scene.at(at).retrieve_store(scene.call(api_key), scene.store)
+    except Unauthenticated:
+        return False
+    return True
+
+
+def test_a_key_is_shown_once_and_kept_as_a_hash_alone(scene: Scene) -> None:
+    issued = issue(scene)
+    secret = issued["api_key"].rsplit("-", 1)[1]
+    assert len(secret) == 64
+    (listed,) = [key for key in direct(scene, "list")["keys"] if key["key_id"] == issued["key_id"]]
+    assert listed["name"] == "ci" and listed["scope"] == "read" and listed["revoked_at"] is None
+    assert "secret_sha256" not in listed
+    for key in scene.cloud.buckets.page(HOME, "", None, 1000).keys:
+        current = scene.cloud.buckets.current(HOME, key)
+        assert current is not None and secret.encode() not in current.body
+    assert secret not in repr(scene.cloud.rows(HOME, "keys"))
+
+
+def test_a_key_works_where_it_was_made_at_once_and_elsewhere_once_its_object_is_there(scene: Scene) -> None:
+    issued = issue(scene)
+    assert works(scene, issued["api_key"])
+    assert not works(scene, issued["api_key"], at=AWAY)
+    scene.deliver()
+    assert works(scene, issued["api_key"], at=AWAY)
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_a_key_whose_row_is_gone_is_found_in_the_bucket(scene: Scene, region: str) -> None:
+    restore = scene.remember_index(region)
+    issued = issue(scene)
+    scene.deliver()
+    restore()
+    assert works(scene, issued["api_key"], at=region)
+
+
+def test_a_revoked_key_whose_row_is_gone_is_found_revoked(scene: Scene) -> None:
+    restore = scene.remember_index()
+    issued = issue(scene)
+    scene.deliver()
+    direct(scene, "revoke", AWAY, key_id=issued["key_id"])
+    scene.deliver()
+    restore()
+    with pytest.raises(Unauthenticated, match="revoked"):
+        scene.at(HOME).retrieve_store(scene.call(issued["api_key"]), scene.store)
+
+
+@pytest.mark.parametrize(("made", "ended"), [(HOME, HOME), (HOME, AWAY), (AWAY, HOME)])
+def test_a_key_is_ended_from_any_region_at_once_there_and_then_everywhere(scene: Scene, made: str, ended: str) -> None:
+    issued = issue(scene, at=made)
+    scene.deliver()
+    answer = direct(scene, "revoke", ended, key_id=issued["key_id"])
+    assert answer["record"]["revoked_at"] == scene.clock.now_us()
+    assert not works(scene, issued["api_key"], at=ended)
+    other = AWAY if ended == HOME else HOME
+    assert works(scene, issued["api_key"], at=other), "the object is still under way"
+    scene.deliver()
+    assert not works(scene, issued["api_key"], at=other)
+
+
+def test_a_revocation_reaches_a_region_before_the_key_itself_and_absorbs_it(scene: Scene) -> None:
+    issued = issue(scene)
+    (creation,) = scene.cloud.pending
+    scene.cloud.pending.clear()
+    direct(scene, "revoke", HOME, key_id=issued["key_id"])
+    scene.deliver()
+    scene.cloud.pending.append(creation)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert not works(scene, issued["api_key"], at=region)
+
+
+def test_ending_a_key_again_keeps_when_it_ended(scene: Scene) -> None:
+    issued = issue(scene)
+    scene.deliver()
+    first = direct(scene, "revoke", key_id=issued["key_id"])
+    scene.clock.advance(60)
+    assert direct(scene, "revoke", key_id=issued["key_id"]) == first
+    scene.deliver()
+    assert direct(scene, "revoke", AWAY, key_id=issued["key_id"]) == first
+
+
+def test_two_regions_that_end_a_key_agree_on_the_earlier_moment(scene: Scene) -> None:
+    issued = issue(scene)
+    scene.deliver()
+    first = direct(scene, "revoke", HOME, key_id=issued["key_id"])["record"]["revoked_at"]
+    scene.clock.advance(60)
+    direct(scene, "revoke", AWAY, key_id=issued["key_id"])
+    scene.deliver()
+    for region in (HOME, AWAY):
+        keys = {key["key_id"]: key for key in direct(scene, "list", region)["keys"]}
+        assert keys[issued["key_id"]]["revoked_at"] == first
+
+
+def test_every_region_can_be_asked_to_confirm_a_revocation(scene: Scene) -> None:
+    """What `keys revoke` does besides: it does not wait for replication."""
+    issued = issue(scene)
+    scene.deliver()
+    record = direct(scene, "revoke", key_id=issued["key_id"])["record"]
+    answer = scene.cloud.sites[AWAY].indexing.direct({"call": "fold_key", "record": record})
+    assert answer == {"region": AWAY, "confirmed": True}
+    assert not works(scene, issued["api_key"], at=AWAY)
+
+
+def test_a_key_that_never_was_cannot_be_ended(scene: Scene) -> None:
+    answer = direct(scene, "revoke", key_id="apikey_useast1_" + "0" * 26)
+    assert answer["error"]["type"] == "NotFound"
+
+
+@pytest.mark.parametrize(
+    ("fields", "culprit"),
+    [
+        ({"workspace_id": "main"}, "workspace_id"),
+        ({"workspace_id": "wrkspc_A"}, "workspace_id"),
+        ({"scope": "owner"}, "scope"),
+        ({"name": ""}, "name"),
+        ({"name": "x" * 256}, "name"),
+    ],
+)
+def test_a_key_is_not_issued_for_what_is_malformed(scene: Scene, fields: dict[str, str], culprit: str) -> None:
+    answer = direct(scene, "create", **{"name": "n", "scope": "read", **fields})
+    assert answer["error"]["type"] == "InvalidRequest"
+    assert answer["error"]["fields"]["field"] == culprit
+
+
+@pytest.mark.parametrize(
+    ("workspace_id", "key_id"),
+    [
+        (WORKSPACE, "apikey_useast1_" + "0" * 26),
+        (WORKSPACE, "apikey_nowhere_" + "0" * 26),
+        (WORKSPACE, "apikey_x"),
+        ("wrkspc_none", "apikey_useast1_" + "0" * 26),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_who_presents_nothing_of_ours_is_told_no_more_than_that(scene: Scene, workspace_id: str, key_id: str) -> None:
+    with pytest.raises(Unauthenticated, match="not known"):
+        scene.at(HOME).retrieve_store(Call(Credentials(workspace_id, key_id, "0" * 64)), scene.store)
+
+
+def test_a_key_of_one_workspace_does_not_open_another_under_its_name(scene: Scene) -> None:
+    call = scene.call(scene.cloud.key(workspace_id="wrkspc_other"))
+    forged = Call(replace(call.credentials, workspace_id=WORKSPACE))
+    with pytest.raises(Unauthenticated):
+        scene.at(HOME).retrieve_store(forged, scene.store)
+
+
+def test_a_key_that_cannot_be_looked_up_is_unavailable_and_not_unknown(scene: Scene) -> None:
+    restore = scene.remember_index()
+    issued = issue(scene)
+    restore()
+    with scene.struck_by(Strike(Fault.REFUSED, "objects.list")), pytest.raises(Unavailable):
+        works(scene, issued["api_key"])
+
+
+def test_a_key_whose_put_is_in_doubt_is_not_told_as_unwritten(scene: Scene) -> None:
+    with scene.struck_by(Strike(Fault.LOST_REPLY, "objects.put_if_absent")):
+        answer = issue(scene)
+    assert answer["error"]["type"] == OutcomeUnknown.__name__
+
+
+def test_a_key_whose_fold_is_contended_or_in_doubt_is_folded_all_the_same(scene: Scene) -> None:
+    for fault in (Fault.CONTENDED, Fault.LOST_REPLY, Fault.LOST_REQUEST):
+        with scene.struck_by(Strike(fault, "index.commit")):
+            assert works(scene, issue(scene)["api_key"])
+
+
+def test_a_workspace_may_have_more_keys_than_one_page(scene: Scene) -> None:
+    for number in range(105):
+        issue(scene, name=f"key {number}")
+    assert len(direct(scene, "list")["keys"]) == 106

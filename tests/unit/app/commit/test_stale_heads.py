@@ -1,0 +1,77 @@
+"""The index may be behind the log: nothing is answered that the log contradicts, not a refusal and not a no-op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cairn.app.kernel.results import Memory
+from cairn.core.decide import sha256_hex
+from cairn.core.errors import NotFound, PreconditionFailed
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+
+@pytest.fixture
+def made(scene: Scene) -> Memory:
+    """The index knows `first` at ``/a``; the log says ``second`` at ``/b``."""
+    memory = scene.create("/a", "first")
+    restore = scene.remember_index()
+    scene.update(memory, "second", path="/b")
+    restore()
+    return memory
+
+
+def test_a_precondition_on_the_true_head_holds(scene: Scene, made: Memory) -> None:
+    assert scene.update(made, "third", expected=sha256_hex("second"), full=True).content == "third"
+    assert scene.history(made) == ["modified", "modified", "created"]
+
+
+def test_a_precondition_on_the_stale_head_fails(scene: Scene, made: Memory) -> None:
+    with pytest.raises(PreconditionFailed):
+        scene.update(made, "third", expected=sha256_hex("first"))
+    assert scene.read(made).content == "second", "and the refusal brought the index up to date"
+
+
+def test_what_only_the_index_believes_to_be_so_is_changed(scene: Scene, made: Memory) -> None:
+    changed = scene.update(made, "first", path="/a", full=True)
+    assert (changed.content, changed.path) == ("first", "/a")
+    assert scene.history(made) == ["modified", "modified", "created"]
+
+
+def test_what_is_so_though_the_index_does_not_know_it_makes_no_version(scene: Scene, made: Memory) -> None:
+    same = scene.update(made, "second", path="/b", full=True)
+    assert (same.content, same.path) == ("second", "/b")
+    assert scene.history(made) == ["modified", "created"]
+
+
+@pytest.mark.parametrize("expected", [None, sha256_hex("second")])
+def test_the_true_head_is_deleted(scene: Scene, made: Memory, expected: str | None) -> None:
+    scene.delete(made, expected=expected)
+    assert scene.paths() == []
+    assert scene.history(made) == ["deleted", "modified", "created"]
+
+
+def test_a_deletion_refused_on_the_stale_head_is_decided_on_the_true_one(scene: Scene, made: Memory) -> None:
+    with pytest.raises(PreconditionFailed):
+        scene.delete(made, expected=sha256_hex("first"))
+
+
+@pytest.mark.parametrize("act", [lambda scene, id: scene.update(id, "x"), lambda scene, id: scene.delete(id)])
+def test_a_memory_that_died_meanwhile_is_not_found(scene: Scene, act: Callable[[Scene, str], object]) -> None:
+    memory = scene.create("/a", "first")
+    restore = scene.remember_index()
+    scene.delete(memory)
+    restore()
+    with pytest.raises(NotFound):
+        act(scene, memory.id)
+    assert scene.history(memory) == ["deleted", "created"]
+
+
+def test_a_replica_that_does_not_know_of_a_redaction_yet_shows_no_text_that_is_gone_at_home(scene: Scene) -> None:
+    """It has the row, and not yet the object: what it reads through from home is blank, which is not empty."""
+    memory = scene.create("/a", "secret", at=AWAY)
+    scene.update(memory, "harmless", at=HOME)
+    scene.redact(memory.version_id, at=HOME)
+    version = scene.version(memory.version_id, at=AWAY)
+    assert version.content is None and version.redacted_at is None

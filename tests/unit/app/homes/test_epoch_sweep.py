@@ -1,0 +1,112 @@
+"""Rows that somebody folded by a record of before, just after an epoch began, are judged once more; ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.content import MemoryRow
+from cairn.ports.index import Change
+from tests.unit.app.failing import fail_over, hold_back
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+THIRD = "ap-south-1"
+REGIONS = (HOME, AWAY, THIRD)
+T = TypeVar("T")
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene(regions=REGIONS)
+
+
+class Stalled:
+    """An indexer that has read the store's row, and stands still before it looks at the object: something happens."""
+
+    def __init__(self, region: str, meanwhile: Callable[[], object]) -> None:
+        self._region, self._meanwhile, self._done = region, meanwhile, False
+
+    def __call__(self, call: PortCall, act: Callable[[], T]) -> T:
+        if call.name == "objects.head" and call.origin == self._region and not self._done:
+            self._done = True
+            self._meanwhile()
+        return act()
+
+
+def minutes(scene: Scene, count: int = 4) -> None:
+    """Every region's reconciler works, and what it puts arrives."""
+    for _ in range(count):
+        scene.clock.advance(61)
+        for site in scene.cloud.sites.values():
+            assert site.reconciling.tick().failures == []
+        scene.deliver()
+
+
+def memory_rows(scene: Scene, region: str) -> dict[tuple[str, str], MemoryRow]:
+    return {key: MemoryRow.from_attributes(row) for key, row in scene.cloud.rows(region, "memories").items()}
+
+
+@pytest.mark.parametrize("region", [AWAY, THIRD])
+def test_a_late_entry_that_was_folded_while_its_epoch_ended_is_head_nowhere_in_the_end(
+    scene: Scene, region: str
+) -> None:
+    """The archived store takes nothing up, so that nothing that follows would mend the row by the way.
+
+    Nor would a first checkpoint: that is made from a listing, of which everything is looked at again.
+    """
+    minutes(scene)
+    memory = scene.create("/a", "one")
+    scene.deliver()
+    lost = scene.update(memory, "late")
+    [event] = hold_back(scene)
+
+    def the_home_is_lost() -> None:
+        fail_over(scene)
+        scene.at(AWAY).archive_store(scene.call(), scene.store)
+        scene.deliver()
+        scene.cloud.buckets.replicate(event, region)
+        hold_back(scene)
+
+    with scene.intercepted_by(Stalled(region, the_home_is_lost)):
+        scene.cloud.sites[region].indexing.object_arrived(event.key)
+    assert scene.read(memory, at=region).version_id == lost.version_id, "otherwise this tests nothing"
+    for other in {AWAY, THIRD} - {region}:
+        scene.cloud.buckets.replicate(event, other)
+    scene.cloud.sites[HOME].indexing.object_arrived(event.key)
+    minutes(scene)
+    for where in REGIONS:
+        assert scene.read(memory, at=where).content == "one"
+        assert memory_rows(scene, where) == memory_rows(scene, HOME)
+        [apart] = scene.at(where).divergent.page(scene.call(), scene.store, limit=9, after=None).items
+        assert apart.version_id == lost.version_id
+
+
+def test_a_sweep_that_has_no_time_goes_on_where_it_stopped(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.app.epochs.epoch_repair.ROWS_PER_QUERY", 2)
+    monkeypatch.setattr("cairn.app.epochs.epoch_repair.ROWS_PER_READ", 2)
+    memories = [scene.create(f"/{number}", "x") for number in range(7)]
+    scene.deliver()
+    lost = [scene.update(memory, "late") for memory in memories]
+    held = hold_back(scene)
+    before = scene.remember_index(THIRD)
+    fail_over(scene)
+    scene.at(AWAY).archive_store(scene.call(), scene.store)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    after = {name: scene.cloud.rows(THIRD, name) for name in ("memories", "logs", "paths")}
+    store = scene.cloud.rows(THIRD, "stores")
+    before()
+    site = scene.cloud.sites[THIRD]
+    for (pk, sk), row in store.items():
+        site.region.index.commit([Change(RowKey("stores", pk, sk), None, row, unconditional=True)])
+    indexing, place, calls = site.indexing, None, 0
+    while (place := indexing.sweep(scene.store, place, deadline_us=0)) is not None:
+        calls += 1
+    assert calls > 10
+    assert {name: scene.cloud.rows(THIRD, name) for name in ("memories", "logs", "paths")} == after
+    listed = scene.at(THIRD).divergent.page(scene.call(), scene.store, limit=9, after=None).items
+    assert sorted(one.version_id for one in listed) == sorted(one.version_id for one in lost)

@@ -1,0 +1,356 @@
+"""Every table can be deleted and rebuilt from the bucket of its own region, to the same rows, beside live traffic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
+from cairn.adapters.memory import ManualClock, MemoryIndex, MemoryQueue
+from cairn.app.index.ack_journal import from_listing
+from cairn.app.indexer.indexer import Malformed
+from cairn.app.indexer.rebuild import BatchFolder, Rebuild
+from cairn.app.indexer.rebuild_pages import Progress
+from cairn.core.errors import Busy, Unavailable
+from cairn.core.limits import CLAIM_LIFETIME_US
+from cairn.core.log_position import LogKey, Slot
+from cairn.core.object_keys import CheckpointKey
+from cairn.core.objects.checkpoint import Checkpoint, Named
+from cairn.core.objects.verdict_record import VerdictOutcome
+from cairn.core.rows.base import RowKey
+from cairn.core.rows.control import ControlRow
+from cairn.core.rows.journal import JournalStateRow
+from cairn.ports.index import Change
+from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
+
+LONGEST_LIFE_S = 60.0
+
+
+class Pauses(ManualClock):
+    """A clock whose pauses are when others work: each one runs what is to happen meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[float], None] = lambda seconds: None
+
+    def pause(self, seconds: float) -> None:
+        super().pause(seconds)
+        meanwhile, self.meanwhile = self.meanwhile, lambda _: None
+        meanwhile(seconds)
+        self.meanwhile = meanwhile
+
+
+class Rebuilding:
+    """A rebuild of one region: the operator's side, and the indexer's, which works in the operator's pauses."""
+
+    def __init__(self, scene: Scene, region: str = HOME) -> None:
+        self.scene, self.region = scene, region
+        self.site = scene.cloud.sites[region]
+        self.queue = MemoryQueue()
+        self.progress: list[Progress] = []
+        self.malformed: list[Malformed] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+        self.folder = BatchFolder(self.site.region, self.site.indexing)
+
+    def run(self) -> int:
+        clock = self.site.region.clock
+        assert isinstance(clock, Pauses)
+        clock.meanwhile = self._work
+        try:
+            rebuild = Rebuild(self.site.region, self.scene.cloud.tables(self.region), self.queue, LONGEST_LIFE_S)
+            return rebuild.run(self.progress.append)
+        finally:
+            clock.meanwhile = lambda seconds: None
+
+    def _work(self, seconds: float) -> None:
+        self.meanwhile()
+        for message in self.queue.take(1):
+            self.malformed += self.folder.fold(json.loads(message)["rebuild"])
+
+
+def rows(scene: Scene, region: str = HOME) -> dict[str, Mapping[Any, Any]]:
+    """Every table of the generation that serves now."""
+    scene.cloud.sites[region].region.view()
+    return {name: scene.cloud.rows(region, name) for name in INDEXED}
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few keys a message, so that a small bucket makes many."""
+    monkeypatch.setattr("cairn.app.indexer.rebuild_pages.KEYS_PER_BATCH", 3)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """A store with some of everything: updates, renames, deletions, void entries, redactions, verdicts, keys."""
+    scene = Scene()
+    clock = Pauses()
+    for site in scene.cloud.sites.values():
+        site.region.clock = clock
+    scene.clock = scene.cloud.clock = clock
+    memories = [scene.create(f"/n/{number}", f"text {number}") for number in range(6)]
+    for number, memory in enumerate(memories[:4]):
+        scene.update(memory, f"more {number}")
+    scene.update(memories[0], path="/moved")
+    scene.update(memories[1], "both", path="/n/0")
+    scene.delete(memories[2])
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_BEFORE, "objects.put_if_absent")):
+        scene.create("/claimed/x", "never")
+    scene.clock.advance(CLAIM_LIFETIME_US / 1_000_000 + 1)
+    scene.create("/claimed", "there", at=AWAY)
+    scene.redact(memories[3].version_id)
+    scene.redact(memories[2].version_id, at=AWAY)
+    for outcome in (VerdictOutcome.WITHHOLD, VerdictOutcome.FLAG, VerdictOutcome.RELEASE):
+        scene.judge(memories[4], outcome)
+    scene.judge(memories[5])
+    archived = scene.create_store("archived", at=AWAY)
+    scene.at(AWAY).archive_store(scene.call(), archived.id)
+    scene.at(HOME).delete_store(scene.call(), scene.create_store("deleted").id)
+    scene.cloud.key("read")
+    scene.deliver()
+    return scene
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_the_rows_after_are_the_rows_before_and_those_of_the_other_region(scene: Scene, region: str) -> None:
+    before = rows(scene, region)
+    rebuilding = Rebuilding(scene, region)
+    assert rebuilding.run() == 2
+    assert rows(scene, region) == before == rows(scene, AWAY if region == HOME else HOME)
+    assert rebuilding.malformed == []
+
+
+def test_deleted_rows_come_back(scene: Scene) -> None:
+    before = rows(scene)
+    index = MemoryIndex(scene.cloud.sites[HOME].database)
+    scene.cloud.tables(HOME).drop(1)
+    scene.cloud.tables(HOME).make(1)
+    index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=False).to_attributes(), True)])
+    Rebuilding(scene).run()
+    assert rows(scene) == before
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_every_table_comes_back_by_one_run_those_outside_the_generations_too(scene: Scene, region: str) -> None:
+    before = rows(scene, region)
+    Rebuilding(scene, region).run()
+    scene.cloud.tables(region).drop(2)
+    for table in ("control", "journal"):
+        scene.cloud.sites[region].database.lose(table)
+    with pytest.raises(Unavailable):
+        scene.paths(at=region)
+    Rebuilding(scene, region).run()
+    assert rows(scene, region) == before
+
+
+def test_while_dropped_tables_are_made_anew_every_fold_goes_on(scene: Scene) -> None:
+    scene.cloud.tables(HOME).drop(1)
+    rebuilding = Rebuilding(scene)
+    written: list[str] = []
+    rebuilding.meanwhile = lambda: written.append(scene.create_store(f"store {len(written)}").id)
+    rebuilding.run()
+    scene.deliver()
+    assert len(written) > 3
+    assert rows(scene) == rows(scene, AWAY)
+
+
+def test_what_is_written_meanwhile_is_in_it_too(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    target = next(item for item in scene.page().items if item.path == "/claimed")
+    written: list[str] = []
+
+    def write() -> None:
+        scene.update(target.id, f"meanwhile {len(written)}")  # type: ignore[union-attr]
+        written.append(scene.create_store(f"store {len(written)}").id)
+
+    rebuilding.meanwhile = write
+    rebuilding.run()
+    assert len(written) > 3
+    assert scene.read(target.id).content == f"meanwhile {len(written) - 1}"  # type: ignore[union-attr]
+    assert len(scene.history(target.id)) == len(written) + 1  # type: ignore[union-attr]
+    scene.deliver()
+    assert rows(scene) == rows(scene, AWAY)
+
+
+def test_until_the_switch_it_says_that_it_is_not_complete_and_after_it_that_it_is(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    told: list[str] = []
+
+    def ask() -> None:
+        switched = rebuilding.progress[-1].stage.startswith("switched")
+        try:
+            scene.paths()
+            told.append("complete, switched" if switched else "complete")
+        except Unavailable:
+            told.append("incomplete")
+
+    rebuilding.meanwhile = ask
+    rebuilding.run()
+    assert set(told[:-1]) == {"incomplete"} and told[-1] == "complete, switched"
+    assert scene.paths()
+
+
+def test_it_waits_for_calls_that_know_nothing_of_the_new_tables_yet(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    rebuilding.run()
+    assert scene.clock.paused_s.count(LONGEST_LIFE_S) == 2, "once before the listing, once before the drop"
+
+
+def test_the_old_tables_go_and_nothing_of_the_rebuild_is_left(scene: Scene) -> None:
+    Rebuilding(scene).run()
+    database = scene.cloud.sites[HOME].database
+    with pytest.raises(Exception, match="no table memories of generation 1"):
+        database.table("memories", 1)
+    batches = [key for key in scene.cloud.rows(HOME, "control") if key[0].startswith("rebuild")]
+    assert batches == []
+    assert scene.cloud.rows(HOME, "control")["control", "index"] == {"serving": 2, "complete": True}
+
+
+def test_a_rebuild_may_follow_a_rebuild(scene: Scene) -> None:
+    before = rows(scene)
+    assert [Rebuilding(scene).run() for _ in range(3)] == [2, 3, 4]
+    assert rows(scene) == before
+
+
+def test_a_batch_that_comes_twice_or_late_changes_nothing(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    before = rows(scene)
+    messages: list[str] = []
+    rebuilding.meanwhile = lambda: messages.extend(rebuilding.queue.messages)
+    rebuilding.run()
+    assert messages
+    for message in messages:
+        rebuilding.folder.fold(json.loads(message)["rebuild"])
+    assert rows(scene) == before
+
+
+@pytest.mark.parametrize("occurrence", range(1, 9))
+def test_a_rebuild_that_died_is_taken_up_where_it_stopped(scene: Scene, occurrence: int) -> None:
+    before = rows(scene)
+    rebuilding = Rebuilding(scene)
+    names = ["index.read", "index.commit", "objects.list", "index.count", "index.query"]
+    strikes = [Strike(Fault.CRASH_AFTER, name, occurrence) for name in names]
+    script = ScriptedFaults(*strikes)
+    with scene.intercepted_by(Faulty(script)):
+        for _ in range(len(strikes) + 1):
+            try:
+                rebuilding.run()
+                break
+            except Crash:
+                continue
+    Rebuilding(scene).run()
+    assert rows(scene) == before
+
+
+def test_of_two_rebuilds_at_once_the_later_goes_on_and_the_earlier_is_told(scene: Scene) -> None:
+    before = rows(scene)
+    rebuilding, other = Rebuilding(scene), Rebuilding(scene)
+    served: list[int] = []
+
+    def meddle() -> None:
+        if rebuilding.queue.messages and not served:
+            served.append(0)
+            served[0] = other.run()
+
+    rebuilding.meanwhile = meddle
+    with pytest.raises(Busy, match="another rebuild"):
+        rebuilding.run()
+    assert served == [2], "one rebuild, of one generation"
+    assert rows(scene) == before
+
+
+def test_after_the_switch_the_homes_next_checkpoint_is_made_from_a_listing(scene: Scene) -> None:
+    """A version that only the rebuild folded, its writer being dead, is named before anybody builds on it."""
+    site = scene.cloud.sites[HOME]
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, "objects.put_if_absent")):
+        scene.create("/orphan")
+    scene.drop_events()
+    Rebuilding(scene).run()
+    orphan = next(item for item in scene.page().items if item.path == "/orphan")
+    scene.update(orphan.id, "built on it")  # type: ignore[union-attr]
+    key = RowKey("versions", scene.store, orphan.version_id)  # type: ignore[union-attr]
+    slot = scene.cloud.rows(HOME, "versions")[key.pk, key.sk]["position"]
+    period = site.reconciling.tick().period
+    checkpoint = Checkpoint.from_json(site.region.objects.get(str(CheckpointKey(HOME, (period or 0) - 1))).body)
+    assert checkpoint.listed
+    path_hash, _, place = slot.partition("/")
+    assert Named(str(LogKey(scene.store, path_hash, Slot.parse(place)))) in checkpoint.names
+
+
+@pytest.mark.parametrize("put", [0, 1, 2])
+def test_a_checkpoint_that_was_under_way_at_the_switch_is_begun_again_from_a_listing(put: int) -> None:
+    state = JournalStateRow(run="run_1", open=8, opened_at=1, closing=7, until=1, listed=True, parts=put, cursor="x")
+    assert from_listing(state, "run_2") == replace(state, run="run_2", parts=0, cursor=None)
+
+
+def test_a_table_that_is_emptied_while_it_is_built_makes_the_rebuild_begin_anew(scene: Scene) -> None:
+    before = rows(scene)
+    rebuilding = Rebuilding(scene)
+
+    def empty() -> None:
+        if rebuilding.queue.messages:
+            scene.cloud.sites[HOME].database.drop(2)
+            scene.cloud.sites[HOME].database.make(2)
+            rebuilding.meanwhile = lambda: None
+
+    rebuilding.meanwhile = empty
+    with pytest.raises(Unavailable, match="emptied"):
+        rebuilding.run()
+    assert Rebuilding(scene).run() == 2
+    assert rows(scene) == before
+
+
+def test_a_generation_that_changed_underneath_ends_the_rebuild(scene: Scene) -> None:
+    rebuilding = Rebuilding(scene)
+    changed = ControlRow(serving=1, complete=True, building=7).to_attributes()
+
+    def meddle() -> None:
+        MemoryIndex(scene.cloud.sites[HOME].database).commit([Change(ControlRow.KEY, None, changed, True)])
+
+    rebuilding.meanwhile = meddle
+    with pytest.raises(Busy, match="another rebuild"):
+        rebuilding.run()
+
+
+def test_what_cannot_be_read_comes_back_with_its_reason_and_stops_nothing(scene: Scene) -> None:
+    before = rows(scene)
+    objects = scene.cloud.sites[HOME].region.objects
+    objects.put_if_absent(f"{HOME}/log/strange", b"", {})
+    objects.put_if_absent(f"{HOME}/store/{scene.store}/0001-0.0000000099", b"{}", {})
+    scene.drop_events()
+    rebuilding = Rebuilding(scene)
+    rebuilding.run()
+    assert len(rebuilding.malformed) == 2
+    assert any("strange" in str(error) for error in rebuilding.malformed)
+    assert rows(scene) == before
+
+
+def test_what_is_local_is_not_indexed(scene: Scene) -> None:
+    scene.cloud.sites[HOME].region.objects.put_if_absent("local/anything", b"", {})
+    scene.deliver()
+    rebuilding = Rebuilding(scene)
+    rebuilding.run()
+    assert rebuilding.malformed == []
+
+
+@pytest.mark.parametrize(
+    "strike",
+    [
+        Strike(Fault.REFUSED, "objects.list"),
+        Strike(Fault.REFUSED, "index.commit"),
+        Strike(Fault.REFUSED, "index.read"),
+        Strike(Fault.REFUSED, "index.count"),
+        Strike(Fault.REFUSED, "index.query"),
+    ],
+    ids=lambda strike: str(strike.name),
+)
+def test_a_port_that_does_not_answer_ends_it_in_words_and_it_may_be_run_again(scene: Scene, strike: Strike) -> None:
+    before = rows(scene)
+    with scene.struck_by(strike), pytest.raises(Unavailable):
+        Rebuilding(scene).run()
+    Rebuilding(scene).run()
+    assert rows(scene) == before

@@ -1,0 +1,189 @@
+"""Tables that somebody emptied: the first call that meets them says that it cannot tell, before any tick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cairn.adapters.memory import MemoryQueue
+from cairn.app.kernel.results import Call, Demand, Memory
+from cairn.core.errors import NotFound, Unavailable
+from cairn.core.rows.control import CompletenessRow
+from tests.support.rebuilds import Operator
+from tests.unit.app.replication.test_watermark import empty, settle
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+UNKNOWN = "mem_01m80gqgrfyn8361t51thggc0z"
+UNKNOWN_VERSION = "memver_01m80gqgrfyn8361t51thggc0z"
+
+
+@pytest.fixture
+def scene() -> Scene:
+    scene = Scene()
+    scene.create("/a", "first")
+    scene.deliver()
+    settle(scene)
+    return scene
+
+
+def wipe(scene: Scene, region: str = HOME) -> None:
+    """Every table of the generation is deleted and made anew, empty; nobody tells the region."""
+    database = scene.cloud.sites[region].database
+    database.drop(1)
+    database.make(1)
+
+
+def demanding(scene: Scene, **demand: Any) -> Call:
+    return Call(scene.call().credentials, Demand(**demand))
+
+
+def listed(scene: Scene, at: str = HOME, as_of: int | None = None, depth: int = 0, **demand: Any) -> Any:
+    return scene.at(at).list_memories(
+        demanding(scene, **demand),
+        scene.store,
+        path_prefix=None,
+        depth=depth,
+        limit=9,
+        after=None,
+        full=False,
+        as_of=as_of,
+    )
+
+
+Act = Callable[[Scene, Memory], object]
+
+CALLS: dict[str, tuple[tuple[str, ...], Act]] = {
+    "a read": (("memories",), lambda s, m: s.read(m)),
+    "a read as the home has it": (
+        ("memories",),
+        lambda s, m: s.at(HOME).retrieve_memory(demanding(s, home=True), s.store, m.id, full=True),
+    ),
+    "a read elsewhere as the home has it": (
+        ("memories",),
+        lambda s, m: s.at(AWAY).retrieve_memory(demanding(s, home=True), s.store, m.id, full=False),
+    ),
+    "a read of a version that was demanded": (
+        ("versions",),
+        lambda s, m: s.at(HOME).retrieve_memory(demanding(s, min_version=m.version_id), s.store, m.id, full=True),
+    ),
+    "a read as of an instant": (
+        ("memories",),
+        lambda s, m: s.at(HOME).retrieve_memory(s.call(), s.store, m.id, full=False, as_of=m.created_at),
+    ),
+    "a listing": (("memories", "paths"), lambda s, m: listed(s)),
+    "a listing of folders": (("memories", "paths"), lambda s, m: listed(s, depth=1)),
+    "a listing as the home has it": (("memories", "paths"), lambda s, m: listed(s, home=True)),
+    "a listing as of an instant": (("memories",), lambda s, m: listed(s, as_of=m.created_at)),
+    "a version": (("versions",), lambda s, m: s.version(m.version_id)),
+    "the versions of a memory": (("memories", "versions"), lambda s, m: s.versions(memory_id=m.id)),
+    "the versions of a store": (("versions",), lambda s, m: s.versions()),
+    "the stores": (("stores",), lambda s, m: s.stores()),
+    "an update": (("memories",), lambda s, m: s.update(m, "second")),
+    "an update that landed elsewhere": (("memories",), lambda s, m: s.update(m, "second", at=AWAY)),
+    "a deletion": (("memories",), lambda s, m: s.delete(m)),
+    "a creation below": (("paths",), lambda s, m: s.create("/a/b")),
+    "a creation at the top": (("paths",), lambda s, m: s.create("/b")),
+    "a redaction": (("versions",), lambda s, m: s.redact(m.version_id)),
+    "the divergent versions": (
+        ("versions",),
+        lambda s, m: s.at(HOME).divergent.page(s.call(), s.store, limit=9, after=None),
+    ),
+    "the withheld texts": (
+        ("verdicts",),
+        lambda s, m: s.at(HOME).quarantine.page(s.call(), s.store, include_released=False, limit=9, after=None),
+    ),
+    "everything at once": (("memories",), lambda s, m: s.at(HOME).load_memories(s.call(), s.store, after=None)),
+    "a search": (("versions",), lambda s, m: s.at(HOME).search_memories(s.call(), s.store, query="first", limit=9)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_an_emptied_region_would_not_find_it_cannot_tell(scene: Scene, call: str) -> None:
+    memory = scene.read(next(iter(scene.cloud.rows(HOME, "memories")))[1])
+    wipe(scene)
+    with pytest.raises(Unavailable):
+        CALLS[call][1](scene, memory)
+
+
+@pytest.mark.parametrize(("call", "table"), [(call, table) for call in CALLS for table in CALLS[call][0]])
+def test_nor_where_one_table_alone_on_which_it_leans_was_emptied(scene: Scene, call: str, table: str) -> None:
+    memory = scene.read(next(iter(scene.cloud.rows(HOME, "memories")))[1])
+    empty(scene, table)
+    with pytest.raises(Unavailable):
+        CALLS[call][1](scene, memory)
+
+
+def test_a_path_and_its_ancestor_are_never_both_memories_though_the_tables_were_emptied_between(scene: Scene) -> None:
+    wipe(scene)
+    with pytest.raises(Unavailable):
+        scene.create("/a/b")
+    settle(scene)
+    Operator(scene.cloud, MemoryQueue()).run()
+    assert scene.paths() == ["/a"]
+
+
+def test_an_old_row_that_came_back_into_an_emptied_table_claims_nothing(scene: Scene) -> None:
+    """An event of the first version is delivered again: its row is the only one, and is not the newest."""
+    memory = scene.create("/b", "first")
+    first = next(event.key for event in scene.cloud.pending if "/log/" in event.key)
+    scene.update(memory, "second")
+    scene.deliver()
+    settle(scene)
+    wipe(scene)
+    scene.cloud.sites[HOME].indexing.object_arrived(first)
+    call = scene.call()
+    assert scene.at(HOME).retrieve_memory(call, scene.store, memory.id, full=True).content == "first"
+    assert call.complete_until is None
+    with pytest.raises(Unavailable):
+        scene.versions(memory_id=memory.id)
+
+
+def test_tables_that_are_whole_say_of_what_is_not_there_that_it_is_not(scene: Scene) -> None:
+    with pytest.raises(NotFound):
+        scene.read(UNKNOWN)
+    with pytest.raises(NotFound):
+        scene.update(UNKNOWN, "x")
+    with pytest.raises(NotFound):
+        scene.version(UNKNOWN_VERSION)
+    call = scene.call()
+    assert (
+        not scene.at(HOME)
+        .list_memories(call, scene.store, path_prefix="/x/", depth=0, limit=9, after=None, full=False)
+        .items
+    )
+    assert call.complete_until is not None
+
+
+def test_tables_that_a_rebuild_has_just_switched_to_are_marked_before_any_tick(scene: Scene) -> None:
+    memory = scene.read(next(iter(scene.cloud.rows(HOME, "memories")))[1])
+    Operator(scene.cloud, MemoryQueue()).run()
+    assert scene.read(memory).content == "first"
+    site = scene.cloud.sites[HOME]
+    generation = site.region.index.generation
+    site.database.drop(generation)
+    site.database.make(generation)
+    with pytest.raises(Unavailable):
+        scene.read(memory)
+
+
+def test_a_batch_that_was_torn_by_the_first_marking_is_looked_at_again() -> None:
+    """The marks were read before they were put, and the row that names them after: nothing has been emptied."""
+    scene = Scene()
+    site = scene.cloud.sites[HOME]
+    index = site.region.index
+    key = CompletenessRow.key(1)
+    row = index.read([key])[key]
+    real = index.read
+    torn: list[bool] = []
+
+    def read(keys: Any) -> Any:
+        found = dict(real(keys))
+        if not torn and any(one.pk == "mark" for one in keys):
+            torn.append(True)
+            return {one: row for one, row in found.items() if one.pk != "mark"}
+        return found
+
+    index.read = read  # type: ignore[method-assign]
+    assert row is not None and site.region.view(marked=["memories"]).complete and torn

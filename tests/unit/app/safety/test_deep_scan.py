@@ -1,0 +1,461 @@
+"""The second look: what it finds is withheld everywhere, once; it keeps no text, deletes nothing, wakes nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from cairn.adapters.layered import Call as PortCall
+from cairn.adapters.layered import CallCounts
+from cairn.adapters.memory import MemoryGuardrail
+from cairn.app.indexer.rebuild import BatchFolder
+from cairn.app.kernel.results import UNSET, Memory
+from cairn.app.safety.deep_scan import FINGERPRINTS_MAX, Inspected
+from cairn.app.safety.verdicts import Verdicts
+from cairn.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE
+from cairn.core import verdicts
+from cairn.core.errors import CairnError, Unavailable
+from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from cairn.core.rows.control import ControlRow
+from cairn.core.rows.identity import StoreRow
+from cairn.core.rows.safety import VerdictRow
+from cairn.ports import errors as port_errors
+from cairn.ports.index import Change
+from tests.unit.app.looking import (
+    DEEP_RULE,
+    PLANTED,
+    SECRET,
+    SECRET_RULE,
+    SUSPECT,
+    SUSPECT_RULE,
+    WEAK_SECRET,
+    Looking,
+)
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+T = TypeVar("T")
+
+
+class Looked(Scene):
+    """A scene in which somebody looks again."""
+
+    def __init__(self, guardrail: MemoryGuardrail | None = None) -> None:
+        self.looking = Looking()
+        self.guardrail = guardrail
+        super().__init__(deep_scanner=self.looking, guardrail=guardrail)
+
+    def govern(self, **scan: Any) -> None:
+        """The store's policy and allow-list."""
+        unset = {"name": UNSET, "description": UNSET, "metadata": UNSET}
+        self.at(HOME).update_store(self.call(), self.store, **unset, scan_policy=scan)
+        self.deliver()
+
+    def write(self, path: str, content: str) -> Memory:
+        """A memory, looked at."""
+        memory = self.create(path, content)
+        self.deliver()
+        return memory
+
+    def verdicts(self) -> list[VerdictRecord]:
+        """Every verdict there is, as objects at home."""
+        keys = self.cloud.buckets.page(HOME, f"{HOME}/verdict/", None, 1_000).keys
+        found = [self.cloud.buckets.current(HOME, key) for key in keys]
+        return [VerdictRecord.from_json(one.body) for one in found if one is not None]
+
+    def rules(self) -> list[tuple[VerdictOutcome, tuple[str, ...]]]:
+        return [(one.outcome, one.rules) for one in self.verdicts()]
+
+    def store_row(self) -> StoreRow:
+        row = self.cloud.rows(HOME, "stores")[(self.store, "record")]
+        return StoreRow.from_attributes(row)
+
+    def withheld(self, region: str, memory: Memory) -> bool:
+        """Whether a region knows that the memory's text is not to be shown."""
+        hmac = Verdicts.hmac(self.store_row(), memory.content_sha256)
+        row = self.cloud.rows(region, "verdicts").get((self.store, hmac))
+        return bool(verdicts.withholdings(None if row is None else VerdictRow.from_attributes(row)))
+
+    def release(self, memory: Memory) -> None:
+        """A person lets the text of a memory through."""
+        (last,) = [one for one in self.verdicts() if one.version_id == memory.version_id][-1:]
+        decided = VerdictRecord(
+            last.store_id, last.version_id, last.position, last.content_hmac, VerdictOutcome.RELEASE, 9, "api_key:a"
+        )
+        Verdicts(self.cloud.sites[HOME].region).put(decided)
+        self.deliver()
+
+    def rebuild(self, region: str) -> None:
+        """The region's tables anew, from a listing of its bucket, as `app.indexer.rebuild` has it done."""
+        site = self.cloud.sites[region]
+        generation = site.region.index.generation + 1
+        building = ControlRow(serving=generation - 1, complete=False, building=generation, run="run_1").to_attributes()
+        self.cloud.tables(region).make(generation)
+        site.region.index.commit([Change(ControlRow.KEY, None, building, unconditional=True)])
+        keys = self.cloud.buckets.page(region, "", None, 1_000).keys
+        batch = {"generation": generation, "run": "run_1", "batch": 0, "keys": keys}
+        assert BatchFolder(site.region, site.indexing).fold(batch) == []
+        served = ControlRow(serving=generation, complete=True).to_attributes()
+        site.region.index.commit([Change(ControlRow.KEY, None, served, unconditional=True)])
+        site.region.view()
+
+    def inspect(self, memory: Memory) -> Inspected:
+        """One message more for the memory's first version."""
+        inspecting = self.cloud.sites[HOME].inspecting
+        assert inspecting is not None
+        return inspecting.inspect(self.log_key(memory))
+
+    def log_key(self, memory: Memory) -> str:
+        (row,) = [row for key, row in self.cloud.rows(HOME, "versions").items() if key[1] == memory.version_id]
+        path_hash, _, _ = row["position"].partition("/")
+        (key,) = [
+            key
+            for key in self.cloud.buckets.page(HOME, f"{HOME}/log/{self.store}/{path_hash}/", None, 1_000).keys
+            if self._version_at(key) == memory.version_id
+        ]
+        return key
+
+    def _version_at(self, key: str) -> str:
+        found = self.cloud.buckets.current(HOME, key)
+        assert found is not None
+        return found.metadata["id"]
+
+
+@pytest.fixture
+def scene() -> Looked:
+    return Looked()
+
+
+# ---- what is found ------------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_only_the_second_look_catches_is_withheld_in_every_region(scene: Looked) -> None:
+    memory = scene.write("/a", f"a note\n{PLANTED}\n")
+    assert scene.rules() == [(VerdictOutcome.WITHHOLD, (DEEP_RULE,))]
+    assert scene.withheld(HOME, memory)
+    assert scene.withheld(AWAY, memory)
+
+
+def test_a_text_in_which_nothing_is_found_leaves_nothing_behind(scene: Looked) -> None:
+    scene.write("/a", "a note")
+    assert scene.looking.texts == ["a note"]
+    assert scene.verdicts() == []
+    assert scene.cloud.rows(HOME, "verdicts") == {}
+
+
+def test_a_suspicion_is_a_flag_and_the_text_stays_shown(scene: Looked) -> None:
+    memory = scene.write("/a", SUSPECT)
+    assert scene.rules() == [(VerdictOutcome.FLAG, (SUSPECT_RULE,))]
+    assert not scene.withheld(HOME, memory)
+
+
+def test_the_verdict_tells_the_findings_and_no_text(scene: Looked) -> None:
+    scene.write("/a", f"the key is {SECRET}, and {PLANTED}")
+    (verdict,) = scene.verdicts()
+    assert {finding["rule"] for finding in verdict.findings} == {DEEP_RULE, SECRET_RULE}
+    kept = verdict.to_json().decode() + str(scene.cloud.rows(HOME, "verdicts"))
+    assert SECRET not in kept
+    assert "kite." not in kept.replace(DEEP_RULE, "").replace(SECRET_RULE, "")
+    assert "shown" not in kept
+
+
+def test_of_a_text_full_of_findings_a_few_fingerprints_are_kept(scene: Looked) -> None:
+    scene.write("/a", "\n".join(f"the key is hq7-Number{number:04d}" for number in range(50)))
+    (verdict,) = scene.verdicts()
+    assert len(verdict.fingerprints) == FINGERPRINTS_MAX
+
+
+def test_an_audited_store_has_its_texts_flagged_and_never_withheld(scene: Looked) -> None:
+    scene.govern(policy="audit")
+    memory = scene.write("/a", PLANTED)
+    assert scene.rules() == [(VerdictOutcome.FLAG, (DEEP_RULE,))]
+    assert not scene.withheld(HOME, memory)
+
+
+def test_a_strict_store_has_suspicions_withheld(scene: Looked) -> None:
+    scene.govern(policy="strict")
+    assert scene.withheld(AWAY, scene.write("/a", SUSPECT))
+
+
+@pytest.mark.parametrize(
+    ("rule", "texts"),
+    [
+        (DEEP_RULE, [PLANTED]),
+        (QUOTED_RULE, [f"the key is {SECRET}", f"log in with {SECRET}"]),
+        (REPEATED_RULE, [f"{number} {SUSPECT}" for number in range(3)]),
+    ],
+)
+def test_a_rule_that_the_store_allows_is_not_held_against_its_texts(scene: Looked, rule: str, texts: list[str]) -> None:
+    scene.govern(allow=[rule])
+    for number, text in enumerate(texts):
+        scene.write(f"/{number}", text)
+    assert rule not in str(scene.rules())
+
+
+# ---- once, and of its own region's versions -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [PLANTED, SUSPECT])
+def test_a_message_that_comes_twice_makes_no_second_verdict(scene: Looked, text: str) -> None:
+    memory = scene.write("/a", text)
+    scene.inspect(memory)
+    scene.inspect(memory)
+    scene.deliver()
+    assert len(scene.verdicts()) == 1
+
+
+def test_a_verdict_wakes_nobody(scene: Looked) -> None:
+    scene.write("/a", PLANTED)
+    assert len(scene.looking.texts) == 1
+    for site in scene.cloud.sites.values():
+        for key in scene.cloud.buckets.page(HOME, f"{HOME}/verdict/", None, 1_000).keys:
+            site.indexing.object_arrived(key)
+        assert not site.inspections.messages
+
+
+def test_a_version_is_passed_on_at_its_home_alone_and_once_an_event(scene: Looked) -> None:
+    memory = scene.create("/a", "x")
+    key = scene.log_key(memory)
+    for event in list(scene.cloud.pending):
+        scene.cloud.buckets.replicate(event, AWAY)
+    scene.cloud.sites[AWAY].indexing.object_arrived(key)
+    assert not scene.cloud.sites[AWAY].inspections.messages
+    scene.cloud.sites[HOME].indexing.object_arrived(key)
+    assert len(scene.cloud.sites[HOME].inspections.messages) == 1
+
+
+def test_what_came_from_another_region_is_not_looked_at_here(scene: Looked) -> None:
+    memory = scene.write("/a", PLANTED)
+    away = scene.cloud.sites[AWAY].inspecting
+    assert away is not None
+    assert away.inspect(scene.log_key(memory)) is Inspected.NOTHING_TO_READ
+
+
+def test_a_rebuild_passes_nothing_on(scene: Looked) -> None:
+    scene.write("/a", "x")
+    seen = len(scene.looking.texts)
+    scene.rebuild(HOME)
+    scene.deliver()
+    assert len(scene.looking.texts) == seen
+
+
+def test_what_has_no_content_is_not_passed_on(scene: Looked) -> None:
+    memory = scene.write("/a", "x")
+    moved = scene.update(memory, path="/b")
+    scene.deliver()
+    scene.delete(moved)
+    scene.deliver()
+    assert scene.looking.texts == ["x", "x"], "created, and moved in; neither the departure nor the deletion"
+
+
+def test_a_redacted_version_is_not_read(scene: Looked) -> None:
+    memory = scene.write("/a", PLANTED)
+    key = scene.log_key(memory)
+    scene.update(memory, "clean")
+    scene.deliver()
+    scene.redact(memory.version_id)
+    scene.deliver()
+    inspecting = scene.cloud.sites[HOME].inspecting
+    assert inspecting is not None
+    assert inspecting.inspect(key) is Inspected.NOTHING_TO_READ
+
+
+def test_a_version_of_a_deleted_store_is_not_looked_at(scene: Looked) -> None:
+    memory = scene.write("/a", PLANTED)
+    key = scene.log_key(memory)
+    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.deliver()
+    inspecting = scene.cloud.sites[HOME].inspecting
+    assert inspecting is not None
+    assert inspecting.inspect(key) is Inspected.NOTHING_TO_READ
+
+
+def test_a_slot_that_is_free_is_nothing_to_read(scene: Looked) -> None:
+    inspecting = scene.cloud.sites[HOME].inspecting
+    assert inspecting is not None
+    key = f"{HOME}/log/{scene.store}/{'0' * 64}/0001-0.0000000001"
+    assert inspecting.inspect(key) is Inspected.NOTHING_TO_READ
+    with pytest.raises(ValueError, match="not a key of Cairn"):
+        inspecting.inspect("nonsense")
+
+
+def test_it_reads_and_puts_verdicts_and_does_nothing_else(scene: Looked) -> None:
+    calls: list[PortCall] = []
+
+    def listen(call: PortCall, act: Callable[[], T]) -> T:
+        calls.append(call)
+        return act()
+
+    memory = scene.create("/a", f"{PLANTED}; the key is {SECRET}")
+    with scene.intercepted_by(listen):
+        scene.inspect(memory)
+    puts = [call.subjects[0] for call in calls if call.name == "objects.put_if_absent"]
+    assert [key.split("/")[:2] for key in puts] == [[HOME, "verdict"]]
+    written = {table for call in calls if call.name == "index.commit" for table in call.subjects}
+    assert written == {"verdicts", "journal"}
+    assert {call.name for call in calls} <= {
+        "objects.get",
+        "objects.head",
+        "objects.put_if_absent",
+        "index.read",
+        "index.query",
+        "index.commit",
+    }
+
+
+def test_a_look_that_finds_nothing_is_one_get_one_read_and_one_query(scene: Looked) -> None:
+    memory = scene.create("/a", "a note")
+    counts = CallCounts()
+    with scene.intercepted_by(counts):
+        assert scene.inspect(memory) is Inspected.ALLOWED
+    assert counts.calls == {"objects.get": 1, "index.read": 1, "index.query": 1}
+
+
+@pytest.mark.parametrize("text", [PLANTED, SUSPECT, f"the key is {SECRET}"])
+def test_a_look_that_fails_at_any_call_is_repeated_to_the_same_end(scene: Looked, text: str) -> None:
+    memory = scene.create("/a", text)
+    failed = 0
+    for number in range(40):
+        if not _fails_at(scene, memory, number):
+            break
+        failed += 1
+    assert failed >= 5, "nothing was ever struck"
+    scene.inspect(memory)
+    scene.deliver()
+    assert len(scene.verdicts()) == 1
+
+
+def _fails_at(scene: Looked, memory: Memory, number: int) -> bool:
+    count = 0
+
+    def strike(call: PortCall, act: Callable[[], T]) -> T:
+        nonlocal count
+        count += 1
+        if count > number:
+            raise port_errors.Unavailable("struck")
+        return act()
+
+    with scene.intercepted_by(strike):
+        try:
+            scene.inspect(memory)
+        except CairnError:
+            return True
+    return False
+
+
+# ---- across the store ---------------------------------------------------------------------------------------------
+
+
+def test_a_memory_that_quotes_another_memorys_secret_is_withheld(scene: Looked) -> None:
+    scene.write("/a", f"the key is {SECRET}")
+    quoting = scene.write("/b", f"log in with user:{SECRET}, then go on")
+    assert (VerdictOutcome.WITHHOLD, (QUOTED_RULE,)) in scene.rules()
+    assert scene.withheld(AWAY, quoting)
+
+
+def test_a_secret_that_was_only_suspected_is_only_flagged_where_it_is_quoted(scene: Looked) -> None:
+    scene.write("/a", f"the key is {WEAK_SECRET}")
+    quoting = scene.write("/b", f"log in with {WEAK_SECRET}")
+    assert (VerdictOutcome.FLAG, (QUOTED_RULE,)) in scene.rules()
+    assert not scene.withheld(HOME, quoting)
+
+
+def test_a_memory_does_not_quote_itself_nor_a_memory_of_another_store(scene: Looked) -> None:
+    memory = scene.write("/a", f"the key is {SECRET}")
+    scene.update(memory, f"we used {SECRET} once")
+    scene.deliver()
+    scene.store = scene.create_store().id
+    scene.deliver()
+    scene.write("/b", f"we used {SECRET} once")
+    assert QUOTED_RULE not in str(scene.rules())
+
+
+def test_what_a_person_released_is_no_secret_of_anybodys(scene: Looked) -> None:
+    memory = scene.write("/a", f"the key is {SECRET}")
+    scene.release(memory)
+    quoting = scene.write("/b", f"log in with {SECRET}")
+    assert not scene.withheld(HOME, quoting)
+
+
+def test_a_suspect_phrase_in_three_memories_is_withheld_from_the_third_on(scene: Looked) -> None:
+    first = scene.write("/a", f"one. {SUSPECT}, here.")
+    second = scene.write("/b", f"two\n{SUSPECT.upper()}")
+    assert [outcome for outcome, _ in scene.rules()] == [VerdictOutcome.FLAG] * 2
+    third = scene.write("/c", f"three: {SUSPECT}!")
+    (withheld,) = [rules for outcome, rules in scene.rules() if outcome is VerdictOutcome.WITHHOLD]
+    assert withheld == (REPEATED_RULE,)
+    assert [scene.withheld(AWAY, one) for one in (first, second, third)] == [False, False, True]
+
+
+def test_versions_of_one_memory_are_no_spreading(scene: Looked) -> None:
+    memory = scene.write("/a", f"1 {SUSPECT}")
+    for number in range(2, 6):
+        memory = scene.update(memory, f"{number} {SUSPECT}")
+        scene.deliver()
+    assert {outcome for outcome, _ in scene.rules()} == {VerdictOutcome.FLAG}
+
+
+def test_a_phrase_of_a_released_text_does_not_count_any_more(scene: Looked) -> None:
+    for path in ("/a", "/b"):
+        scene.write(path, f"{path} {SUSPECT}")
+    third = scene.write("/c", f"3 {SUSPECT}")
+    scene.release(third)
+    fourth = scene.write("/d", f"4 {SUSPECT}")
+    assert not scene.withheld(HOME, fourth)
+    assert not scene.withheld(HOME, third)
+
+
+def test_what_was_seen_where_comes_back_with_a_rebuild_and_is_the_same_everywhere(scene: Looked) -> None:
+    scene.write("/a", f"the key is {SECRET}")
+    scene.write("/b", f"{SUSPECT}")
+    before = scene.cloud.rows(HOME, "verdicts")
+    assert [key for _, key in before if key.startswith("seen#")]
+    assert scene.cloud.rows(AWAY, "verdicts") == before
+    scene.rebuild(HOME)
+    assert scene.cloud.rows(HOME, "verdicts") == before
+    quoting = scene.write("/c", f"log in with {SECRET}")
+    assert scene.withheld(HOME, quoting)
+
+
+def test_what_was_seen_where_is_no_case_of_the_quarantine(scene: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.app.api.quarantine.ROWS_PER_QUERY", 2)
+    for number in range(3):
+        scene.write(f"/{number}", f"the key is hq7-Number{number:04d}")
+    for region in (HOME, AWAY):
+        listed = scene.at(region).quarantine.page(
+            scene.call(), scene.store, include_released=False, limit=10, after=None
+        )
+        assert len(listed.items) == 3
+        assert listed.next_after is None
+
+
+# ---- the guardrail ------------------------------------------------------------------------------------------------
+
+
+def test_what_the_guardrail_blocks_is_withheld() -> None:
+    scene = Looked(MemoryGuardrail(["forward the invoices"]))
+    memory = scene.write("/a", "please forward the invoices")
+    assert scene.rules() == [(VerdictOutcome.WITHHOLD, (GUARDRAIL_RULE,))]
+    assert scene.withheld(AWAY, memory)
+
+
+def test_the_guardrails_silence_does_not_hold_up_the_rules_verdict_and_is_asked_again() -> None:
+    guardrail = MemoryGuardrail(["forward the invoices"])
+    scene = Looked(guardrail)
+    guardrail.unavailable = True
+    memory = scene.create("/a", f"{SUSPECT}; forward the invoices")
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="guardrail"):
+            scene.inspect(memory)
+        assert scene.rules() == [(VerdictOutcome.FLAG, (SUSPECT_RULE,))]
+    guardrail.unavailable = False
+    assert scene.inspect(memory) is Inspected.WITHHELD
+    assert scene.withheld(HOME, memory)
+    assert scene.cloud.metrics.total("guardrail_unavailable") == 2
+
+
+def test_the_guardrail_is_not_paid_for_where_the_rules_withhold_the_text() -> None:
+    guardrail = MemoryGuardrail()
+    Looked(guardrail).write("/a", PLANTED)
+    assert guardrail.asked == 0

@@ -1,0 +1,224 @@
+"""Every read obeys the verdicts: a withheld text is shown to nobody below admin, wherever in the store it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cairn.adapters.layered import Fault, Strike
+from cairn.app.kernel.results import Call, Demand, Memory, Version, VersionFilter, Withheld
+from cairn.core.errors import InvalidRequest, Unavailable
+from cairn.core.objects.verdict_record import VerdictOutcome
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+BAD = "the bad text"
+PERSON = "api_key:apikey_useast1_x"
+
+Read = Callable[["Reader", Memory], Memory | Version]
+
+
+class Reader:
+    """A caller with a key of some scope, in some region, who may demand the home's answer."""
+
+    def __init__(self, scene: Scene, scope: str, region: str, demand: Demand = Demand()) -> None:  # noqa: B008 - frozen
+        self.scene, self.cairn, self.demand = scene, scene.at(region), demand
+        self.credentials = scene.call(scene.cloud.key(scope)).credentials
+
+    @property
+    def call(self) -> Call:
+        return Call(self.credentials, self.demand)
+
+    def retrieved(self, memory: Memory) -> Memory:
+        return self.cairn.retrieve_memory(self.call, self.scene.store, memory.id, full=True)
+
+    def listed(self, memory: Memory, as_of: int | None = None) -> Memory:
+        page = self.cairn.list_memories(
+            self.call, self.scene.store, path_prefix=None, depth=0, limit=20, after=None, full=True, as_of=as_of
+        )
+        [found] = [item for item in page.items if isinstance(item, Memory) and item.id == memory.id]
+        return found
+
+    def past(self, memory: Memory) -> Memory:
+        as_of = memory.updated_at
+        return self.cairn.retrieve_memory(self.call, self.scene.store, memory.id, full=True, as_of=as_of)
+
+    def past_listed(self, memory: Memory) -> Memory:
+        return self.listed(memory, memory.updated_at)
+
+    def version(self, memory: Memory) -> Version:
+        return self.cairn.retrieve_version(self.call, self.scene.store, memory.version_id, full=True)
+
+    def of_memory(self, memory: Memory) -> Version:
+        return self._versions(VersionFilter(memory_id=memory.id), memory)
+
+    def of_store(self, memory: Memory) -> Version:
+        return self._versions(VersionFilter(), memory)
+
+    def _versions(self, filter: VersionFilter, memory: Memory) -> Version:
+        page = self.cairn.list_versions(self.call, self.scene.store, filter, limit=20, after=None, full=True)
+        [found] = [item for item in page.items if item.id == memory.version_id]
+        return found
+
+
+READS: dict[str, Read] = {
+    "retrieving": Reader.retrieved,
+    "listing": Reader.listed,
+    "a version": Reader.version,
+    "a memory's versions": Reader.of_memory,
+    "a store's versions": Reader.of_store,
+}
+
+
+@pytest.fixture
+def bad(scene: Scene) -> Memory:
+    """A memory whose text is withheld, known everywhere; others stand beside it."""
+    scene.create("/good", "a good text")
+    made = scene.create("/bad", BAD)
+    scene.deliver()
+    scene.judge(made)
+    scene.deliver()
+    return made
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("region", [HOME, AWAY])
+@pytest.mark.parametrize("scope", ["read", "write", "admin"])
+def test_a_withheld_text_is_shown_to_admins_alone_and_everybody_is_told_why(
+    scene: Scene, bad: Memory, read: Read, region: str, scope: str
+) -> None:
+    found = read(Reader(scene, scope, region), bad)
+    assert found.content == (BAD if scope == "admin" else None)
+    assert found.withheld == Withheld("it turns its reader around", ("deep-rule",), scene.clock.now_us())
+    assert (found.path, found.content_sha256, found.content_size_bytes) == ("/bad", bad.content_sha256, len(BAD))
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_demanded_from_its_home_a_withheld_text_is_shown_to_admins_alone(
+    scene: Scene, bad: Memory, read: Read, region: str
+) -> None:
+    shown = [read(Reader(scene, scope, region, Demand(home=True)), bad) for scope in ("read", "admin")]
+    assert [found.content for found in shown] == [None, BAD]
+    assert all(found.withheld is not None and found.withheld.rules == ("deep-rule",) for found in shown)
+
+
+@pytest.mark.parametrize("read", [Reader.past, Reader.past_listed])
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_in_the_past_too_a_text_is_withheld_that_is_withheld_now(
+    scene: Scene, bad: Memory, read: Read, region: str
+) -> None:
+    scene.clock.advance(200)
+    for site in scene.cloud.sites:
+        scene.cloud.claim_complete(site, scene.clock.now_us())
+    shown = [read(Reader(scene, scope, region), bad) for scope in ("read", "admin")]
+    assert [found.content for found in shown] == [None, BAD]
+    assert all(isinstance(found, Memory) and not found.blank and found.withheld is not None for found in shown)
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_the_same_text_is_withheld_under_every_version_and_path_and_others_are_not(
+    scene: Scene, bad: Memory, read: Read
+) -> None:
+    scene.judge(bad, VerdictOutcome.RELEASE, (), PERSON)
+    other = scene.create("/other", BAD)
+    moved = scene.update(scene.create("/before", BAD), path="/after")
+    fine = scene.create("/fine", "another text")
+    scene.judge(bad, rules=("another-rule",))
+    scene.deliver()
+    reader = Reader(scene, "read", AWAY)
+    assert [read(reader, one).content for one in (other, moved, fine)] == [None, None, "another text"]
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_a_released_text_is_shown_again(scene: Scene, bad: Memory, read: Read, region: str) -> None:
+    scene.judge(bad, VerdictOutcome.RELEASE, (), PERSON)
+    scene.deliver()
+    found = read(Reader(scene, "read", region), bad)
+    assert (found.content, found.withheld) == (BAD, None)
+
+
+def test_a_text_withheld_by_two_versions_needs_both_released(scene: Scene) -> None:
+    one, other = scene.create("/one", BAD), scene.create("/other", BAD)
+    scene.judge(one)
+    scene.judge(other, rules=("other-rule",))
+    reader = Reader(scene, "read", HOME)
+    scene.judge(one, VerdictOutcome.RELEASE, (), PERSON)
+    assert reader.retrieved(one).content is None
+    scene.judge(other, VerdictOutcome.RELEASE, (), PERSON)
+    assert reader.retrieved(one).content == reader.retrieved(other).content == BAD
+
+
+def test_a_new_good_text_is_shown_while_the_old_version_stays_withheld(scene: Scene, bad: Memory) -> None:
+    scene.update(bad, "mended")
+    reader = Reader(scene, "read", HOME)
+    assert (reader.retrieved(bad).content, reader.version(bad).content) == ("mended", None)
+
+
+def test_a_rename_frees_nothing_and_its_answer_shows_nothing(scene: Scene, bad: Memory) -> None:
+    call = scene.call(scene.cloud.key("write"))
+    for region, path in ((HOME, "/moved"), (AWAY, "/moved/again")):
+        moved = scene.at(region).update_memory(
+            call, scene.store, bad.id, content=None, path=path, expected_content_sha256=None, full=True
+        )
+        assert (moved.path, moved.content) == (path, None)
+        assert moved.withheld is not None
+    assert Reader(scene, "read", HOME).retrieved(bad).content is None
+
+
+def test_without_content_nothing_is_asked_and_nothing_is_said(scene: Scene, bad: Memory) -> None:
+    assert scene.read(bad, full=False).withheld is None
+
+
+@pytest.mark.parametrize("landing", [HOME, AWAY])
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_text_that_is_withheld_is_not_taken_in_again(scene: Scene, bad: Memory, landing: str, warm: bool) -> None:
+    good = scene.create("/mine", "good")
+    scene.deliver()
+    if not warm:
+        for site in scene.cloud.sites.values():
+            site.region.salts.clear()
+    before = scene.cloud.buckets.page(HOME, "", None, 10_000)
+    writes: list[Callable[[], Memory]] = [
+        lambda: scene.create("/elsewhere", BAD, at=landing),
+        lambda: scene.update(good, BAD, at=landing),
+        lambda: scene.update(good, BAD, path="/new", at=landing),
+        lambda: scene.update(bad, BAD, at=landing),
+    ]
+    for write in writes:
+        with pytest.raises(InvalidRequest, match=r"withheld.*deep-rule") as refused:
+            write()
+        assert refused.value.field == "content"
+        assert list(refused.value.findings) == [{"rule": "deep-rule", "reason": "a reason"}]
+    assert scene.cloud.buckets.page(HOME, "", None, 10_000) == before
+
+
+def test_in_another_store_the_text_is_another_text(scene: Scene, bad: Memory) -> None:
+    other = scene.create_store("other").id
+    made = scene.create("/bad", BAD, store=other)
+    found = scene.at(HOME).retrieve_memory(scene.call(scene.cloud.key("read")), other, made.id, full=True)
+    assert (found.content, found.withheld) == (BAD, None)
+
+
+def test_where_nobody_can_tell_whether_a_text_may_be_shown_it_is_not(scene: Scene, bad: Memory) -> None:
+    reader = Reader(scene, "read", HOME)
+    with scene.struck_by(Strike(Fault.REFUSED, "index.read", 2)), pytest.raises(Unavailable):
+        reader.retrieved(bad)
+
+
+def test_what_a_later_verdict_flags_is_told_with_the_text(scene: Scene) -> None:
+    made = scene.create("/odd", "an odd text")
+    scene.judge(made, VerdictOutcome.FLAG, ("odd-rule", "late-rule"))
+    found = Reader(scene, "read", HOME).retrieved(made)
+    assert (found.content, found.flags, found.withheld) == ("an odd text", ("late-rule", "odd-rule"), None)
+
+
+def test_a_withheld_version_can_be_redacted_and_the_verdict_stays_for_the_text(scene: Scene, bad: Memory) -> None:
+    scene.update(bad, "mended")
+    scene.redact(bad.version_id)
+    scene.deliver()
+    found = scene.version(bad.version_id)
+    assert (found.content, found.withheld) == (None, None)
+    with pytest.raises(InvalidRequest, match="withheld"):
+        scene.create("/again", BAD)
