@@ -11,7 +11,7 @@ COMPILE := $(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-h
 INSPECTOR := tests/interop/inspector
 ADK := tests/interop/adk
 BASIC_MEMORY := tests/interop/basic_memory
-# Basic Memory needs Python 3.12, Cairn 3.11: the first of these that is here, or PYTHON312=/path/to/python3.13.
+# Basic Memory needs Python 3.12, Memolith 3.11: the first of these that is here, or PYTHON312=/path/to/python3.13.
 PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null && command -v python3.$$minor && break; done)
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
@@ -24,7 +24,7 @@ help: ## this list
 setup: .venv/.installed node_modules/.installed ## install what everything else needs (done on demand)
 
 .venv/.installed: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Cairn needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Memolith needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup"; exit 1; }
 	@echo "installing Python packages from requirements.lock (once, about a minute) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
@@ -32,7 +32,7 @@ setup: .venv/.installed node_modules/.installed ## install what everything else 
 	@touch $@
 
 node_modules/.installed: package-lock.json
-	@command -v npm >/dev/null || { echo "Cairn needs Node.js 20 or newer (the CDK command line runs on it)"; exit 1; }
+	@command -v npm >/dev/null || { echo "Memolith needs Node.js 20 or newer (the CDK command line runs on it)"; exit 1; }
 	@echo "installing the CDK command line from package-lock.json ..."
 	@npm ci --silent --no-audit --no-fund
 	@touch $@
@@ -41,7 +41,7 @@ lock: ## compile every lock anew (no registry address in any)
 	$(COMPILE) $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
 	$(COMPILE) --extra adk -o $(ADK)/requirements.lock pyproject.toml $(ADK)/requirements.in
 	@for lock in requirements.lock $(ADK)/requirements.lock; do \
-	  grep -vE '^cairn-memory @|^# (WARNING: pip install will require|Consider using a hashable URL)' $$lock > .lock && mv .lock $$lock; done
+	  grep -vE '^memolith @|^# (WARNING: pip install will require|Consider using a hashable URL)' $$lock > .lock && mv .lock $$lock; done
 	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 	npm --prefix $(INSPECTOR) install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 
@@ -113,4 +113,4 @@ sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
-	rm -rf .venv node_modules $(ADK)/.venv $(BASIC_MEMORY)/.venv $(INSPECTOR)/node_modules cdk.out .cairn .bundle .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules $(ADK)/.venv $(BASIC_MEMORY)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis

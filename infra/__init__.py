@@ -1,1 +1,1 @@
-"""Cairn's infrastructure as one CDK app; `infra.app` is where it starts."""
+"""Memolith's infrastructure as one CDK app; `infra.app` is where it starts."""

@@ -25,7 +25,7 @@ def compose(app: App, deployment: Deployment) -> None:
         mesh = MeshStack(app, deployment, region)
         for base in bases:
             mesh.add_stack_dependency(base, "S3 replicates only to buckets that exist")
-    Tags.of(app).add("cairn:stage", deployment.stage)
+    Tags.of(app).add("memolith:stage", deployment.stage)
     if not deployment.emulated:
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
 

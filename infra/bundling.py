@@ -133,11 +133,11 @@ class Bundle:
             self._prebuild_scanner(tree)
 
     def _scans(self) -> bool:
-        return self.kind == "function" and self.name in SCANNING and (self.functions / "cairn" / "scanner").is_dir()
+        return self.kind == "function" and self.name in SCANNING and (self.functions / "memolith" / "scanner").is_dir()
 
     def _prebuild_scanner(self, tree: Path) -> None:
         """The scanner's compiled rules, so that no cold start compiles them. They belong to this kind of processor."""
-        order = "import sys, pathlib, cairn.scanner as s; s.build_database(pathlib.Path(sys.argv[1]))"
+        order = "import sys, pathlib, memolith.scanner as s; s.build_database(pathlib.Path(sys.argv[1]))"
         done = subprocess.run(
             [sys.executable, "-c", order, str(tree / SCANNER_DATABASE)],
             env={**os.environ, "PYTHONPATH": str(self.functions)},
@@ -158,7 +158,7 @@ class Bundle:
             yield from _python_files(ROOT / "infra" / "custom_resources", "infra/custom_resources/")
         else:
             yield from _python_files(self.functions / self.name, "")
-            yield from _python_files(self.functions / "cairn", "cairn/", without="clients")
+            yield from _python_files(self.functions / "memolith", "memolith/", without="clients")
 
     def _install(self, target: Path) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -1,12 +1,12 @@
 """What is deployed, and where: one validated record, read once.
 
-The record stands in ``cdk.json`` under the context key ``cairn``. Whoever deploys something other than what stands
+The record stands in ``cdk.json`` under the context key ``memolith``. Whoever deploys something other than what stands
 there (the local cloud, a test, a second stage) passes a JSON object that is merged over it, key by key::
 
-    cdk deploy --all -c cairn-overrides='{"stage": "test", "regions": ["us-east-1"], "bundling": "host"}'
+    cdk deploy --all -c memolith-overrides='{"stage": "test", "regions": ["us-east-1"], "bundling": "host"}'
 
 Every name of every resource is derived here and nowhere else in the app; the functions derive the same names from
-their environment (`cairn.entry.settings`), which this record also fills.
+their environment (`memolith.entry.settings`), which this record also fills.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-CONTEXT_KEY = "cairn"
-OVERRIDES_KEY = "cairn-overrides"
+CONTEXT_KEY = "memolith"
+OVERRIDES_KEY = "memolith-overrides"
 
 FUNCTIONS = ("reader", "writer", "indexer", "eraser", "scanner", "packer", "tool", "mcp", "reconciler")
 ARCHITECTURES = ("x86_64", "arm64")
@@ -150,7 +150,7 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One deployment of Cairn: a stage, in one or more regions of one account.
+    """One deployment of Memolith: a stage, in one or more regions of one account.
 
     Attributes:
         stage: Distinguishes deployments within an account; part of every name.
@@ -236,8 +236,8 @@ class Deployment:
 
     @property
     def prefix(self) -> str:
-        """What every name begins with, for example ``cairn-dev``."""
-        return f"cairn-{self.stage}"
+        """What every name begins with, for example ``memolith-dev``."""
+        return f"memolith-{self.stage}"
 
     @property
     def account_or_token(self) -> str:

@@ -58,7 +58,7 @@ class Report:
 
 
 def client(base_url: str, api_key: str) -> Anthropic:
-    """The unchanged SDK, pointed at Cairn; whatever the shell's environment says of Anthropic is left out."""
+    """The unchanged SDK, pointed at Memolith; whatever the shell's environment says of Anthropic is left out."""
     return Anthropic(base_url=base_url, api_key=api_key, max_retries=0, timeout=60)
 
 

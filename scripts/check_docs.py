@@ -22,19 +22,19 @@ ROOT = Path(__file__).resolve().parents[1]
 OWN = "scripts/check_docs.py"
 TOP_LEVEL = ("docs", "functions", "infra", "scripts", "tests", ".ci")
 PROMISES = ("docs/consistency.md", "docs/mount-semantics.md")
-ATTACKS = ("functions/cairn/scanner/rules/", "tests/unit/scanner/", "scripts/scanner_cases.py")
+ATTACKS = ("functions/memolith/scanner/rules/", "tests/unit/scanner/", "scripts/scanner_cases.py")
 """Where paths of other people's machines are what the text is about."""
 
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^(`{3,}|~{3,})")
 _SPAN = re.compile(r"`([^`\n]+)`")
 _MAKE = re.compile(r"(?:^|[\s;&(])make ((?:[A-Z]+=\S+ )*)([a-z][a-z0-9-]*)")
-_CAIRN = re.compile(r"(?:^|[\s/(])cairn (?=[a-z-])")
+_MEMOLITH = re.compile(r"(?:^|[\s/(])memolith (?=[a-z-])")
 _MODULE_RUN = re.compile(r"python -m (scripts[.\w]*)")
 _FILE = re.compile(rf"(?<![\w./-])((?:{'|'.join(map(re.escape, TOP_LEVEL))})/[\w./-]*\w\.\w+)(?![\w/*{{])")
 _TEST = re.compile(r"(tests/[\w./-]+\.py)::(\w+)")
 _NUMBERED = re.compile(r"(\d+)\. ")
-_DOTTED = re.compile(r"(?<![\w.`/-])(cairn(?:\.\w+)+)")
+_DOTTED = re.compile(r"(?<![\w.`/-])(memolith(?:\.\w+)+)")
 _MACHINE = re.compile(r"(?<![\w.~*])/(?:work|root)/[\w.]")
 _TEMPORARY = re.compile(r"(?<![\w.])/tmp/")
 _REGISTRY = re.compile(
@@ -139,10 +139,10 @@ def unknown_targets() -> Iterator[Problem]:
 
 
 def unknown_commands() -> Iterator[Problem]:
-    """Every ``cairn X Y --z`` is what the command line takes, and every module that is run is there."""
+    """Every ``memolith X Y --z`` is what the command line takes, and every module that is run is there."""
     for line in documents():
         for code in map(_without_comment, line.code):
-            for words in _cairn_words(code):
+            for words in _memolith_words(code):
                 problem = _wrong_words(words, whole=line.fenced)
                 if problem is not None:
                     yield line.problem(problem)
@@ -151,9 +151,9 @@ def unknown_commands() -> Iterator[Problem]:
                     yield line.problem(f"runs {module}, which is not there")
 
 
-def _cairn_words(code: str) -> Iterator[list[str]]:
-    """What follows each ``cairn`` in a piece of shell, up to the end of that command."""
-    for found in _CAIRN.finditer(code):
+def _memolith_words(code: str) -> Iterator[list[str]]:
+    """What follows each ``memolith`` in a piece of shell, up to the end of that command."""
+    for found in _MEMOLITH.finditer(code):
         text = re.split(r"[;|&)]|\s#|\$\(", code[found.end() :], maxsplit=1)[0]
         try:
             yield shlex.split(text)
@@ -169,7 +169,7 @@ def _wrong_words(words: list[str], whole: bool) -> str | None:
     """What of a command line the commands would not take.
 
     Args:
-        words: what follows ``cairn``.
+        words: what follows ``memolith``.
         whole: a line to be copied, which must be complete; else only the words that are there are looked at.
     """
     from typer import Context
@@ -182,7 +182,7 @@ def _wrong_words(words: list[str], whole: bool) -> str | None:
         names.append(rest.pop(0))
         found = command.get_command(Context(command), names[-1])
         if found is None:
-            return f"names cairn {' '.join(names)}, which is not a command"
+            return f"names memolith {' '.join(names)}, which is not a command"
         command = found
     if "--help" in rest or command.context_settings.get("ignore_unknown_options"):
         return None
@@ -191,11 +191,11 @@ def _wrong_words(words: list[str], whole: bool) -> str | None:
             command.make_context(names[-1], rest)
         except UsageError as error:
             problem = error.format_message()
-            return None if problem.endswith(_NOT_HERE) else f"says cairn {' '.join(words)}: {problem}"
+            return None if problem.endswith(_NOT_HERE) else f"says memolith {' '.join(words)}: {problem}"
         return None
     known = {option for parameter in command.get_params(Context(command)) for option in parameter.opts}
     unknown = [word for word in rest if re.match(r"--\w", word) and word.partition("=")[0] not in known]
-    return f"gives cairn {' '.join(names)} {unknown[0]}, which it does not have" if unknown else None
+    return f"gives memolith {' '.join(names)} {unknown[0]}, which it does not have" if unknown else None
 
 
 @cache
@@ -203,7 +203,7 @@ def _command_line() -> Any:
     """The command line, as Typer has it."""
     import typer
 
-    from cairn.clients.cli.main import app
+    from memolith.clients.cli.main import app
 
     return typer.main.get_command(app)
 

@@ -167,7 +167,7 @@ def _content(sdk: Anthropic, store_id: str, memory_id: str) -> str | None:
 
 def run(folder: Path) -> Measured:
     """The demo itself, on a local cloud that is up."""
-    dev = json.loads((ROOT / ".cairn" / "dev.json").read_text())
+    dev = json.loads((ROOT / ".memolith" / "dev.json").read_text())
     home, away = (client(dev["regions"][region]["api_url"], dev["api_key"]) for region in REGIONS)
     store = home.beta.memory_stores.create(name="Demo", description="What the demo imported and its agents wrote")
     imported, skipped = import_folder(home, store.id, folder)
@@ -224,7 +224,7 @@ def show(measured: Measured) -> None:
 
 def main() -> int:
     """Runs the demo; 0 when every promise held."""
-    parser = argparse.ArgumentParser(description="Cairn's main job, on this machine.")
+    parser = argparse.ArgumentParser(description="Memolith's main job, on this machine.")
     parser.add_argument("--dir", type=Path, default=ROOT / "docs", help="the folder of Markdown to import")
     parser.add_argument("--keep", action="store_true", help="leave the local cloud running")
     arguments = parser.parse_args()

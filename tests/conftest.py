@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, settings
 from tests.support.scanners import compiled_rules
 
 settings.register_profile(
-    "cairn",
+    "memolith",
     deadline=None,  # a machine that is busy elsewhere is no failure
     max_examples=60,
     print_blob=True,  # a failure can be replayed from what it printed
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("cairn")
+settings.load_profile("memolith")
 
 # What botocore knows of a service is megabytes of JSON, which every session of boto3 reads anew; here all share it.
 botocore.session.create_loader = cache(botocore.session.create_loader)

@@ -1,6 +1,6 @@
 """The indexer's entry point."""
 
-from cairn.entry.compose_indexer import compose
-from cairn.entry.settings import Settings
+from memolith.entry.compose_indexer import compose
+from memolith.entry.settings import Settings
 
 handler = compose(Settings.read())

@@ -1,6 +1,6 @@
 """The MCP function's entry point."""
 
-from cairn.entry.compose_mcp import compose
-from cairn.entry.settings import Settings
+from memolith.entry.compose_mcp import compose
+from memolith.entry.settings import Settings
 
 handler = compose(Settings.read())

@@ -1,6 +1,6 @@
 """The reader's entry point."""
 
-from cairn.entry.compose_reader import compose
-from cairn.entry.settings import Settings
+from memolith.entry.compose_reader import compose
+from memolith.entry.settings import Settings
 
 handler = compose(Settings.read())

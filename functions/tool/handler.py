@@ -1,6 +1,6 @@
 """The tool function's entry point."""
 
-from cairn.entry.compose_tool import compose
-from cairn.entry.settings import Settings
+from memolith.entry.compose_tool import compose
+from memolith.entry.settings import Settings
 
 handler = compose(Settings.read())

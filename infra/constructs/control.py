@@ -45,7 +45,7 @@ class FirstControlRow(Construct):
             self,
             "Row",
             service_token=puts.function.function_arn,
-            resource_type="Custom::CairnFirstControlRow",
+            resource_type="Custom::MemolithFirstControlRow",
             service_timeout=ANSWERED_WITHIN,
             properties={"Buckets": buckets, "Table": table, "Generation": str(deployment.generation(region))},
         )

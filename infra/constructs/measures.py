@@ -1,8 +1,8 @@
 """What can be measured of a region: AWS's own metrics, and those that the functions count.
 
 Alarms and the dashboard take their metrics from here, so that both speak of the same figures. `EMITTED_BY` says which
-function counts what; its names are those of `cairn.ports.metrics.Metrics` calls, its dimensions those of
-`cairn.entry.telemetry`. None has a label of its own: with one, CDK makes an expression of an alarm's metric.
+function counts what; its names are those of `memolith.ports.metrics.Metrics` calls, its dimensions those of
+`memolith.entry.telemetry`. None has a label of its own: with one, CDK makes an expression of an alarm's metric.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from cairn.core.tables import TABLES
 from infra.constructs.replication import rule_id
 from infra.deployment import Deployment
+from memolith.core.tables import TABLES
 
-NAMESPACE = "Cairn"
+NAMESPACE = "Memolith"
 
 EMITTED_BY = {
     "erasures_pending": "eraser",

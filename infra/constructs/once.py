@@ -69,7 +69,7 @@ class DeployTimeFunction(Construct):
             self,
             "Code",
             function_name=function_name,
-            description=f"Cairn {deployment.stage}: runs while the stack deploys",
+            description=f"Memolith {deployment.stage}: runs while the stack deploys",
             role=role.without_policy_updates(),
             runtime=runtime_of(deployment),
             architecture=architecture_of(deployment),

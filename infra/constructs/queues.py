@@ -11,9 +11,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IDependable
 
-from cairn.core.objects.search_pack import REFRESH_DELAY_S
 from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
+from memolith.core.objects.search_pack import REFRESH_DELAY_S
 
 RECEIVES_MAX = 5
 KEPT = Duration.days(14)

@@ -55,7 +55,7 @@ class Replication(Construct):
             self,
             "Rules",
             service_token=puts.function.function_arn,
-            resource_type="Custom::CairnReplication",
+            resource_type="Custom::MemolithReplication",
             service_timeout=ANSWERED_WITHIN,
             properties={
                 "Bucket": bucket,

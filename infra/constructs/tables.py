@@ -1,4 +1,4 @@
-"""The region's tables, as `cairn.core.tables` describes them.
+"""The region's tables, as `memolith.core.tables` describes them.
 
 No point-in-time copies: they would keep erased paths, and every table can be rebuilt from the bucket. DynamoDB itself
 refuses to delete them, and a destroyed stack leaves them standing. Each generation is a resource of its own, so that
@@ -11,9 +11,9 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
-from cairn.core.tables import PARTITION_KEY, SORT_KEY, TABLES, Table
 from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
+from memolith.core.tables import PARTITION_KEY, SORT_KEY, TABLES, Table
 
 
 class RegionTables(Construct):

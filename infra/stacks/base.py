@@ -29,7 +29,7 @@ class BaseStack(Stack):
             scope,
             f"{deployment.prefix}-base-{region}",
             env=Environment(account=deployment.account, region=region),
-            description=f"Cairn {deployment.stage}: bucket, index and functions of {region}",
+            description=f"Memolith {deployment.stage}: bucket, index and functions of {region}",
         )
         queues = RegionQueues(
             self,

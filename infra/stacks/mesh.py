@@ -19,7 +19,7 @@ class MeshStack(Stack):
             scope,
             f"{deployment.prefix}-mesh-{region}",
             env=Environment(account=deployment.account, region=region),
-            description=f"Cairn {deployment.stage}: what joins {region} to the other regions",
+            description=f"Memolith {deployment.stage}: what joins {region} to the other regions",
         )
         FirstControlRow(self, deployment, region)
         if deployment.peers(region):

@@ -20,8 +20,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cairn.clients.mount.mounting import check_fuse, loop_options, mount, open_copy
-from cairn.core.errors import InvalidRequest
+from memolith.clients.mount.mounting import check_fuse, loop_options, mount, open_copy
+from memolith.core.errors import InvalidRequest
 from tests.mount.store_of_files import StoreOfFiles
 
 FILES, FOLDERS, WORDS = 2_000, 20, 370
@@ -84,7 +84,7 @@ def show(what: str, source: Path, folder: Path) -> None:
 @contextmanager
 def shown(what: str, source: Path) -> Iterator[Path]:
     """A mount in a process of its own while the block runs; the folder that it shows the files in."""
-    with TemporaryDirectory(prefix="cairn-bench-") as name:
+    with TemporaryDirectory(prefix="memolith-bench-") as name:
         words = [sys.executable, "-m", "scripts.bench.mount", "--show", what, str(source), name]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
             try:

@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from cairn.adapters.memory import MemoryQueue
-from cairn.app.api.service import Cairn
-from cairn.app.indexer.rebuild_pages import Progress
-from cairn.app.kernel.results import Call, Memory, VersionFilter
+from memolith.adapters.memory import MemoryQueue
+from memolith.app.api.service import Memolith
+from memolith.app.indexer.rebuild_pages import Progress
+from memolith.app.kernel.results import Call, Memory, VersionFilter
 from tests.support.cloud import Cloud
 from tests.support.rebuilds import Killed, Operator, fill
 
@@ -31,14 +31,14 @@ TOLD_EVERY = 10
 class Writing:
     """A client that goes on changing one memory, and counts what was acknowledged."""
 
-    cairn: Cairn
+    memolith: Memolith
     call: Call
     store: str
     memory: Memory
     acknowledged: list[str] = field(default_factory=list)
 
     def once(self) -> None:
-        changed = self.cairn.update_memory(
+        changed = self.memolith.update_memory(
             self.call,
             self.store,
             self.memory.id,
@@ -51,7 +51,7 @@ class Writing:
 
     def found(self) -> list[str]:
         """The versions that the new tables hold, oldest first; without the creation."""
-        page = self.cairn.list_versions(
+        page = self.memolith.list_versions(
             self.call, self.store, VersionFilter(memory_id=self.memory.id), limit=100, after=None, full=False
         )
         return [version.id for version in page.items if version.operation == "modified"][::-1]
@@ -96,11 +96,11 @@ def main() -> int:
     parser.add_argument("--objects", type=int, default=100_000, help="log objects in the bucket")
     count = parser.parse_args().objects
     cloud = Cloud(("us-east-1",))
-    cairn, call = cloud.sites["us-east-1"].cairn, cloud.call(cloud.key())
-    store = cairn.create_store(call, name="large", description="", metadata={}).id
-    memory = cairn.create_memory(call, store, path="/written", content="text", full=False)
+    memolith, call = cloud.sites["us-east-1"].memolith, cloud.call(cloud.key())
+    store = memolith.create_store(call, name="large", description="", metadata={}).id
+    memory = memolith.create_memory(call, store, path="/written", content="text", full=False)
     fill(cloud, store, count)
-    writing, queue, began = Writing(cairn, call, store, memory), MemoryQueue(), time.process_time()
+    writing, queue, began = Writing(memolith, call, store, memory), MemoryQueue(), time.process_time()
     print(f"{count:,} objects; the first machine:")
     first = rebuild(cloud, queue, writing, lambda progress: progress.folded >= count // 2)
     print("another machine:")

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn.scanner import Family, Policy, Scanner, Verdict, build_database
+from memolith.scanner import Family, Policy, Scanner, Verdict, build_database
 from scripts import scanner_cases as cases
 
 DEFAULT_CORPORA = Path("../shared/corpora/scanner-dev")

@@ -14,13 +14,13 @@ import sys
 import time
 from collections.abc import Iterator
 
-from cairn.adapters.layered import CallCounts
-from cairn.adapters.memory import ManualClock
-from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Memory
-from cairn.app.safety.write_gate import LettingAllThrough
-from cairn.core.objects.search_pack import PackKey
+from memolith.adapters.layered import CallCounts
+from memolith.adapters.memory import ManualClock
+from memolith.adapters.sqlite import SqlitePacks
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Memory
+from memolith.app.safety.write_gate import LettingAllThrough
+from memolith.core.objects.search_pack import PackKey
 from tests.support.cloud import Cloud
 
 SEED = 7
@@ -49,28 +49,28 @@ class Store:
         self.counts = CallCounts()
         self.cloud = Cloud((REGION,), interceptor=self.counts, clock=self.clock, memories_per_store=max(count, 1))
         self.call = self.cloud.call(self.cloud.key())
-        self.cairn = self.cloud.sites[REGION].cairn
-        self.id = self.cairn.create_store(self.call, name="bench", description="", metadata={}).id
+        self.memolith = self.cloud.sites[REGION].memolith
+        self.id = self.memolith.create_store(self.call, name="bench", description="", metadata={}).id
         self.texts = [self.text() for _ in range(count)]
         for number, text in enumerate(self.texts):
-            self.cairn.create_memory(self.call, self.id, path=f"/notes/{number}.md", content=text, full=False)
+            self.memolith.create_memory(self.call, self.id, path=f"/notes/{number}.md", content=text, full=False)
             self.clock.advance(60)
         self.cloud.pending.clear()
 
     def change_one(self) -> None:
         """Another text for one memory."""
-        [first] = self.cairn.list_memories(
+        [first] = self.memolith.list_memories(
             self.call, self.id, path_prefix=None, depth=0, limit=1, after=None, full=False
         ).items
         if isinstance(first, Memory):
-            self.cairn.update_memory(
+            self.memolith.update_memory(
                 self.call, self.id, first.id, content=self.text(), path=None, expected_content_sha256=None, full=False
             )
 
     def begin_anew(self) -> None:
         """A reader that has just started, a while after the last change, and calls counted from here."""
         self.clock.advance(3_600)
-        self.cairn = Cairn(self.cloud.sites[REGION].region, LettingAllThrough(), packs=SqlitePacks())
+        self.memolith = Memolith(self.cloud.sites[REGION].region, LettingAllThrough(), packs=SqlitePacks())
         self.counts.calls.clear()
 
     def text(self) -> str:
@@ -91,7 +91,7 @@ class Store:
 
     def search(self, query: str) -> list[str]:
         """The paths of the ten that answer best."""
-        found = self.cairn.search_memories(self.call, self.id, query=query, limit=10)
+        found = self.memolith.search_memories(self.call, self.id, query=query, limit=10)
         return [hit.memory.path for hit in found.items]
 
     def pack(self) -> float:

@@ -3,7 +3,7 @@
 A ratio to a bare conditional put, on the same backend in the same run, is what can be compared between machines and
 over time: both sides wait for the same disk, network or interpreter. The two are taken in turn, so that whatever else
 the machine does falls on both. Backends: memory, which shows the work of the code alone; moto, in this process; and the
-local cloud, when one is running (``cairn dev up``), whose data plane is asked directly, without Lambda.
+local cloud, when one is running (``memolith dev up``), whose data plane is asked directly, without Lambda.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from hashlib import sha256
 from pathlib import Path
 from statistics import median
 
-from cairn.adapters.aws.clients import Clients, local_clients
-from cairn.adapters.aws.compose import region_on_aws
-from cairn.adapters.aws.names import Deployment
-from cairn.adapters.memory import MemoryDatabase, MemoryIndex, RecordingMetrics
-from cairn.app.api.service import Cairn
-from cairn.app.index.projector import Folder
-from cairn.app.kernel.region import Region, View
-from cairn.app.kernel.results import Call, Credentials, Memory
-from cairn.app.safety.write_gate import TextScanner
-from cairn.core import decide
-from cairn.core.fold import join_memory
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.objects.entry import Actor, Entry, Operation
-from cairn.core.rows.content import MemoryRow
-from cairn.core.rows.control import ControlRow
-from cairn.core.settled import Settled
-from cairn.ports.index import Change
-from cairn.scanner import Scanner
+from memolith.adapters.aws.clients import Clients, local_clients
+from memolith.adapters.aws.compose import region_on_aws
+from memolith.adapters.aws.names import Deployment
+from memolith.adapters.memory import MemoryDatabase, MemoryIndex, RecordingMetrics
+from memolith.app.api.service import Memolith
+from memolith.app.index.projector import Folder
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Call, Credentials, Memory
+from memolith.app.safety.write_gate import TextScanner
+from memolith.core import decide
+from memolith.core.fold import join_memory
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.objects.entry import Actor, Entry, Operation
+from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.control import ControlRow
+from memolith.core.settled import Settled
+from memolith.ports.index import Change
+from memolith.scanner import Scanner
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 from tests.support.cloud import Cloud
 
 CONTENT_BYTES = 4_096
 WARM_UP = 10
-DEV_FILE = Path(".cairn/dev.json")
+DEV_FILE = Path(".memolith/dev.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Bench:
 
     name: str
     region: Region
-    cairn: Cairn
+    memolith: Memolith
     call: Call
 
 
@@ -71,7 +71,7 @@ def in_memory(scanner: TextScanner) -> Bench:
     """Adapters in memory."""
     cloud = Cloud(("us-east-1",), scanner=scanner)
     site = cloud.sites["us-east-1"]
-    return Bench("memory", site.region, site.cairn, presented(cloud.key()))
+    return Bench("memory", site.region, site.memolith, presented(cloud.key()))
 
 
 @contextmanager
@@ -82,11 +82,11 @@ def on_moto(scanner: TextScanner) -> Iterator[Bench]:
         make_tables(clients)
         region = region_on_aws(clients, DEPLOYMENT, RecordingMetrics())
         region.index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=True).to_attributes())])
-        cairn = Cairn(region, scanner)
-        issued = cairn.direct(
+        memolith = Memolith(region, scanner)
+        issued = memolith.direct(
             {"call": "keys.create", "workspace_id": "wrkspc_bench", "name": "bench", "scope": "admin"}
         )
-        yield Bench("moto", region, cairn, presented(str(issued["api_key"])))
+        yield Bench("moto", region, memolith, presented(str(issued["api_key"])))
 
 
 def on_local_cloud(scanner: TextScanner) -> Bench | None:
@@ -97,12 +97,12 @@ def on_local_cloud(scanner: TextScanner) -> Bench | None:
     name, facts = next(iter(dev["regions"].items()))
     prefix, account = facts["bucket"].removesuffix(f"-{name}").rsplit("-", 1)
     generation = int(facts["tables"]["memories"].rpartition("-g")[2])
-    stage = prefix.removeprefix("cairn-")
+    stage = prefix.removeprefix("memolith-")
     clients: Clients = local_clients(dev["endpoint"])
     region = region_on_aws(
         clients, Deployment(stage, account, tuple(dev["regions"]), name, generation), RecordingMetrics()
     )
-    return Bench(f"local cloud, {name}", region, Cairn(region, scanner), presented(dev["api_key"]))
+    return Bench(f"local cloud, {name}", region, Memolith(region, scanner), presented(dev["api_key"]))
 
 
 # ---- the write path -------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ class Agent:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._store = bench.cairn.create_store(bench.call, name="bench", description="", metadata={}).id
+        self._store = bench.memolith.create_store(bench.call, name="bench", description="", metadata={}).id
         self._memory = self._create("/bench/notes.md", -1)
         row = MemoryRow.key(self._store, self._memory.id)
         first = MemoryRow.from_attributes(bench.region.index.read([row])[row])
@@ -146,14 +146,14 @@ class Agent:
         }
 
     def leave(self) -> None:
-        self._bench.cairn.delete_store(self._bench.call, self._store)
+        self._bench.memolith.delete_store(self._bench.call, self._store)
 
     def _create(self, path: str, number: int) -> Memory:
-        cairn, call = self._bench.cairn, self._bench.call
-        return cairn.create_memory(call, self._store, path=path, content=text(number), full=False)
+        memolith, call = self._bench.memolith, self._bench.call
+        return memolith.create_memory(call, self._store, path=path, content=text(number), full=False)
 
     def _update(self, number: int) -> None:
-        self._memory = self._bench.cairn.update_memory(
+        self._memory = self._bench.memolith.update_memory(
             self._bench.call,
             self._store,
             self._memory.id,
@@ -164,7 +164,7 @@ class Agent:
         )
 
     def _read(self) -> None:
-        self._bench.cairn.retrieve_memory(self._bench.call, self._store, self._memory.id, full=True)
+        self._bench.memolith.retrieve_memory(self._bench.call, self._store, self._memory.id, full=True)
 
 
 def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:

@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cairn.adapters.layered import InterceptedPeers
-from cairn.adapters.memory import MemoryPeers, MemoryTargets, SeededRandomness
-from cairn.app.auth.session_tokens import READ_WRITE
-from cairn.app.kernel.results import Demand, StoreToAttach
-from cairn.entry.compose_mcp import mcp_on
-from cairn.entry.compose_tool import forms_on
-from cairn.wire.http import HttpApi
-from cairn.wire.wsgi import to_event
+from memolith.adapters.layered import InterceptedPeers
+from memolith.adapters.memory import MemoryPeers, MemoryTargets, SeededRandomness
+from memolith.app.auth.session_tokens import READ_WRITE
+from memolith.app.kernel.results import Demand, StoreToAttach
+from memolith.entry.compose_mcp import mcp_on
+from memolith.entry.compose_tool import forms_on
+from memolith.wire.http import HttpApi
+from memolith.wire.wsgi import to_event
 from scripts.costing.paths import AWAY, HOME, LISTED, TEXT, Path, Played
 from scripts.costing.prices import PATH
 
@@ -42,8 +42,8 @@ def _context(played: Played, refresh: bool) -> object:
 
 def _read(played: Played, at: str, home: bool = False, newest: bool = False) -> object:
     demand = Demand(home=home, min_version=played.newest if newest else None)
-    cairn = played.cloud.sites[at].cairn
-    return cairn.retrieve_memory(replace(played.call, demand=demand), played.store, played.last.id, full=True)
+    memolith = played.cloud.sites[at].memolith
+    return memolith.retrieve_memory(replace(played.call, demand=demand), played.store, played.last.id, full=True)
 
 
 def _newly(played: Played) -> None:
@@ -103,7 +103,7 @@ def _by_mcp(played: Played, command: Mapping[str, Any]) -> None:
         "authorization": f"Bearer {played.key}",
         "content-type": "application/json",
         "accept": "application/json, text/event-stream",
-        "host": "api.cairn.test",
+        "host": "api.memolith.test",
     }
     event = to_event("POST", f"/mcp/{played.store}", "", headers.items(), body)
     event["requestContext"]["domainName"] = headers["host"]

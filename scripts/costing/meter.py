@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cairn.adapters.layered import Call
-from cairn.core.rows.base import RowKey
-from cairn.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY
-from cairn.ports.index import Change, Found, Index, Query, RowMap
+from memolith.adapters.layered import Call
+from memolith.core.rows.base import RowKey
+from memolith.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY
+from memolith.ports.index import Change, Found, Index, Query, RowMap
 from scripts.costing.prices import CONTENT_BYTES, DURATIONS_MS, FAR_MS, MEMORY_MB, OWN_MS
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ def row_units(change: Change) -> int:
 def index_units(change: Change) -> int:
     """Write units in the table's global indexes, which hold whole rows.
 
-    An index whose keys a row lacks is not written. No change of Cairn's moves a row within an index.
+    An index whose keys a row lacks is not written. No change of Memolith's moves a row within an index.
     """
     own = {PARTITION_KEY, SORT_KEY}
     has = own | set(change.before or ()) | set(change.after or ())

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.memory import ManualClock
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Memory, VersionFilter
-from cairn.app.safety.deep_scan import DeepScanner
-from cairn.core.commands import BroughtVersion
-from cairn.core.rows.base import RowKey
-from cairn.core.tables import BY_NAME
-from cairn.scanner import Family, Finding, Policy, Report, Severity, Verdict
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.memory import ManualClock
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Memory, VersionFilter
+from memolith.app.safety.deep_scan import DeepScanner
+from memolith.core.commands import BroughtVersion
+from memolith.core.rows.base import RowKey
+from memolith.core.tables import BY_NAME
+from memolith.scanner import Family, Finding, Policy, Report, Severity, Verdict
 from scripts.costing.meter import Meter, MeteredIndex, Units, item_bytes
 from scripts.costing.prices import BATCH_SIZE, CONTENT_BYTES, PATH, PRICES
 from tests.support.cloud import Cloud
@@ -84,34 +84,34 @@ class Played:
         return self.meter(call, act) if self._measuring else act()
 
     @property
-    def home(self) -> Cairn:
-        return self.cloud.sites[HOME].cairn
+    def home(self) -> Memolith:
+        return self.cloud.sites[HOME].memolith
 
     @property
-    def away(self) -> Cairn:
-        return self.cloud.sites[AWAY].cairn
+    def away(self) -> Memolith:
+        return self.cloud.sites[AWAY].memolith
 
     @property
     def last(self) -> Memory:
         return self.memories[-1]
 
     def create(self, path: str, at: str = HOME) -> Memory:
-        cairn = self.cloud.sites[at].cairn
-        return cairn.create_memory(self.call, self.store, path=path, content=TEXT, full=False)
+        memolith = self.cloud.sites[at].memolith
+        return memolith.create_memory(self.call, self.store, path=path, content=TEXT, full=False)
 
     def update(self, memory: Memory, content: str | None, path: str | None = None, at: str = HOME) -> Memory:
-        return self.cloud.sites[at].cairn.update_memory(
+        return self.cloud.sites[at].memolith.update_memory(
             self.call, self.store, memory.id, content=content, path=path, expected_content_sha256=None, full=False
         )
 
     def told(self, number: int) -> BroughtVersion:
-        """The number-th version of a memory in another Cairn."""
+        """The number-th version of a memory in another Memolith."""
         names = ("mem_01m80gqgrfyn8361t51thggc0e", f"memver_01m80gqgrfyn8361t51thgg{number:03d}")
         operation = "created" if number == 1 else "modified"
         return BroughtVersion(*names, operation, "user:user_1", number, "/projects/atlas/brought.md", f"{TEXT}{number}")
 
     def bring(self, *versions: BroughtVersion, at: str = HOME) -> object:
-        return self.cloud.sites[at].cairn.import_versions(self.call, self.store, versions)
+        return self.cloud.sites[at].memolith.import_versions(self.call, self.store, versions)
 
     def measure(self, path: Path) -> dict[str, Units]:
         """What a call of this kind uses, and what its events use in every region."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cairn.adapters.layered import InterceptedErasableObjects, InterceptedQueue
-from cairn.adapters.limits import LIST_PAGE_MAX_KEYS
-from cairn.adapters.memory import MemoryErasableObjects, MemoryQueue
-from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.erasure.eraser import Eraser
-from cairn.app.erasure.pack_removal import PackErasing
-from cairn.app.erasure.retention import Retaining
-from cairn.app.erasure.service import Erasures
-from cairn.app.erasure.store_purge import StoreErasing
-from cairn.app.erasure.version_purge import VersionErasing
-from cairn.app.replication.compare_checkpoints import PERIODS_BACK
-from cairn.app.replication.compare_listing import Comparing
-from cairn.app.replication.compare_rows import ComparingRows
+from memolith.adapters.layered import InterceptedErasableObjects, InterceptedQueue
+from memolith.adapters.limits import LIST_PAGE_MAX_KEYS
+from memolith.adapters.memory import MemoryErasableObjects, MemoryQueue
+from memolith.adapters.sqlite import SqlitePacks
+from memolith.app.erasure.eraser import Eraser
+from memolith.app.erasure.pack_removal import PackErasing
+from memolith.app.erasure.retention import Retaining
+from memolith.app.erasure.service import Erasures
+from memolith.app.erasure.store_purge import StoreErasing
+from memolith.app.erasure.version_purge import VersionErasing
+from memolith.app.replication.compare_checkpoints import PERIODS_BACK
+from memolith.app.replication.compare_listing import Comparing
+from memolith.app.replication.compare_rows import ComparingRows
 from scripts.costing.meter import Units
 from scripts.costing.paths import HOME, Path, Played
 

@@ -53,7 +53,7 @@ def main() -> int:
         if not arguments.here:
             local_cloud("down")
             local_cloud("up", "--regions", ",".join(REGIONS), "--enforce-iam")
-        dev = json.loads((PROJECT_ROOT / ".cairn" / "dev.json").read_text())
+        dev = json.loads((PROJECT_ROOT / ".memolith" / "dev.json").read_text())
         drill = prepare(dev, console)
         report = run(drill, steps(drill))
     finally:

@@ -136,7 +136,7 @@ class Lag:
         )
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
-                lag = answer.headers.get("x-cairn-lag-ms")
+                lag = answer.headers.get("x-memolith-lag-ms")
         except (OSError, json.JSONDecodeError):
             return None
         return None if lag is None else int(lag)

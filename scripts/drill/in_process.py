@@ -15,12 +15,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cairn.adapters.layered import Call
-from cairn.adapters.system import SystemClock, SystemRandomness, Unmeasured
-from cairn.app.operations import operator
-from cairn.clients.cli.homes import AT_ONCE
-from cairn.core.errors import CairnError
-from cairn.wire.http import HttpApi
+from memolith.adapters.layered import Call
+from memolith.adapters.system import SystemClock, SystemRandomness, Unmeasured
+from memolith.app.operations import operator
+from memolith.clients.cli.homes import AT_ONCE
+from memolith.core.errors import MemolithError
+from memolith.wire.http import HttpApi
 from tests.api.loopback import serving
 from tests.support.cloud import Cloud
 
@@ -76,14 +76,14 @@ class InProcess:
     """What `planned.run` needs of a cloud.
 
     Attributes:
-        dev: as ``.cairn/dev.json``.
+        dev: as ``.memolith/dev.json``.
     """
 
     dev: Mapping[str, Any]
     cloud: Cloud
 
     def move(self, old: str, new: str) -> Mapping[str, Any]:
-        """Every store of one region to another, as many at a time as `cairn homes move` does."""
+        """Every store of one region to another, as many at a time as `memolith homes move` does."""
         region = self.cloud.sites[new].region
         stores = [home.store_id for home in operator.homes(region) if home.home == old]
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -94,7 +94,7 @@ class InProcess:
         try:
             for step in operator.move(self.cloud.sites[new].region, store_id):
                 told |= {"state": step.state, "paused_ms": step.paused_ms}
-        except CairnError as error:
+        except MemolithError as error:
             told["problem"] = error.message
         return told
 
@@ -110,7 +110,7 @@ def in_process(regions: Sequence[str]) -> Iterator[InProcess]:
     with ExitStack() as stack:
         urls = {
             name: stack.enter_context(
-                serving(HttpApi(site.cairn, clock, SystemRandomness(), Unmeasured(), site.cairn.sessions).answer)
+                serving(HttpApi(site.memolith, clock, SystemRandomness(), Unmeasured(), site.memolith.sessions).answer)
             )
             for name, site in cloud.sites.items()
         }

@@ -12,7 +12,7 @@ from typing import Any
 import anthropic
 from anthropic import Anthropic
 
-from cairn.clients.sdk.routing import http_client
+from memolith.clients.sdk.routing import http_client
 
 TIMEOUT_S = 40.0
 REST_S = 0.5
@@ -172,8 +172,8 @@ class Client(threading.Thread):
 
 
 def _unknown(error: anthropic.APIStatusError) -> bool:
-    """Whether a write may have been done: Cairn says so itself, or its gateway answered for it."""
-    return error.status_code == 504 or (error.status_code >= 500 and "x-cairn-region" not in error.response.headers)
+    """Whether a write may have been done: Memolith says so itself, or its gateway answered for it."""
+    return error.status_code == 504 or (error.status_code >= 500 and "x-memolith-region" not in error.response.headers)
 
 
 def _said(error: anthropic.APIError) -> str:

@@ -1,7 +1,7 @@
 """A planned move of many stores under load (``make moves``): what it loses, and how long each takes no writes.
 
 A client at each store writes at a steady pace through the real SDK, half of them near the old home and half near the
-new. `cairn homes move --from … --to …` moves all stores while they do. Two things are told of a pause: how long the
+new. `memolith homes move --from … --to …` moves all stores while they do. Two things are told of a pause: how long the
 mover says that it was, and how long a caller went on trying in vain. Exit code 1 when an acknowledged write is not in
 every region's history, a store was not moved, or a pause was longer than is promised.
 """
@@ -170,17 +170,17 @@ def create_stores(dev: Mapping[str, Any], number: int) -> list[str]:
 
 
 def by_command(old: str, new: str) -> Mapping[str, Any]:
-    """Moves with `cairn homes move`; what it said."""
+    """Moves with `memolith homes move`; what it said."""
     words = ["homes", "move", "--from", old, "--to", new, "--json"]
     done = subprocess.run(
-        [sys.executable, "-m", "cairn.clients.cli", *words],
+        [sys.executable, "-m", "memolith.clients.cli", *words],
         cwd=PROJECT_ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     if not done.stdout.startswith("{"):
-        raise SystemExit(f"cairn {' '.join(words)} ended with {done.returncode}: {done.stderr.strip()[-800:]}")
+        raise SystemExit(f"memolith {' '.join(words)} ended with {done.returncode}: {done.stderr.strip()[-800:]}")
     answer: Mapping[str, Any] = json.loads(done.stdout)
     return answer
 
@@ -237,7 +237,7 @@ def cloud(console: Console, *, here: bool) -> Iterator[Mapping[str, Any]]:
         if not here:
             local_cloud("down")
             local_cloud("up", "--regions", ",".join(REGIONS), "--enforce-iam")
-        yield json.loads((PROJECT_ROOT / ".cairn" / "dev.json").read_text())
+        yield json.loads((PROJECT_ROOT / ".memolith" / "dev.json").read_text())
     finally:
         if not here:
             local_cloud("down")

@@ -23,7 +23,7 @@ def prepare(dev: Mapping[str, Any], console: Console, *, alone: bool = True) -> 
     """A drill on a cloud that is up, its stores known in every region; nobody writes yet.
 
     Args:
-        dev: ``.cairn/dev.json``. Stores have their home in the first region.
+        dev: ``.memolith/dev.json``. Stores have their home in the first region.
         alone: whether nobody else has stores there.
     """
     urls = {region: dev["regions"][region]["api_url"] for region in dev["regions"]}

@@ -31,17 +31,17 @@ from scripts.local_cloud.layout import PROJECT_ROOT, Layout
 from scripts.local_cloud.lifecycle import LocalCloud
 
 RUNBOOK = {
-    "what was set aside": ("redrive.md", "cairn index redrive --dry-run"),
-    "send back": ("redrive.md", "cairn index redrive --region REGION --queue index"),
-    "state": ("rebuild.md", "cairn index status --region REGION"),
-    "rebuild": ("rebuild.md", "cairn index rebuild --region REGION"),
-    "fail over": ("fail-over.md", "cairn homes fail-over --from REGION --to OTHER"),
-    "return": ("fail-over.md", "cairn homes return REGION"),
-    "move": ("fail-over.md", "cairn homes move --from REGION --to OTHER"),
-    "fail over some": ("fail-over.md", "cairn homes fail-over --from REGION --to OTHER --stores STORES"),
-    "homes": ("fail-over.md", "cairn homes list --region OTHER"),
-    "what stands apart": ("fail-over.md", "cairn divergent list"),
-    "show": ("fail-over.md", "cairn divergent show STORE VERSION"),
+    "what was set aside": ("redrive.md", "memolith index redrive --dry-run"),
+    "send back": ("redrive.md", "memolith index redrive --region REGION --queue index"),
+    "state": ("rebuild.md", "memolith index status --region REGION"),
+    "rebuild": ("rebuild.md", "memolith index rebuild --region REGION"),
+    "fail over": ("fail-over.md", "memolith homes fail-over --from REGION --to OTHER"),
+    "return": ("fail-over.md", "memolith homes return REGION"),
+    "move": ("fail-over.md", "memolith homes move --from REGION --to OTHER"),
+    "fail over some": ("fail-over.md", "memolith homes fail-over --from REGION --to OTHER --stores STORES"),
+    "homes": ("fail-over.md", "memolith homes list --region OTHER"),
+    "what stands apart": ("fail-over.md", "memolith divergent list"),
+    "show": ("fail-over.md", "memolith divergent show STORE VERSION"),
 }
 """What an operator does: the page of docs/operations and its command, as it stands there."""
 
@@ -73,7 +73,7 @@ class Drill:
     """A cloud of three regions under load.
 
     Attributes:
-        dev: ``.cairn/dev.json``.
+        dev: ``.memolith/dev.json``.
         home, second, third: the regions; stores have their home in the first.
         plain, doubled: the stores that are written; the second asks for two regions.
         sdk: one client a region, for looking.
@@ -276,7 +276,7 @@ class Drill:
         words = [*filled.split()[1:], *(["--json"] if as_json else [])]
         api = self.dev["regions"][asking or self.home]["api_url"]
         done = subprocess.run(
-            [sys.executable, "-m", "cairn.clients.cli", *words],
+            [sys.executable, "-m", "memolith.clients.cli", *words],
             cwd=PROJECT_ROOT,
             env={**os.environ, "ANTHROPIC_BASE_URL": api, "ANTHROPIC_API_KEY": self.dev["api_key"]},
             capture_output=True,
@@ -384,7 +384,7 @@ class Drill:
         request = urllib.request.Request(url, headers={"x-api-key": self.dev["api_key"]})  # noqa: S310  our own address
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-                home: str | None = answer.headers.get("x-cairn-home")
+                home: str | None = answer.headers.get("x-memolith-home")
         except OSError:
             return None
         return home

@@ -1,8 +1,8 @@
 """The local cloud: an AWS emulator, the real CDK app deployed into it, and replication between its regions.
 
-``cairn dev up`` starts it, ``cairn dev status`` shows it, ``cairn dev down`` ends it. Three things run: the emulator
-(MiniStack, one process, a child per warm function), the replicator (one process), and, while ``up`` works, the CDK
-command line. Everything they write lies in ``.cairn/``; everything they listen on is 127.0.0.1.
+``memolith dev up`` starts it, ``memolith dev status`` shows it, ``memolith dev down`` ends it. Three things run: the
+emulator (MiniStack, one process, a child per warm function), the replicator (one process), and, while ``up`` works, the
+CDK command line. Everything they write lies in ``.memolith/``; everything they listen on is 127.0.0.1.
 
 | module | what |
 |---|---|
@@ -12,7 +12,7 @@ command line. Everything they write lies in ``.cairn/``; everything they listen 
 | `emulator`, `patches` | MiniStack, and the few things corrected in it |
 | `deployment` | ``cdk bootstrap``, ``cdk synth``, ``cdk deploy`` |
 | `drift` | what the templates asked for and the emulator does not have |
-| `devfile` | ``.cairn/dev.json``, what clients read |
+| `devfile` | ``.memolith/dev.json``, what clients read |
 | `replication` | copies objects between regions as S3 would, with settings for how badly |
 | `lifecycle` | up, status, down |
 """

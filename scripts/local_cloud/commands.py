@@ -1,4 +1,4 @@
-"""The commands of ``cairn dev``."""
+"""The commands of ``memolith dev``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scripts.local_cloud.emulator import EmulatorFailed
 from scripts.local_cloud.lifecycle import REPLICATOR, Choices, LocalCloud, LocalCloudError
 
 app = typer.Typer(
-    help="The local cloud: an AWS emulator on this machine, with Cairn deployed into it as on AWS.",
+    help="The local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -46,9 +46,9 @@ def up(
     reorder: Reorder = None,
     as_json: Json = False,
 ) -> None:
-    """Start the local cloud and deploy Cairn into it. If it runs already, deploy what has changed.
+    """Start the local cloud and deploy Memolith into it. If it runs already, deploy what has changed.
 
-    Example: cairn dev up --regions us-east-1,eu-west-1 --enforce-iam
+    Example: memolith dev up --regions us-east-1,eu-west-1 --enforce-iam
     """
     console = Console(stderr=as_json)
     choices = Choices(
@@ -69,9 +69,9 @@ def up(
 
 @app.command()
 def down(as_json: Json = False) -> None:
-    """End the local cloud and everything it started; remove its state. Logs and caches stay in .cairn.
+    """End the local cloud and everything it started; remove its state. Logs and caches stay in .memolith.
 
-    Example: cairn dev down
+    Example: memolith dev down
     """
     console = Console()
     ended = LocalCloud().down()
@@ -87,14 +87,14 @@ def status(
 ) -> None:
     """What runs, where it answers, and how replication stands. Exit code 1 if nothing runs.
 
-    Example: cairn dev status --json
+    Example: memolith dev status --json
     """
     console = Console()
     found = LocalCloud().status()
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     elif found is None:
-        console.print("No local cloud runs here. `cairn dev up` starts one.")
+        console.print("No local cloud runs here. `memolith dev up` starts one.")
     else:
         screen.show_status(console, found)
     if found is None or not found["answers"]:
@@ -118,9 +118,9 @@ def replication(
 ) -> None:
     """Change how the regions replicate, while they do; without options, show it.
 
-    Example: cairn dev replication --lag-ms 2000 --jitter-ms 500 --pause us-east-1:eu-west-1
+    Example: memolith dev replication --lag-ms 2000 --jitter-ms 500 --pause us-east-1:eu-west-1
 
-    Example: cairn dev replication --resume
+    Example: memolith dev replication --resume
     """
     console = Console(stderr=as_json)
     settings = _given(lag_ms=lag_ms, jitter_ms=jitter_ms, duplicate=duplicate, reorder=reorder)
@@ -150,9 +150,9 @@ def faults(
 ) -> None:
     """Have the emulator fail, while it runs; without options, show what does.
 
-    Example: cairn dev faults --cut eu-west-1 --throttle us-east-1=0.2
+    Example: memolith dev faults --cut eu-west-1 --throttle us-east-1=0.2
 
-    Example: cairn dev faults --clear
+    Example: memolith dev faults --clear
     """
     wanted: dict[str, Any] = {"cut": [], "throttle": {}, "lose_replies": {}} if clear else {}
     if cut:
@@ -200,7 +200,9 @@ def _explained(console: Console) -> Iterator[None]:
     except (LocalCloudError, DeploymentFailed, EmulatorFailed, KeyNotMade) as error:
         console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
         if isinstance(error, DeploymentFailed | KeyNotMade):
-            console.print("The emulator still runs: put it right and run `cairn dev up` again, or `cairn dev down`.")
+            console.print(
+                "The emulator still runs: put it right and run `memolith dev up` again, or `memolith dev down`."
+            )
         raise typer.Exit(1) from None
 
 

@@ -52,7 +52,7 @@ class Plan:
     @property
     def prefix(self) -> str:
         """What every name begins with."""
-        return f"cairn-{self.stage}"
+        return f"memolith-{self.stage}"
 
     def context(self) -> str:
         """The overrides of ``cdk.json``'s record, as JSON.
@@ -93,7 +93,7 @@ class Cdk:
 
     def synthesize(self) -> None:
         """``cdk synth``: the templates, from the app. Needs neither network nor endpoint."""
-        output = ["--quiet", "--output", str(self._layout.assembly), "-c", f"cairn-overrides={self._plan.context()}"]
+        output = ["--quiet", "--output", str(self._layout.assembly), "-c", f"memolith-overrides={self._plan.context()}"]
         self._run("synth", ["synth", *output], cwd=PROJECT_ROOT)
 
     def deploy(self) -> None:

@@ -1,4 +1,4 @@
-"""``.cairn/dev.json``: what clients of the local cloud read."""
+"""``.memolith/dev.json``: what clients of the local cloud read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cairn.core.tables import TABLES
+from memolith.core.tables import TABLES
 from scripts.local_cloud.aws import Clients
 from scripts.local_cloud.deployment import Plan
 from scripts.local_cloud.environment import ACCOUNT

@@ -1,4 +1,4 @@
-"""Start and stop MiniStack, on 127.0.0.1 and a free port, with everything it writes below ``.cairn/emulator``."""
+"""Start and stop MiniStack, on 127.0.0.1 and a free port, with everything it writes below ``.memolith/emulator``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def free_port() -> int:
 def start(layout: Layout, processes: ProcessFiles, *, port: int | None = None, enforce_iam: bool = False) -> Emulator:
     """Start an empty emulator and wait until it answers (about a second).
 
-    Whatever an earlier one left below ``.cairn/emulator`` is removed first.
+    Whatever an earlier one left below ``.memolith/emulator`` is removed first.
 
     Raises:
         EmulatorFailed: it ended or did not answer within 30 seconds, on three free ports or on the one given.

@@ -18,7 +18,7 @@ ACCOUNT = "000000000000"
 
 SECRET = "test"  # noqa: S105  the emulator's documented root secret, the same on every machine
 
-_HOST_ONLY = ("AWS_", "CDK_", "LOCALSTACK_", "MINISTACK_", "CAIRN_")
+_HOST_ONLY = ("AWS_", "CDK_", "LOCALSTACK_", "MINISTACK_", "MEMOLITH_")
 
 
 def credentials(region: str) -> dict[str, str]:
@@ -53,7 +53,7 @@ def for_emulator(layout: Layout, port: int, *, enforce_iam: bool) -> dict[str, s
         "MINISTACK_ACCOUNT_ID": ACCOUNT,
         "AUTH": "true" if enforce_iam else "false",
         "LOG_LEVEL": "WARNING",
-        # Listeners of services that Cairn does not use; they would bind ports of their own.
+        # Listeners of services that Memolith does not use; they would bind ports of their own.
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -66,7 +66,7 @@ def for_command(layout: Layout, endpoint: str, region: str, host: Mapping[str, s
     """The environment of a command that ``up`` runs: the host's, less what names an AWS account or a CDK setting.
 
     The rest stays because bundling installs packages, with the proxies and the package index that this machine is
-    set up for. Caches and temporary files go below ``.cairn``.
+    set up for. Caches and temporary files go below ``.memolith``.
     """
     source = os.environ if host is None else host
     kept = {name: value for name, value in source.items() if not name.startswith(_HOST_ONLY)}

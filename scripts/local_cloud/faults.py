@@ -4,7 +4,7 @@ The emulator is one process for all regions, so a region is cut off by what a re
 signature's scope, of its bucket, or of its HTTP API. Such a request's connection is closed without an answer. That is
 so for everybody, the region's own functions among them: the region is gone, not merely out of reach.
 
-`POST /_cairn/faults` takes `Faults.changed`'s JSON object and answers with what holds, and how often each fault has
+`POST /_memolith/faults` takes `Faults.changed`'s JSON object and answers with what holds, and how often each fault has
 struck since the emulator started; GET shows it.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import parse_qs
 
-PATH = "/_cairn/faults"
+PATH = "/_memolith/faults"
 _SCOPE = re.compile(r"Credential=[^/]+/\d{8}/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request")
 _API = re.compile(r"/_aws/execute-api/([a-z0-9]+)/")
 _LOG = re.compile(r"/log/")

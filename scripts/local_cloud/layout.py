@@ -1,4 +1,4 @@
-"""Where the local cloud keeps its files: one folder of the project, ``.cairn/``, and nowhere else."""
+"""Where the local cloud keeps its files: one folder of the project, ``.memolith/``, and nowhere else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROJECT_ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Paths of one local cloud, all below ``root/.cairn``; nothing is created by naming it.
+    """Paths of one local cloud, all below ``root/.memolith``; nothing is created by naming it.
 
     ``logs`` and ``cache`` outlive a cloud (to be read afterwards; to make the next one faster). The rest is removed
     by ``down`` and again by the next ``up``.
@@ -21,8 +21,8 @@ class Layout:
 
     @property
     def home(self) -> Path:
-        """``.cairn``: everything below is the local cloud's."""
-        return self.root / ".cairn"
+        """``.memolith``: everything below is the local cloud's."""
+        return self.root / ".memolith"
 
     @property
     def dev_file(self) -> Path:

@@ -111,7 +111,7 @@ class LocalCloud:
             control_url = self._replicate(plan, choices)
         with self._step("compare", "the templates with the live APIs"):
             comparison = compare(clients, self.layout.assembly)
-        with self._step("describe", "an API key, and .cairn/dev.json"):
+        with self._step("describe", "an API key, and .memolith/dev.json"):
             dev = self._describe(clients, plan, control_url)
             devfile.write(self.layout.dev_file, dev)
         with self._step("answers", "every region's API, reading and writing"):
@@ -160,7 +160,7 @@ class LocalCloud:
         dev = devfile.read(self.layout.dev_file)
         answer = None if dev is None else self._ask_replicator(dev, settings)
         if answer is None:
-            raise LocalCloudError("no replicator runs here: start the local cloud with `cairn dev up`")
+            raise LocalCloudError("no replicator runs here: start the local cloud with `memolith dev up`")
         return answer
 
     def faults(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class LocalCloud:
         """
         dev = devfile.read(self.layout.dev_file)
         if dev is None:
-            raise LocalCloudError("no local cloud runs here: start it with `cairn dev up`")
+            raise LocalCloudError("no local cloud runs here: start it with `memolith dev up`")
         apis = {
             region["api_url"].split("/_aws/execute-api/")[-1].split("/")[0]: name
             for name, region in dev["regions"].items()
@@ -197,7 +197,7 @@ class LocalCloud:
         if different:
             raise LocalCloudError(
                 f"a local cloud runs already, with {', '.join(f'{n} {started[n]!r}' for n in different)}; "
-                "end it with `cairn dev down` first"
+                "end it with `memolith dev down` first"
             )
         endpoint: str = started["endpoint"]
         return endpoint

@@ -67,9 +67,9 @@ def show_report(console: Console, report: Report) -> None:
     for region, resources in report.dev["regions"].items():
         console.print(f"[bold]{region}[/]  {resources['api_url']}  [dim]{resources['bucket']}[/]", soft_wrap=True)
     control = report.dev["replication"]["control_url"]
-    console.print(f"replication  {control}/replication  [dim]changed by[/] cairn dev replication", soft_wrap=True)
+    console.print(f"replication  {control}/replication  [dim]changed by[/] memolith dev replication", soft_wrap=True)
     done = "deployed again" if report.redeployed else "up"
-    console.print(f"[green]The local cloud is {done}[/] after {report.seconds:.0f} s; .cairn/dev.json describes it.")
+    console.print(f"[green]The local cloud is {done}[/] after {report.seconds:.0f} s; .memolith/dev.json describes it.")
 
 
 def show_differences(console: Console, report: Report) -> None:

@@ -8,11 +8,15 @@ from contextlib import contextmanager
 import anthropic
 import pytest
 
-from tests.api.harness import Backend, cairn_backend, far_backend, model_backend
+from tests.api.harness import Backend, far_backend, memolith_backend, model_backend
 from tests.api.laptop import laptop_backends
 from tests.support.folders import quick_folder
 
-BACKENDS: dict[str, Callable[[int], Backend]] = {"model": model_backend, "cairn": cairn_backend, "far": far_backend}
+BACKENDS: dict[str, Callable[[int], Backend]] = {
+    "model": model_backend,
+    "memolith": memolith_backend,
+    "far": far_backend,
+}
 LAPTOP = "laptop"
 
 
@@ -32,7 +36,7 @@ def _builder(name: str) -> Iterator[Callable[[int], Backend]]:
         yield BACKENDS[name]
 
 
-@pytest.fixture(params=["cairn", "far", LAPTOP])
+@pytest.fixture(params=["memolith", "far", LAPTOP])
 def sessions_backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     """Those that have sessions, which the model has not."""
     with _builder(request.param) as build:

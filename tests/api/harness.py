@@ -10,17 +10,17 @@ from typing import Any
 import anthropic
 import httpx2
 
-from cairn.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
-from cairn.app.api.service import Cairn
-from cairn.app.safety.write_gate import TextScanner
-from cairn.wire.facade import SessionUseCases, UseCases
-from cairn.wire.http import HttpApi
+from memolith.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
+from memolith.app.api.service import Memolith
+from memolith.app.safety.write_gate import TextScanner
+from memolith.wire.facade import SessionUseCases, UseCases
+from memolith.wire.http import HttpApi
 from tests.api.model import Model
 from tests.api.shapes import check_answer
 from tests.api.transport import Answer, Gateway, to_event
 from tests.support.cloud import Cloud
 
-BASE_URL = "https://cairn.test"
+BASE_URL = "https://memolith.test"
 DAY_US = 24 * 3600 * 1_000_000
 
 
@@ -42,7 +42,7 @@ class Backend:
     """Use cases under the wire. Every answer is checked against what holds for any answer.
 
     Args:
-        cairn: the use cases of the region that is asked.
+        memolith: the use cases of the region that is asked.
         birthplace: the use cases of the region that is asked to create stores; by default the same.
         after_birth: called when a store was created.
         metrics: what the use cases count in; by default counters of its own.
@@ -57,7 +57,7 @@ class Backend:
 
     def __init__(
         self,
-        cairn: UseCases,
+        memolith: UseCases,
         clock: ManualClock,
         issue_key: Callable[[str, str], str],
         birthplace: UseCases | None = None,
@@ -66,13 +66,13 @@ class Backend:
         served: Answer | None = None,
     ) -> None:
         self.clock = clock
-        self.cairn = cairn
+        self.memolith = memolith
         self.issue_key = issue_key
         self._after_birth = after_birth
         self.metrics = metrics or RecordingMetrics()
-        self.region, self.home = cairn.region, (birthplace or cairn).region
-        born = birthplace or cairn
-        self._http = served or HttpApi(cairn, clock, SeededRandomness(), self.metrics, _sessions(cairn)).answer
+        self.region, self.home = memolith.region, (birthplace or memolith).region
+        born = birthplace or memolith
+        self._http = served or HttpApi(memolith, clock, SeededRandomness(), self.metrics, _sessions(memolith)).answer
         self._births = served or HttpApi(born, clock, SeededRandomness(1), self.metrics, _sessions(born)).answer
         self.gateway = Gateway(self.answer)
         self.api_key = issue_key("main", "admin")
@@ -128,8 +128,8 @@ class Backend:
         return to_event(method, path, query, sent.items(), raw)
 
 
-def _sessions(cairn: UseCases) -> SessionUseCases | None:
-    return cairn.sessions if isinstance(cairn, Cairn) else None
+def _sessions(memolith: UseCases) -> SessionUseCases | None:
+    return memolith.sessions if isinstance(memolith, Memolith) else None
 
 
 def model_backend(cap: int = 10_000) -> Backend:
@@ -139,12 +139,12 @@ def model_backend(cap: int = 10_000) -> Backend:
     return Backend(model, clock, lambda workspace, scope: model.issue_key(workspace, scope).text)
 
 
-def cairn_backend(cap: int = 10_000, scanner: TextScanner | None = None) -> Backend:
+def memolith_backend(cap: int = 10_000, scanner: TextScanner | None = None) -> Backend:
     """The real use cases of one region, over adapters in memory; without a `scanner` every text is let through."""
     clock = ManualClock()
     cloud = Cloud(("us-east-1",), clock=clock, memories_per_store=cap, scanner=scanner)
     cloud.claim_complete("us-east-1", clock.now_us())
-    return Backend(cloud.sites["us-east-1"].cairn, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"))
+    return Backend(cloud.sites["us-east-1"].memolith, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"))
 
 
 def far_backend(cap: int = 10_000) -> Backend:
@@ -163,5 +163,5 @@ def far_backend(cap: int = 10_000) -> Backend:
     here, there = cloud.sites["eu-west-1"], cloud.sites["us-east-1"]
     cloud.claim_complete("eu-west-1", clock.now_us() + 365 * DAY_US)
     return Backend(
-        here.cairn, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"), there.cairn, deliver_stores
+        here.memolith, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"), there.memolith, deliver_stores
     )

@@ -1,4 +1,4 @@
-"""What ``cairn serve`` serves, within the test's process, and asked over a real socket."""
+"""What ``memolith serve`` serves, within the test's process, and asked over a real socket."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from cairn.adapters.memory import ManualClock, RecordingMetrics
-from cairn.adapters.system import SystemRandomness
-from cairn.app.safety.write_gate import LettingAllThrough
-from cairn.entry.compose_laptop import LocalSite, Machine, open_site
-from cairn.entry.serve import Server
+from memolith.adapters.memory import ManualClock, RecordingMetrics
+from memolith.adapters.system import SystemRandomness
+from memolith.app.safety.write_gate import LettingAllThrough
+from memolith.entry.compose_laptop import LocalSite, Machine, open_site
+from memolith.entry.serve import Server
 from tests.api.harness import Backend
 from tests.api.transport import body_of_event, request_over_loopback
 
@@ -47,9 +47,11 @@ def laptop_backends(root: Path) -> Iterator[Callable[[int], Backend]]:
 
         def issue_key(workspace: str, scope: str) -> str:
             payload = {"call": "keys.create", "workspace_id": f"wrkspc_{workspace}", "name": "test", "scope": scope}
-            return str(site.cairn.direct(payload)["api_key"])
+            return str(site.memolith.direct(payload)["api_key"])
 
-        return Backend(site.cairn, clock, issue_key, metrics=metrics, served=lambda event: over_loopback(port, event))
+        return Backend(
+            site.memolith, clock, issue_key, metrics=metrics, served=lambda event: over_loopback(port, event)
+        )
 
     try:
         yield build

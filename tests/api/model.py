@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from cairn.app.api.history_import import BroughtIn
-from cairn.app.kernel.results import (
+from memolith.app.api.history_import import BroughtIn
+from memolith.app.kernel.results import (
     UNSET,
     Call,
     Credentials,
@@ -28,9 +28,9 @@ from cairn.app.kernel.results import (
     Version,
     VersionFilter,
 )
-from cairn.core import limits
-from cairn.core.commands import BroughtVersion
-from cairn.core.errors import (
+from memolith.core import limits
+from memolith.core.commands import BroughtVersion
+from memolith.core.errors import (
     InvalidRequest,
     NotFound,
     PathConflict,
@@ -39,10 +39,10 @@ from cairn.core.errors import (
     SnapshotIncomplete,
     Unauthenticated,
 )
-from cairn.core.ids import region_code, ulid
-from cairn.core.paths import check_path, check_path_prefix
-from cairn.core.retention import Retention
-from cairn.ports.clock import Clock
+from memolith.core.ids import region_code, ulid
+from memolith.core.paths import check_path, check_path_prefix
+from memolith.core.retention import Retention
+from memolith.ports.clock import Clock
 
 T = TypeVar("T")
 SCOPES = ("read", "write", "admin")
@@ -85,7 +85,7 @@ class Model:
     def issue_key(self, workspace: str = "main", scope: str = "admin") -> Key:
         """A key of ``wrkspc_{workspace}``."""
         body = f"{region_code(self.region)}_{self._ulid()}"
-        text = f"sk-cairn-{workspace}-{body}-{'s' * 32}"
+        text = f"sk-memolith-{workspace}-{body}-{'s' * 32}"
         key = Key(text, f"wrkspc_{workspace}", f"apikey_{body}", scope)
         self._keys[hashlib.sha256(text.encode()).hexdigest()] = key
         return key
@@ -393,7 +393,7 @@ class Model:
             raise NotFound("memory_store", store_id)
         least = call.demand.min_version if scope == "read" else None
         if least is not None and least not in {version.id for version in shelf.versions}:
-            raise InvalidRequest("x-cairn-min-version", f"{least} is not known in this store")
+            raise InvalidRequest("x-memolith-min-version", f"{least} is not known in this store")
         call.home = self.region
         return shelf
 

@@ -33,8 +33,8 @@ def check_answer(answer: Mapping[str, Any]) -> None:
     status, headers = answer["statusCode"], answer["headers"]
     assert headers["content-type"] == "application/json"
     assert _REQUEST_ID.fullmatch(headers["request-id"])
-    assert headers["x-cairn-region"]
-    assert headers["x-cairn-home"]
+    assert headers["x-memolith-region"]
+    assert headers["x-memolith-home"]
     assert all(value.isascii() and value.isprintable() for value in headers.values())
     assert not answer["isBase64Encoded"]
     raw = answer["body"].encode()

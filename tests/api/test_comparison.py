@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.harness import Backend, Reply, cairn_backend, far_backend, model_backend
+from tests.api.harness import Backend, Reply, far_backend, memolith_backend, model_backend
 
 STORES = "/v1/memory_stores"
 CAP = 7
@@ -207,7 +207,7 @@ class Comparison:
         assert actual == expected, "\n".join(self._history)
 
 
-@pytest.mark.parametrize("build", [cairn_backend, far_backend], ids=["one region", "from afar"])
+@pytest.mark.parametrize("build", [memolith_backend, far_backend], ids=["one region", "from afar"])
 def test_the_real_thing_answers_as_the_model_does(build: Callable[[int], Backend]) -> None:
     statuses: Counter[tuple[str, object]] = Counter()
     for seed in range(ROUNDS):

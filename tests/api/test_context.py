@@ -7,9 +7,9 @@ from typing import Any
 import anthropic
 import pytest
 
-from cairn.adapters.memory import ManualClock
-from cairn.core.memory_conventions import INDEX_LINE_MAX_CHARS
-from tests.api.harness import Backend, Reply, cairn_backend
+from memolith.adapters.memory import ManualClock
+from memolith.core.memory_conventions import INDEX_LINE_MAX_CHARS
+from tests.api.harness import Backend, Reply, memolith_backend
 from tests.support.cloud import Cloud
 
 
@@ -132,7 +132,7 @@ def test_a_token_sees_its_own_context_and_no_other(backend: Backend) -> None:
     stranger = backend.issue_key("other", "admin")
     assert _ask(backend, session, key=stranger).status == 404
     assert _ask(backend, session, key=backend.issue_key("main", "read")).status == 200
-    assert _ask(backend, session, key="st-cairn-a.b.c").status == 401
+    assert _ask(backend, session, key="st-memolith-a.b.c").status == 401
 
 
 def test_a_token_that_only_reads_has_a_context_and_may_refresh_it(backend: Backend) -> None:
@@ -179,7 +179,7 @@ def test_a_store_that_was_deleted_since_is_named_and_shows_nothing(backend: Back
 
 
 def test_of_a_large_store_the_newest_memories_are_listed_and_it_is_said_that_there_are_more() -> None:
-    backend = cairn_backend()
+    backend = memolith_backend()
     store = _store(backend)
     made = [_write(backend, store, f"/{number:03}.md", "x") for number in range(260)]
     backend.client().beta.memory_stores.memories.update(made[0].id, memory_store_id=store, content="newest")
@@ -193,7 +193,7 @@ def test_of_a_large_store_the_newest_memories_are_listed_and_it_is_said_that_the
 
 
 def test_one_memory_written_very_often_does_not_hide_the_others() -> None:
-    backend = cairn_backend()
+    backend = memolith_backend()
     store = _store(backend)
     for number in range(255):
         busy = _write(backend, store, f"/{number:03}.md", "x")
@@ -235,7 +235,7 @@ def test_both_regions_give_the_same_bytes_before_and_after_they_hear_of_each_oth
     def key(name: str, scope: str) -> str:
         return cloud.key(scope, f"wrkspc_{name}")
 
-    here, there = (Backend(cloud.sites[name].cairn, clock, key) for name in ("us-east-1", "eu-west-1"))
+    here, there = (Backend(cloud.sites[name].memolith, clock, key) for name in ("us-east-1", "eu-west-1"))
     cloud.deliver()
     own, made = _store(here, "Own"), _store(here, "Made")
     index = _write(here, own, "/MEMORY.md", "- [a](a.md): first\n")

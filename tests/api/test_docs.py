@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cairn.core import errors, limits
-from cairn.core.errors import CairnError, InvalidRequest
-from cairn.wire.errors import MethodNotAllowed, UnknownRoute, failure_of
-from cairn.wire.requests import BODY_MAX_BYTES, read_event
-from cairn.wire.routes.table import ROUTES, find
+from memolith.core import errors, limits
+from memolith.core.errors import InvalidRequest, MemolithError
+from memolith.wire.errors import MethodNotAllowed, UnknownRoute, failure_of
+from memolith.wire.requests import BODY_MAX_BYTES, read_event
+from memolith.wire.routes.table import ROUTES, find
 from tests.api.harness import Backend
 from tests.api.transport import to_event
 
@@ -46,11 +46,11 @@ def test_every_operation_is_a_route_and_every_route_an_operation() -> None:
 
 def test_the_table_of_errors_is_the_codes() -> None:
     documented = {(int(cells[0]), cells[1].strip("`")) for cells in rows(section("1.11"))[1:]}
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, CairnError)]
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, MemolithError)]
     raised: list[Exception] = [UnknownRoute(), MethodNotAllowed(("GET",)), ValueError()]
     raised.append(InvalidRequest("content", "is too large", too_large=True))
     for kind in kinds:
-        if kind is not CairnError:
+        if kind is not MemolithError:
             error = kind.__new__(kind)
             vars(error).update(too_large=False, findings=(), conflicting_path="/a", conflicting_memory_id="")
             vars(error).update(as_of=0, complete_until=None)

@@ -9,8 +9,8 @@ from typing import Any
 import anthropic
 import pytest
 
-from cairn.app.kernel.results import Call, Store
-from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.app.kernel.results import Call, Store
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from tests.api.harness import Backend, model_backend
 from tests.api.model import Model
 
@@ -351,6 +351,6 @@ def test_a_failure_of_ours_is_repeated_only_where_that_is_safe(
 def broken_backend(failure: Exception) -> Backend:
     """A backend whose model fails."""
     backend: Any = model_backend()
-    backend.cairn.__class__ = Broken
-    backend.cairn.failure = failure
+    backend.memolith.__class__ = Broken
+    backend.memolith.failure = failure
     return backend  # type: ignore[no-any-return]

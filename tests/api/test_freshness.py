@@ -5,11 +5,11 @@ from __future__ import annotations
 import anthropic
 import pytest
 
-from cairn.core.times import parse_rfc3339
+from memolith.core.times import parse_rfc3339
 from tests.api.harness import Backend
 
 STORES = "/v1/memory_stores"
-UNTIL, LAG = "x-cairn-complete-until", "x-cairn-lag-ms"
+UNTIL, LAG = "x-memolith-complete-until", "x-memolith-lag-ms"
 UNKNOWN = "memver_01kb0000000000000000000000"
 
 
@@ -53,14 +53,14 @@ def test_what_is_refused_before_the_index_is_read_is_of_unknown_freshness(backen
 @pytest.mark.parametrize(
     ("header", "value", "rule"),
     [
-        ("x-cairn-consistency", "strong", "must be region or home"),
-        ("x-cairn-consistency", "", "must be region or home"),
-        ("x-cairn-consistency", "Home", "must be region or home"),
-        ("x-cairn-consistency", "home,region", "must be region or home"),
-        ("x-cairn-min-version", "7", "must be the id of a version"),
-        ("x-cairn-min-version", "", "must be the id of a version"),
-        ("x-cairn-min-version", f"{UNKNOWN}x", "must be the id of a version"),
-        ("x-cairn-min-version", "mem_01kb0000000000000000000000", "must be the id of a version"),
+        ("x-memolith-consistency", "strong", "must be region or home"),
+        ("x-memolith-consistency", "", "must be region or home"),
+        ("x-memolith-consistency", "Home", "must be region or home"),
+        ("x-memolith-consistency", "home,region", "must be region or home"),
+        ("x-memolith-min-version", "7", "must be the id of a version"),
+        ("x-memolith-min-version", "", "must be the id of a version"),
+        ("x-memolith-min-version", f"{UNKNOWN}x", "must be the id of a version"),
+        ("x-memolith-min-version", "mem_01kb0000000000000000000000", "must be the id of a version"),
     ],
 )
 def test_another_value_is_refused_by_name_and_rule(
@@ -72,7 +72,7 @@ def test_another_value_is_refused_by_name_and_rule(
         assert reply.error["message"].startswith(f"{header}: {rule}")
 
 
-@pytest.mark.parametrize("headers", [{"x-cairn-consistency": "home"}, {"x-cairn-min-version": UNKNOWN}])
+@pytest.mark.parametrize("headers", [{"x-memolith-consistency": "home"}, {"x-memolith-min-version": UNKNOWN}])
 def test_a_listing_of_stores_has_no_one_home(backend: Backend, headers: dict[str, str]) -> None:
     reply = backend.raw("GET", STORES, headers=headers)
     assert (reply.status, reply.error["message"].split(":")[0]) == (400, next(iter(headers)))
@@ -83,10 +83,10 @@ def test_the_sdk_reads_what_it_demands(backend: Backend, client: anthropic.Anthr
     made = memories.create(store_id, path="/a", content="1")
     newest = memories.update(made.id, memory_store_id=store_id, content="2")
     for headers in (
-        {"x-cairn-consistency": "home"},
-        {"x-cairn-consistency": "region"},
-        {"x-cairn-min-version": newest.memory_version_id},
-        {"x-cairn-consistency": "home", "x-cairn-min-version": newest.memory_version_id},
+        {"x-memolith-consistency": "home"},
+        {"x-memolith-consistency": "region"},
+        {"x-memolith-min-version": newest.memory_version_id},
+        {"x-memolith-consistency": "home", "x-memolith-min-version": newest.memory_version_id},
     ):
         assert memories.retrieve(made.id, memory_store_id=store_id, extra_headers=headers).content == "2"
         listed = memories.list(store_id, view="full", extra_headers=headers)
@@ -94,16 +94,16 @@ def test_the_sdk_reads_what_it_demands(backend: Backend, client: anthropic.Anthr
         versions = client.beta.memory_stores.memory_versions.list(store_id, view="full", extra_headers=headers)
         assert [version.content for version in versions] == ["2", "1"]
         assert client.beta.memory_stores.retrieve(store_id, extra_headers=headers).id == store_id
-    client.with_options(default_headers={"x-cairn-consistency": "home"}).beta.memory_stores.memories.delete(
+    client.with_options(default_headers={"x-memolith-consistency": "home"}).beta.memory_stores.memories.delete(
         made.id, memory_store_id=store_id
     )
     with pytest.raises(anthropic.NotFoundError):
-        memories.retrieve(made.id, memory_store_id=store_id, extra_headers={"x-cairn-consistency": "home"})
+        memories.retrieve(made.id, memory_store_id=store_id, extra_headers={"x-memolith-consistency": "home"})
 
 
 def test_a_version_that_is_none_of_the_stores_is_refused(backend: Backend, store_id: str) -> None:
-    reply = backend.raw("GET", f"{STORES}/{store_id}/memories", headers={"x-cairn-min-version": UNKNOWN})
+    reply = backend.raw("GET", f"{STORES}/{store_id}/memories", headers={"x-memolith-min-version": UNKNOWN})
     assert (reply.status, reply.error["message"]) == (
         400,
-        f"x-cairn-min-version: {UNKNOWN} is not known in this store",
+        f"x-memolith-min-version: {UNKNOWN} is not known in this store",
     )

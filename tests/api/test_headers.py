@@ -99,11 +99,11 @@ def test_a_keys_scope_is_what_it_may_do(backend: Backend, store_id: str) -> None
 
 def test_every_answer_says_which_region_gave_it_and_whose_home_it_asked(backend: Backend, store_id: str) -> None:
     own = backend.raw("GET", f"{STORES}/{store_id}")
-    assert (own.headers["x-cairn-region"], own.headers["x-cairn-home"]) == (backend.region, backend.home)
+    assert (own.headers["x-memolith-region"], own.headers["x-memolith-home"]) == (backend.region, backend.home)
     refused = backend.raw("GET", f"{STORES}/{store_id}/memories/mem_01kb0000000000000000000000")
-    assert (refused.status, refused.headers["x-cairn-home"]) == (404, backend.home)
+    assert (refused.status, refused.headers["x-memolith-home"]) == (404, backend.home)
     for path in (STORES, f"{STORES}/x", "/nowhere"):
-        assert backend.raw("GET", path).headers["x-cairn-home"] == "unknown"
+        assert backend.raw("GET", path).headers["x-memolith-home"] == "unknown"
     assert own.headers["anthropic-workspace-id"] == "wrkspc_main"
     assert own.headers["cache-control"] == "no-store"
 
@@ -127,7 +127,7 @@ def test_requests_are_counted_by_operation_and_status(backend: Backend, store_id
 def test_logs_tell_of_requests_without_paths_ids_content_or_keys(
     backend: Backend, store_id: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("DEBUG", logger="cairn")
+    caplog.set_level("DEBUG", logger="memolith")
     memories = backend.client().beta.memory_stores.memories
     memory = memories.create(store_id, path="/private/diary", content="dear diary")
     list(memories.list(store_id, path_prefix="/private/"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cairn.adapters.memory import ManualClock, MemoryIndex, RecordingMetrics, SeededRandomness
-from cairn.core.rows.control import ControlRow
-from cairn.ports.index import Change
-from cairn.wire.http import HttpApi
+from memolith.adapters.memory import ManualClock, MemoryIndex, RecordingMetrics, SeededRandomness
+from memolith.core.rows.control import ControlRow
+from memolith.ports.index import Change
+from memolith.wire.http import HttpApi
 from tests.api.harness import Backend
 from tests.api.transport import to_event
 from tests.support.cloud import Cloud
@@ -31,7 +31,7 @@ def test_below_it_there_is_nothing(backend: Backend) -> None:
 def test_a_region_whose_tables_are_not_complete_or_do_not_answer_sends_callers_elsewhere() -> None:
     cloud = Cloud(("us-east-1",))
     site = cloud.sites["us-east-1"]
-    api = HttpApi(site.cairn, ManualClock(), SeededRandomness(), RecordingMetrics())
+    api = HttpApi(site.memolith, ManualClock(), SeededRandomness(), RecordingMetrics())
 
     def status() -> int:
         return int(api.answer(to_event("GET", PATH))["statusCode"])

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.api.harness import Backend, cairn_backend, model_backend
+from tests.api.harness import Backend, memolith_backend, model_backend
 
 STORES = "/v1/memory_stores"
 QUIET = settings(
@@ -68,7 +68,7 @@ queries = st.lists(st.tuples(parameters, values), max_size=4).map(
 methods = st.sampled_from(["GET", "POST", "DELETE"])
 
 
-@pytest.fixture(params=[model_backend, cairn_backend], ids=["model", "cairn"], scope="module")
+@pytest.fixture(params=[model_backend, memolith_backend], ids=["model", "memolith"], scope="module")
 def settled(request: pytest.FixtureRequest) -> tuple[Backend, list[str]]:
     """A backend with a store, a memory in it, and all paths of the API that lead to them."""
     backend: Backend = request.param()
@@ -135,7 +135,7 @@ def test_every_path_and_content_is_either_kept_exactly_or_refused_by_name(
 @given(
     headers=st.dictionaries(
         st.sampled_from(["authorization", "x-api-key", "anthropic-workspace-id", "content-type", "accept", "x"]),
-        any_text | st.sampled_from(["Bearer ", "Bearer sk-cairn-a-b-c", "sk-cairn-main-x_0-" + "s" * 32]),
+        any_text | st.sampled_from(["Bearer ", "Bearer sk-memolith-a-b-c", "sk-memolith-main-x_0-" + "s" * 32]),
         max_size=4,
     )
 )

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import anthropic
 import pytest
 
-from cairn.core.limits import CONTENT_MAX_BYTES
-from cairn.wire.requests import BODY_MAX_BYTES
+from memolith.core.limits import CONTENT_MAX_BYTES
+from memolith.wire.requests import BODY_MAX_BYTES
 from tests.api.harness import Backend
 
 

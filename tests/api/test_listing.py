@@ -7,7 +7,7 @@ from collections.abc import Callable
 import anthropic
 import pytest
 
-from cairn.core.limits import CURSOR_LIFETIME_US
+from memolith.core.limits import CURSOR_LIFETIME_US
 from tests.api.harness import Backend
 
 TREE = ["/a", "/b/c/d", "/b/c/e", "/b/f", "/b-g", "/b0", "/notes/todo.md", "/notes-archive/todo.md", "/ä/1", "/🧠"]

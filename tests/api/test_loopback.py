@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import anthropic
 
-from tests.api.harness import Backend, cairn_backend
+from tests.api.harness import Backend, memolith_backend
 from tests.api.loopback import serving
 from tests.api.transport import request_over_loopback
 
@@ -40,14 +40,14 @@ def test_raw_bytes_over_a_socket_are_answered_like_any(backend: Backend) -> None
     with serving(backend.answer) as port:
         status, answered, body = request_over_loopback(port, "POST", "/v1/memory_stores", headers, b'{"name":"\xff"}')
         assert (status, json.loads(body)["error"]["message"]) == (400, "body: must be UTF-8")
-        assert answered["x-cairn-region"] == backend.home
+        assert answered["x-memolith-region"] == backend.home
         status, _, _ = request_over_loopback(port, "PUT", "/v1/memory_stores", headers)
         assert status == 405
 
 
 def test_many_callers_at_once_lose_no_edit() -> None:
     """Read-modify-write with the precondition, eight at a time: edits found are edits acknowledged."""
-    backend = cairn_backend()
+    backend = memolith_backend()
     with serving(backend.answer) as port, ThreadPoolExecutor(8) as pool:
         client = anthropic.Anthropic(api_key=backend.api_key, base_url=f"http://127.0.0.1:{port}")
         memories = client.beta.memory_stores.memories

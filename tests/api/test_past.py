@@ -7,7 +7,7 @@ from datetime import datetime
 import anthropic
 import pytest
 
-from cairn.core.times import parse_rfc3339, rfc3339
+from memolith.core.times import parse_rfc3339, rfc3339
 from tests.api.harness import DAY_US, Backend
 
 STORES = "/v1/memory_stores"
@@ -120,7 +120,7 @@ def test_an_instant_that_is_not_complete_yet_is_refused(backend: Backend, store_
         if backend.region == backend.home:
             assert (reply.status, reply.error["type"]) == (409, "memory_snapshot_incomplete_error")
             assert reply.headers["x-should-retry"] == "false"
-            assert reply.headers["x-cairn-complete-until"] != "unknown"
+            assert reply.headers["x-memolith-complete-until"] != "unknown"
         else:
             assert reply.status in (200, 404)
         future = backend.raw("GET", path, f"as_of={rfc3339(backend.clock.now_us() + DAY_US)}")

@@ -8,9 +8,9 @@ from typing import Any
 import anthropic
 import pytest
 
-from cairn.adapters.memory import ManualClock
-from cairn.core.objects.verdict_record import VerdictOutcome
-from cairn.scanner.scanner import Scanner
+from memolith.adapters.memory import ManualClock
+from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.scanner.scanner import Scanner
 from tests.api.harness import Backend
 from tests.support.cloud import Cloud
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -117,7 +117,7 @@ def scanned(scanner: Scanner) -> anthropic.Anthropic:
     """An admin of a deployment that scans."""
     clock = ManualClock()
     cloud = Cloud(("us-east-1",), clock=clock, scanner=scanner)
-    backend = Backend(cloud.sites["us-east-1"].cairn, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"))
+    backend = Backend(cloud.sites["us-east-1"].memolith, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"))
     return backend.client()
 
 
@@ -255,7 +255,7 @@ def test_a_restore_that_finds_nothing_withheld_answers_the_memory_whatever_fresh
 ) -> None:
     good = judged.scene.create("/good", "fine")
     judged.scene.deliver()
-    headers = {"authorization": f"Bearer {judged.scene.api_key}", "x-cairn-consistency": "home"}
+    headers = {"authorization": f"Bearer {judged.scene.api_key}", "x-memolith-consistency": "home"}
     here = f"/v1/memory_stores/{judged.store}/quarantine/{good.version_id}/restore"
     assert judged.backends[AWAY].raw("POST", here, headers=headers).status == 200
 

@@ -180,17 +180,17 @@ def test_an_archived_store_is_not_attached_but_stays_with_earlier_sessions(backe
 def test_a_made_up_token_opens_nothing(backend: Backend) -> None:
     store = _store(backend)
     token = _token(backend, {"memory_store_id": store})
-    claims = jwt.decode(token.removeprefix("st-cairn-"), options={"verify_signature": False})
+    claims = jwt.decode(token.removeprefix("st-memolith-"), options={"verify_signature": False})
     claims["acc"] = {store: "read_write"}
     forged = [
         jwt.encode(claims, "2" * 32, algorithm="HS256", headers={"kid": "k1"}),
         jwt.encode(claims, "2" * 32, algorithm="HS256", headers={"kid": "k2"}),
         jwt.encode(claims, "", algorithm="none", headers={"kid": "k1"}),
         jwt.encode(claims, "2" * 64, algorithm="HS512", headers={"kid": "k1"}),
-        token.removeprefix("st-cairn-")[:-2] + "xx",
+        token.removeprefix("st-memolith-")[:-2] + "xx",
         "",
         "a.b.c",
     ]
     for text in forged:
         with pytest.raises(anthropic.AuthenticationError):
-            backend.client(f"st-cairn-{text}").beta.memory_stores.memories.list(store)
+            backend.client(f"st-memolith-{text}").beta.memory_stores.memories.list(store)

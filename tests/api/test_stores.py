@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import anthropic
 import pytest
 
-from cairn.core.times import rfc3339
+from memolith.core.times import rfc3339
 from tests.api.harness import Backend
 
 
@@ -162,7 +162,7 @@ def test_a_store_of_another_workspace_does_not_exist(backend: Backend, store_id:
     for attempt in attempts:
         with pytest.raises(anthropic.NotFoundError) as refused:
             attempt()
-        assert refused.value.response.headers["x-cairn-home"] == "unknown"
+        assert refused.value.response.headers["x-memolith-home"] == "unknown"
     assert list(stranger.list(include_archived=True)) == []
     assert backend.client().beta.memory_stores.memories.retrieve(memory.id, memory_store_id=store_id).content == "x"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from cairn.wire.wsgi import body_of, to_event
+from memolith.wire.wsgi import body_of, to_event
 
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cairn.adapters.layered import CallCounts
+from memolith.adapters.layered import CallCounts
 from tests.contract.emulator_world import EmulatorWorld, emulator_world
 from tests.contract.moto_world import locked_moto
 from tests.contract.worlds import (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import boto3
 
-from cairn.adapters.aws.clients import Clients
+from memolith.adapters.aws.clients import Clients
 from scripts.local_cloud import emulator
 from scripts.local_cloud.layout import Layout
 from scripts.local_cloud.processes import ProcessFiles

@@ -1,8 +1,9 @@
 """moto, in this process, made fit for races.
 
 moto 5.2.5 checks a precondition and then puts, and undoes a transaction by putting back a copy of the table, both
-without a lock; threads get through in between. So every S3 and DynamoDB operation that Cairn uses takes one lock here.
-The lock is checked to be in use before any world is made: a moto that names things otherwise must not pass for safe.
+without a lock; threads get through in between. So every S3 and DynamoDB operation that Memolith uses takes one lock
+here. The lock is checked to be in use before any world is made: a moto that names things otherwise must not pass for
+safe.
 
 What moto still does not check, and so no test on it does either: bodies against checksums, the size of metadata, a
 409 for a conditional put, the lag of a global index, item and expression sizes, an idempotency token.
@@ -22,10 +23,10 @@ from moto import mock_aws
 from moto.dynamodb.responses import DynamoHandler
 from moto.s3.responses import S3Response
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.names import Deployment
-from cairn.adapters.aws.tables import DynamoTables
-from cairn.adapters.memory import ManualClock
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.names import Deployment
+from memolith.adapters.aws.tables import DynamoTables
+from memolith.adapters.memory import ManualClock
 
 HOME, FAR, ABSENT = "us-east-1", "eu-west-1", "ap-south-1"
 DEPLOYMENT = Deployment("test", "123456789012", (HOME, FAR, ABSENT), HOME)

@@ -7,12 +7,12 @@ from functools import partial
 
 import pytest
 
-from cairn.adapters.memory import ManualClock, OneByOne, RecordingMetrics, SeededRandomness
-from cairn.adapters.system import SystemClock, SystemRandomness, ThreadParallel
-from cairn.ports.clock import Clock
-from cairn.ports.errors import Unavailable
-from cairn.ports.ids import Randomness
-from cairn.ports.parallel import Parallel
+from memolith.adapters.memory import ManualClock, OneByOne, RecordingMetrics, SeededRandomness
+from memolith.adapters.system import SystemClock, SystemRandomness, ThreadParallel
+from memolith.ports.clock import Clock
+from memolith.ports.errors import Unavailable
+from memolith.ports.ids import Randomness
+from memolith.ports.parallel import Parallel
 
 YEAR_2026_US, YEAR_2100_US = 1_767_225_600_000_000, 4_102_444_800_000_000
 

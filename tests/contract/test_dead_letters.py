@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.dead_letters import SqsDeadLetters
-from cairn.adapters.layered import CallCounts, InterceptedDeadLetters
-from cairn.adapters.memory import ManualClock, MemoryDeadLetters, MemoryQueue, SeededRandomness
-from cairn.ports.dead_letters import DeadLetters, Depths
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.dead_letters import SqsDeadLetters
+from memolith.adapters.layered import CallCounts, InterceptedDeadLetters
+from memolith.adapters.memory import ManualClock, MemoryDeadLetters, MemoryQueue, SeededRandomness
+from memolith.ports.dead_letters import DeadLetters, Depths
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.ports.errors import ObjectExists, ObjectNotFound
-from cairn.ports.objects import ObjectVersion, VersionMark
+from memolith.ports.errors import ObjectExists, ObjectNotFound
+from memolith.ports.objects import ObjectVersion, VersionMark
 from tests.contract.worlds import FAR, HOME, ObjectsWorld
 
 KEY = f"{HOME}/log/memstore_1/0001-0.0000000001"

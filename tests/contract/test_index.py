@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from cairn.core.rows.base import Attributes, RowKey
-from cairn.core.rows.content import LogRow, MemoryRow, PathRow
-from cairn.core.rows.control import ControlRow
-from cairn.core.rows.identity import ApiKeyRow, StoreRow
-from cairn.core.rows.journal import JournalRow
-from cairn.core.tables import TABLES
-from cairn.ports.errors import Contended, Unavailable
-from cairn.ports.index import Change
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow
+from memolith.core.rows.control import ControlRow
+from memolith.core.rows.identity import ApiKeyRow, StoreRow
+from memolith.core.rows.journal import JournalRow
+from memolith.core.tables import TABLES
+from memolith.ports.errors import Contended, Unavailable
+from memolith.ports.index import Change
 from tests.contract.worlds import TELLING_TYPES_APART, IndexWorld
 
 A, B, C = (PathRow.key("memstore_1", path) for path in ("/a", "/b", "/c"))

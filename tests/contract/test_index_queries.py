@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.content import PathRow, VersionRow
-from cairn.ports.errors import Unavailable
-from cairn.ports.index import Change, Found, Query
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import PathRow, VersionRow
+from memolith.ports.errors import Unavailable
+from memolith.ports.index import Change, Found, Query
 from tests.contract.worlds import IndexWorld
 
 STORE = "memstore_1"

@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from cairn.core.limits import OBJECT_METADATA_MAX_BYTES
-from cairn.ports.errors import ObjectExists, ObjectNotFound, Unavailable
+from memolith.core.limits import OBJECT_METADATA_MAX_BYTES
+from memolith.ports.errors import ObjectExists, ObjectNotFound, Unavailable
 from tests.contract.worlds import ABSENT, COMPARING_BODIES, FAR, HOME, ObjectsWorld
 
 KEY = f"{HOME}/log/memstore_1/0001-0.0000000001"

@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from cairn.adapters.sqlite import SqlitePacks
-from cairn.ports.packs import DamagedPack, Document, Matching, Pack
+from memolith.adapters.sqlite import SqlitePacks
+from memolith.ports.packs import DamagedPack, Document, Matching, Pack
 
 PACKS = SqlitePacks()
 

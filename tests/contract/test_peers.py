@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.aws.peers import LambdaPeers
-from cairn.adapters.layered import CallCounts, InterceptedPeers
-from cairn.adapters.memory import MemoryPeers
-from cairn.ports.errors import OutcomeUnknown, Unavailable
-from cairn.ports.peers import Peers
+from memolith.adapters.aws.peers import LambdaPeers
+from memolith.adapters.layered import CallCounts, InterceptedPeers
+from memolith.adapters.memory import MemoryPeers
+from memolith.ports.errors import OutcomeUnknown, Unavailable
+from memolith.ports.peers import Peers
 from tests.unit.adapters.awkward_server import (
     DEPLOYMENT,
     FAR,

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.queue import SqsQueue
-from cairn.adapters.layered import CallCounts, InterceptedQueue
-from cairn.adapters.local import Database, LocalQueue
-from cairn.adapters.memory import ManualClock, MemoryQueue, SeededRandomness
-from cairn.ports.queue import Queue
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.queue import SqsQueue
+from memolith.adapters.layered import CallCounts, InterceptedQueue
+from memolith.adapters.local import Database, LocalQueue
+from memolith.adapters.memory import ManualClock, MemoryQueue, SeededRandomness
+from memolith.ports.queue import Queue
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto
 
 

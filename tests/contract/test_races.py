@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cairn.core.rows.content import PathRow
-from cairn.ports.errors import Contended, ObjectExists
-from cairn.ports.index import Change
+from memolith.core.rows.content import PathRow
+from memolith.ports.errors import Contended, ObjectExists
+from memolith.ports.index import Change
 from tests.contract.worlds import HOME, IndexWorld, ObjectsWorld
 
 THREADS = 48

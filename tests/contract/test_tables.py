@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.core.rows.content import PathRow
-from cairn.core.rows.control import ControlRow
-from cairn.core.rows.journal import JournalRow
-from cairn.core.tables import TABLES
-from cairn.ports.errors import Unavailable
-from cairn.ports.index import Change, Query
+from memolith.core.rows.content import PathRow
+from memolith.core.rows.control import ControlRow
+from memolith.core.rows.journal import JournalRow
+from memolith.core.tables import TABLES
+from memolith.ports.errors import Unavailable
+from memolith.ports.index import Change, Query
 from tests.contract.worlds import IndexWorld
 
 KEY = PathRow.key("s", "/a")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.queue import SqsTakenMessages
-from cairn.ports.errors import Unavailable
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.queue import SqsTakenMessages
+from memolith.ports.errors import Unavailable
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto
 
 QUEUE = DEPLOYMENT.queue("index")
@@ -54,4 +54,4 @@ def test_a_message_stays_out_of_sight_until_then(world: World) -> None:
 
 def test_a_queue_that_is_not_there_is_unavailable(world: World) -> None:
     with pytest.raises(Unavailable, match="changing a message's time"):
-        world.taken.come_back("cairn-test-none", world.receipt, 1)
+        world.taken.come_back("memolith-test-none", world.receipt, 1)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import pytest
 from botocore.exceptions import ClientError
 
-from cairn.adapters.aws.targets import SecretsManagerTargets
-from cairn.adapters.memory import ManualClock, MemoryTargets
-from cairn.ports.errors import Unavailable
-from cairn.ports.targets import Target, Targets
+from memolith.adapters.aws.targets import SecretsManagerTargets
+from memolith.adapters.memory import ManualClock, MemoryTargets
+from memolith.ports.errors import Unavailable
+from memolith.ports.targets import Target, Targets
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto
 
-NOTES = Target("memstore_useast1_01kb0000000000000000000000", "sk-cairn-a")
-BOARD = Target("memstore_useast1_01kb0000000000000000000001", "st-cairn-b")
+NOTES = Target("memstore_useast1_01kb0000000000000000000000", "sk-memolith-a")
+BOARD = Target("memstore_useast1_01kb0000000000000000000001", "st-memolith-b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             fields = {n: {"memory_store_id": one.memory_store_id, "token": one.token} for n, one in targets.items()}
             put(json.dumps(fields))
 
-        yield World(SecretsManagerTargets(clients, DEPLOYMENT, clock), set_up, clock, lambda: put('["sk-cairn-a"]'))
+        yield World(SecretsManagerTargets(clients, DEPLOYMENT, clock), set_up, clock, lambda: put('["sk-memolith-a"]'))
 
 
 def test_where_nobody_set_up_any_there_are_none(world: World) -> None:
@@ -75,7 +75,7 @@ def test_what_cannot_be_read_is_unavailable_and_not_quoted(world: World) -> None
     world.break_it()
     with pytest.raises(Unavailable) as refused:
         world.targets.find("notes")
-    assert "sk-cairn" not in str(refused.value)
+    assert "sk-memolith" not in str(refused.value)
 
 
 def test_a_refusal_says_that_the_secret_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,4 +91,4 @@ def test_a_refusal_says_that_the_secret_may_be_missing(monkeypatch: pytest.Monke
 
 
 def test_a_token_is_not_shown_where_a_target_is_printed() -> None:
-    assert "sk-cairn-a" not in repr(NOTES)
+    assert "sk-memolith-a" not in repr(NOTES)

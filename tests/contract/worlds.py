@@ -6,20 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.erasing import S3ErasableObjects
-from cairn.adapters.aws.index import DynamoIndex
-from cairn.adapters.aws.names import Deployment
-from cairn.adapters.aws.objects import S3Objects
-from cairn.adapters.aws.tables import DynamoTables
-from cairn.adapters.layered import (
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.erasing import S3ErasableObjects
+from memolith.adapters.aws.index import DynamoIndex
+from memolith.adapters.aws.names import Deployment
+from memolith.adapters.aws.objects import S3Objects
+from memolith.adapters.aws.tables import DynamoTables
+from memolith.adapters.layered import (
     InterceptedErasableObjects,
     InterceptedIndex,
     InterceptedObjects,
     InterceptedTables,
     Interceptor,
 )
-from cairn.adapters.local import (
+from memolith.adapters.local import (
     Database,
     LocalBucket,
     LocalErasableObjects,
@@ -27,7 +27,7 @@ from cairn.adapters.local import (
     LocalObjects,
     LocalTables,
 )
-from cairn.adapters.memory import (
+from memolith.adapters.memory import (
     ManualClock,
     MemoryBuckets,
     MemoryDatabase,
@@ -37,9 +37,9 @@ from cairn.adapters.memory import (
     MemoryTables,
     SeededRandomness,
 )
-from cairn.ports.errors import ObjectNotFound
-from cairn.ports.index import Index, Tables
-from cairn.ports.objects import ErasableObjects, Objects, StoredObject
+from memolith.ports.errors import ObjectNotFound
+from memolith.ports.index import Index, Tables
+from memolith.ports.objects import ErasableObjects, Objects, StoredObject
 from tests.contract.moto_world import ABSENT, DEPLOYMENT, FAR, HOME, make_bucket, make_tables
 
 WORLDS = ("memory", "layered", "local", "moto", "emulator")
@@ -57,7 +57,7 @@ class ObjectsWorld:
     Attributes:
         objects, erasable: the adapters as seen from a region.
         versions: bodies of every version of a key in a region, oldest first.
-        overwrite: puts without a condition, as nothing of Cairn's but the eraser does.
+        overwrite: puts without a condition, as nothing of Memolith's but the eraser does.
         keeps_versions: whether what is overwritten stays as an older version, as in S3's versioned buckets.
     """
 
@@ -143,7 +143,7 @@ class IndexWorld:
     """One region's tables, of generation 1, and a way to make and drop others.
 
     Attributes:
-        lose: deletes a table outside the generations, as nobody of Cairn ever does.
+        lose: deletes a table outside the generations, as nobody of Memolith ever does.
         settle: lets global indexes catch up.
     """
 

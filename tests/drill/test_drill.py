@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 import anthropic
 import pytest
 
-from cairn.adapters.memory import RecordingMetrics, SeededRandomness
-from cairn.adapters.system import SystemClock
-from cairn.wire.http import HttpApi
+from memolith.adapters.memory import RecordingMetrics, SeededRandomness
+from memolith.adapters.system import SystemClock
+from memolith.wire.http import HttpApi
 from scripts.drill.accounting import Account, account, history, wait_until_settled
 from scripts.drill.load import REFUSED_REST_S, REST_S, Acknowledged, Assignment, Client, Load, Told
 from scripts.drill.report import Report
@@ -160,7 +160,7 @@ def test_a_write_whose_object_somebody_deleted_behind_everybodys_back_is_missed(
 @contextmanager
 def answering(site: Site) -> Iterator[str]:
     """One region's API, on loopback; its address."""
-    api = HttpApi(site.cairn, site.region.clock, SeededRandomness(), RecordingMetrics(), site.cairn.sessions)
+    api = HttpApi(site.memolith, site.region.clock, SeededRandomness(), RecordingMetrics(), site.memolith.sessions)
     with serving(api.answer) as port:
         yield f"http://127.0.0.1:{port}"
 

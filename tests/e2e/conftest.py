@@ -1,6 +1,6 @@
 """The local cloud for the end-to-end tests: brought up once, IAM enforced, taken down afterwards.
 
-A cloud that is up already (`cairn dev up`) is used as it is, and left running.
+A cloud that is up already (`memolith dev up`) is used as it is, and left running.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import anthropic
 import pytest
 from anthropic import Anthropic
 
-from cairn.adapters.aws.clients import Clients, local_clients
+from memolith.adapters.aws.clients import Clients, local_clients
 from scripts.agents import client
 
 ROOT = Path(__file__).resolve().parents[2]
-DEV_FILE = ROOT / ".cairn" / "dev.json"
+DEV_FILE = ROOT / ".memolith" / "dev.json"
 
 
 def _local_cloud(*arguments: str) -> None:
@@ -30,7 +30,7 @@ def _local_cloud(*arguments: str) -> None:
 
 @pytest.fixture(scope="session")
 def dev() -> Iterator[dict[str, Any]]:
-    """What ``.cairn/dev.json`` says."""
+    """What ``.memolith/dev.json`` says."""
     ours = not DEV_FILE.exists()
     if ours:
         _local_cloud("up", "--regions", "us-east-1,eu-west-1", "--enforce-iam")

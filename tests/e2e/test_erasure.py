@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from anthropic import Anthropic, NotFoundError
 
-from cairn.adapters.aws.clients import Clients
+from memolith.adapters.aws.clients import Clients
 from tests.e2e.conftest import ROOT, until
 
 pytestmark = pytest.mark.e2e
@@ -32,7 +32,7 @@ def needles(*texts: str) -> list[bytes]:
 def remains(aws: Clients, dev: dict[str, Any], wanted: list[bytes]) -> list[str]:
     """Where any of it stands: buckets with all their versions, tables, and the files of the local cloud."""
     places = [place for region in dev["regions"] for place in (*_objects(aws, region), *_rows(aws, region))]
-    files = ((str(path), path.read_bytes()) for path in (ROOT / ".cairn").rglob("*") if path.is_file())
+    files = ((str(path), path.read_bytes()) for path in (ROOT / ".memolith").rglob("*") if path.is_file())
     return [place for place, data in (*places, *files) if any(needle in data for needle in wanted)]
 
 
@@ -98,17 +98,17 @@ def test_of_a_deleted_store_nothing_is_left_anywhere_and_every_region_says_so_by
     assert remains(aws, dev, needles(name))
     stores.delete(store.id)
     until(lambda: _states(store.id) == dict.fromkeys(regions, "erased"), within_s=240)
-    assert _cairn("verify", store.id) == []
+    assert _memolith("verify", store.id) == []
     assert remains(aws, dev, needles(text, path, name)) == []
 
 
 def _states(store_id: str) -> dict[str, str]:
-    return {row["region"]: row["state"] for row in _cairn("status", store_id)}
+    return {row["region"]: row["state"] for row in _memolith("status", store_id)}
 
 
-def _cairn(*words: str) -> list[dict[str, Any]]:
-    """What ``cairn erasure`` answers; its exit code is 0."""
-    command = [sys.executable, "-m", "cairn.clients.cli", "erasure", *words, "--json"]
+def _memolith(*words: str) -> list[dict[str, Any]]:
+    """What ``memolith erasure`` answers; its exit code is 0."""
+    command = [sys.executable, "-m", "memolith.clients.cli", "erasure", *words, "--json"]
     told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     rows: list[dict[str, Any]] = json.loads(told)
     return rows

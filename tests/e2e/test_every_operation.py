@@ -9,7 +9,7 @@ import pytest
 from anthropic import Anthropic
 from botocore.exceptions import ClientError
 
-from cairn.adapters.aws.clients import Clients
+from memolith.adapters.aws.clients import Clients
 from tests.e2e.conftest import until
 
 pytestmark = pytest.mark.e2e
@@ -100,8 +100,8 @@ def test_every_answer_names_its_region_and_the_stores_home(
 ) -> None:
     for region in regions:
         answer = sdk[region].beta.memory_stores.with_raw_response.retrieve(store_id)
-        assert answer.headers["x-cairn-region"] == region
-        assert answer.headers["x-cairn-home"] == regions[0]
+        assert answer.headers["x-memolith-region"] == region
+        assert answer.headers["x-memolith-home"] == regions[0]
         assert answer.headers["request-id"].startswith("req_")
 
 

@@ -14,26 +14,26 @@ import pytest
 from anthropic import Anthropic
 from anthropic.types.beta.memory_stores import BetaManagedAgentsMemory
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.compose import region_on_aws
-from cairn.adapters.aws.names import Deployment
-from cairn.adapters.memory import RecordingMetrics
-from cairn.core import decide
-from cairn.core.limits import SETTLE_US
-from cairn.core.log_position import LogKey, Slot
-from cairn.core.object_keys import CheckpointKey
-from cairn.core.objects.checkpoint import Checkpoint
-from cairn.core.objects.entry import Actor, Operation
-from cairn.core.rows.content import MemoryRow
-from cairn.core.times import parse_rfc3339, rfc3339
-from cairn.wire.freshness import COMPLETE_UNTIL, LAG_MS, UNKNOWN
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.compose import region_on_aws
+from memolith.adapters.aws.names import Deployment
+from memolith.adapters.memory import RecordingMetrics
+from memolith.core import decide
+from memolith.core.limits import SETTLE_US
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.object_keys import CheckpointKey
+from memolith.core.objects.checkpoint import Checkpoint
+from memolith.core.objects.entry import Actor, Operation
+from memolith.core.rows.content import MemoryRow
+from memolith.core.times import parse_rfc3339, rfc3339
+from memolith.wire.freshness import COMPLETE_UNTIL, LAG_MS, UNKNOWN
 from tests.e2e.conftest import until
 
 pytestmark = pytest.mark.e2e
 
 FIRST_S, EVERY_S = 240, 60
 """How long a new deployment takes at most until it knows anything; and the schedule's minute."""
-HOME = {"x-cairn-consistency": "home"}
+HOME = {"x-memolith-consistency": "home"}
 
 
 def complete_until_us(sdk: Anthropic) -> int:
@@ -92,7 +92,7 @@ def without_events(aws: Clients, dev: dict[str, Any], region: str) -> Iterator[N
     """The indexer of the region is told of no object that is put meanwhile, then or later."""
     s3, bucket = aws.s3(region), dev["regions"][region]["bucket"]
     queues = s3.get_bucket_notification_configuration(Bucket=bucket)["QueueConfigurations"]
-    kept = [one for one in queues if not one["QueueArn"].endswith(":cairn-dev-index")]
+    kept = [one for one in queues if not one["QueueArn"].endswith(":memolith-dev-index")]
     assert len(kept) == len(queues) - 1
     s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration={"QueueConfigurations": kept})
     try:
@@ -193,9 +193,9 @@ def test_a_read_elsewhere_that_demands_the_homes_answer_or_a_version_gets_it_bef
         assert _shows(there, store_id, made.id, "after", HOME)()
         assert [one.path for one in there.list(store_id, extra_headers=HOME)] == ["/a.md", "/b.md"]
         assert [one.path for one in there.list(store_id)] == ["/a.md"]
-        demanded = {"x-cairn-min-version": changed.memory_version_id}
+        demanded = {"x-memolith-min-version": changed.memory_version_id}
         assert _shows(there, store_id, made.id, "after", demanded)()
-        assert _shows(there, store_id, other.id, "", {"x-cairn-min-version": other.memory_version_id})()
+        assert _shows(there, store_id, other.id, "", {"x-memolith-min-version": other.memory_version_id})()
 
 
 def test_a_read_elsewhere_at_home_finds_the_write_whose_writer_died_and_whose_event_never_came(

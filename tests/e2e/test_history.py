@@ -20,9 +20,9 @@ pytestmark = pytest.mark.e2e
 TOLD = ("id", "memory_id", "operation", "path", "content", "created_at", "created_by", "redacted_at", "redacted_by")
 
 
-def cairn(*words: str) -> dict[str, Any]:
+def memolith(*words: str) -> dict[str, Any]:
     """What a command answers, in JSON."""
-    command = [sys.executable, "-m", "cairn.clients.cli", *words, "--json"]
+    command = [sys.executable, "-m", "memolith.clients.cli", *words, "--json"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
@@ -58,17 +58,17 @@ def test_a_laptops_store_arrives_whole_in_whichever_region_it_is_brought(
         told, live = history(laptop, store), laptop.beta.memory_stores.memories.list(store, view="full")
         texts = {row.path: (row.id, row.content) for row in live if row.type == "memory"}
         tar = str(tmp_path / "store.tar.gz")
-        exported = cairn("export", store, tar, "--history", "--api-url", server.url, "--api-key", server.api_key)
+        exported = memolith("export", store, tar, "--history", "--api-url", server.url, "--api-key", server.api_key)
         assert exported["versions"] == len(told)
     url = dev["regions"][regions[1]]["api_url"]
-    imported = cairn("import", tar, "--api-url", url, "--api-key", dev["api_key"])
+    imported = memolith("import", tar, "--api-url", url, "--api-key", dev["api_key"])
     assert imported["versions"] == {"imported": len(told)}
     arrived = imported["store"]
     for region in regions[:2]:
         until(lambda region=region: history(sdk[region], arrived) == told, within_s=60)  # type: ignore[misc]
         listed = sdk[region].beta.memory_stores.memories.list(arrived, view="full")
         assert {row.path: (row.id, row.content) for row in listed if row.type == "memory"} == texts
-    again = cairn("import", tar, "--store", arrived, "--api-url", url, "--api-key", dev["api_key"])
+    again = memolith("import", tar, "--store", arrived, "--api-url", url, "--api-key", dev["api_key"])
     assert again["versions"] == {"known": len(told)}
-    back = cairn("export", arrived, str(tmp_path / "back"), "--api-url", url, "--api-key", dev["api_key"])
+    back = memolith("export", arrived, str(tmp_path / "back"), "--api-url", url, "--api-key", dev["api_key"])
     assert back["results"] == {"written": len(texts)}

@@ -13,21 +13,21 @@ import anthropic
 import pytest
 from anthropic import Anthropic
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.compose import region_on_aws
-from cairn.adapters.aws.names import Deployment
-from cairn.adapters.memory import RecordingMetrics
-from cairn.core import decide
-from cairn.core.log_position import LogKey, Slot
-from cairn.core.objects.entry import Actor, Operation
-from cairn.core.rows.content import MemoryRow
-from cairn.wire.freshness import COMPLETE_UNTIL, UNKNOWN
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.compose import region_on_aws
+from memolith.adapters.aws.names import Deployment
+from memolith.adapters.memory import RecordingMetrics
+from memolith.core import decide
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.objects.entry import Actor, Operation
+from memolith.core.rows.content import MemoryRow
+from memolith.wire.freshness import COMPLETE_UNTIL, UNKNOWN
 from tests.e2e.conftest import ROOT, until
 from tests.e2e.test_freshness import until_complete
 
 pytestmark = pytest.mark.e2e
 
-PREFIX = "cairn-dev"
+PREFIX = "memolith-dev"
 PAUSE_S = 0.1
 """Between two writes of the load: a rebuild has to fold them as well, on the same machine."""
 
@@ -120,7 +120,7 @@ def test_a_region_whose_rows_are_all_deleted_is_rebuilt_equal_to_the_other_while
 
 
 def _rebuild(region: str) -> None:
-    command = [sys.executable, "-m", "cairn.clients.cli", "index", "rebuild", "--region", region, "--settle-s", "3"]
+    command = [sys.executable, "-m", "memolith.clients.cli", "index", "rebuild", "--region", region, "--settle-s", "3"]
     subprocess.run(command, cwd=ROOT, check=True, timeout=300)
 
 

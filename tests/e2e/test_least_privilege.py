@@ -11,8 +11,8 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from cairn.adapters.aws.clients import Clients
 from infra.deployment import FUNCTIONS
+from memolith.adapters.aws.clients import Clients
 
 pytestmark = pytest.mark.e2e
 
@@ -120,13 +120,13 @@ def acting(dev: dict[str, Any], regions: tuple[str, ...], function: str) -> Acti
 def enforced(dev: dict[str, Any], regions: tuple[str, ...]) -> None:
     """Without enforcement these tests would prove nothing: a cloud brought up by hand needs ``--enforce-iam``."""
     stranger = Acting(dev, regions[0], "reader").client("iam")
-    assert not allowed(stranger.list_users), "IAM is not enforced; start it with: cairn dev up --enforce-iam"
+    assert not allowed(stranger.list_users), "IAM is not enforced; start it with: memolith dev up --enforce-iam"
 
 
 @pytest.fixture(scope="module")
 def gateways(aws: Clients, regions: tuple[str, ...]) -> Iterator[str]:
     """The secret that an operator makes for gateways: an empty one."""
-    secrets, name = aws.secrets(regions[0]), "cairn-dev-gateway"
+    secrets, name = aws.secrets(regions[0]), "memolith-dev-gateway"
     made = secrets.create_secret(Name=name, SecretString="{}")["ARN"]
     yield made
     secrets.delete_secret(SecretId=made, ForceDeleteWithoutRecovery=True)
@@ -181,7 +181,7 @@ def test_rows_are_put_only_by_who_writes_the_index(
     assert allowed(put, TableName=table, Item=item) == row.writes_index
 
 
-def test_nobody_touches_what_is_not_cairns(acting: Acting, dev: dict[str, Any], regions: tuple[str, ...]) -> None:
+def test_nobody_touches_what_is_not_memoliths(acting: Acting, dev: dict[str, Any], regions: tuple[str, ...]) -> None:
     here = dev["regions"][regions[0]]
     assert not allowed(acting.client("iam").list_users)
     assert not allowed(acting.client("s3").put_bucket_policy, Bucket=here["bucket"], Policy="{}")
@@ -191,7 +191,7 @@ def test_nobody_touches_what_is_not_cairns(acting: Acting, dev: dict[str, Any], 
 def test_secrets_are_read_by_who_needs_them(acting: Acting, row: Row, gateways: str) -> None:
     read = acting.client("secretsmanager").get_secret_value
     assert allowed(read, SecretId=gateways) == ("gateway" in row.secrets)
-    assert allowed(read, SecretId="cairn-dev-signing") == ("signing" in row.secrets)
+    assert allowed(read, SecretId="memolith-dev-signing") == ("signing" in row.secrets)
 
 
 def test_functions_invoke_only_whom_their_row_names(

@@ -45,7 +45,7 @@ def there_url(dev: dict[str, Any], regions: tuple[str, ...]) -> str:
 @pytest.fixture(scope="module")
 def home(dev: dict[str, Any], regions: tuple[str, ...]) -> Laptop:
     """The home region's API, to look behind the mounts."""
-    return Laptop(dev["regions"][regions[0]]["api_url"], dev["api_key"], Path(mkdtemp(prefix="cairn-e2e-mount-")))
+    return Laptop(dev["regions"][regions[0]]["api_url"], dev["api_key"], Path(mkdtemp(prefix="memolith-e2e-mount-")))
 
 
 @pytest.fixture(scope="module")

@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 from anthropic import Anthropic
 
-from cairn.core import ids
-from cairn.core.times import rfc3339
+from memolith.core import ids
+from memolith.core.times import rfc3339
 from tests.mount.mounted import fuse_is_missing, mounted
 from tests.support.relay import relay
 
-MEMORIES = int(os.environ.get("CAIRN_COLD_MEMORIES", "0"))
+MEMORIES = int(os.environ.get("MEMOLITH_COLD_MEMORIES", "0"))
 """How many are written first: 2,000 are what a mount is measured at, and take many minutes."""
 
 WHY_NOT = fuse_is_missing()
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(bool(WHY_NOT), reason=f"NOTHING IS MOUNTED IN THESE TESTS: {WHY_NOT}"),
-    pytest.mark.skipif(not MEMORIES, reason="A COLD MOUNT IS NOT MEASURED: set CAIRN_COLD_MEMORIES=2000"),
+    pytest.mark.skipif(not MEMORIES, reason="A COLD MOUNT IS NOT MEASURED: set MEMOLITH_COLD_MEMORIES=2000"),
 ]
 
 FOLDERS = 20

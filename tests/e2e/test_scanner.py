@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from anthropic import Anthropic, BadRequestError
 
-from cairn.adapters.aws.clients import Clients
-from cairn.clients.cli.main import run
+from memolith.adapters.aws.clients import Clients
+from memolith.clients.cli.main import run
 from tests.e2e.conftest import ROOT, until
 
 pytestmark = pytest.mark.e2e
@@ -46,8 +46,8 @@ DOCUMENTS = [
 ]
 
 
-def cairn(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What ``cairn quarantine …`` prints; it must not fail."""
+def memolith(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What ``memolith quarantine …`` prints; it must not fail."""
     capsys.readouterr()
     try:
         run(["quarantine", *words])
@@ -110,11 +110,11 @@ def test_what_only_the_second_look_catches_is_withheld_everywhere_and_a_release_
     memory = memories.create(store_id, path="/eat.md", content=f"Where to eat\n\n{PLANTED}\n")
     nothing = [None] * len(regions)
     until(lambda: contents(reading, regions, store_id, memory.id) == nothing, within_s=60)
-    (text,) = json.loads(cairn(capsys, "list", store_id, "--json"))
+    (text,) = json.loads(memolith(capsys, "list", store_id, "--json"))
     assert text["memory_version_id"] == memory.memory_version_id
     assert text["withheld"]["rules"]
-    assert PLANTED not in cairn(capsys, "show", store_id, memory.memory_version_id)
-    cairn(capsys, "release", store_id, memory.memory_version_id, "--reason", "an advertisement that we know")
+    assert PLANTED not in memolith(capsys, "show", store_id, memory.memory_version_id)
+    memolith(capsys, "release", store_id, memory.memory_version_id, "--reason", "an advertisement that we know")
     shown = [f"Where to eat\n\n{PLANTED}\n"] * len(regions)
     until(lambda: contents(reading, regions, store_id, memory.id) == shown, within_s=60)
 
@@ -132,7 +132,7 @@ def test_the_last_good_version_is_restored_everywhere(
     memory = memories.update(memory.id, memory_store_id=store_id, content=f"Eat out. {PLANTED}")
     nothing = [None] * len(regions)
     until(lambda: contents(reading, regions, store_id, memory.id) == nothing, within_s=60)
-    cairn(capsys, "restore", store_id, memory.memory_version_id)
+    memolith(capsys, "restore", store_id, memory.memory_version_id)
     until(lambda: contents(reading, regions, store_id, memory.id) == ["Eat at home."] * len(regions), within_s=60)
 
 

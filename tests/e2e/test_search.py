@@ -12,7 +12,7 @@ import anthropic
 import pytest
 from anthropic import Anthropic
 
-from cairn.adapters.aws.clients import Clients
+from memolith.adapters.aws.clients import Clients
 from tests.e2e.conftest import ROOT, begin, knows, until
 
 pytestmark = pytest.mark.e2e
@@ -50,7 +50,7 @@ def packs(aws: Clients, region: str) -> list[str]:
 
 def _is_ours(bucket: str, region: str) -> bool:
     """Beside it stands the one that bundles are published to."""
-    return bucket.startswith("cairn-") and bucket.endswith(f"-{region}")
+    return bucket.startswith("memolith-") and bucket.endswith(f"-{region}")
 
 
 def packed(aws: Clients, region: str, store_id: str) -> list[str]:
@@ -136,5 +136,5 @@ def test_a_sessions_token_searches_its_own_store_alone(
 
 
 def _verify(store_id: str, *words: str) -> Any:
-    command = [sys.executable, "-m", "cairn.clients.cli", "erasure", "verify", store_id, *words, "--json"]
+    command = [sys.executable, "-m", "memolith.clients.cli", "erasure", "verify", store_id, *words, "--json"]
     return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout)

@@ -11,7 +11,7 @@ import anthropic
 import pytest
 from anthropic import Anthropic
 
-from cairn.app.auth.session_tokens import PREFIX
+from memolith.app.auth.session_tokens import PREFIX
 from scripts.agents import client
 from tests.e2e.conftest import begin, knows, until
 from tests.e2e.ways import WAYS, Opened

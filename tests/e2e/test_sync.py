@@ -1,4 +1,4 @@
-"""Ours: ``cairn sync`` on the deployed functions: two machines in two regions, and processes that are killed."""
+"""Ours: ``memolith sync`` on the deployed functions: two machines in two regions, and processes that are killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from anthropic import Anthropic
 
-from cairn.clients.cli.failures import Exit
+from memolith.clients.cli.failures import Exit
 from tests.e2e.conftest import knows, until
 from tests.mount.mounted import Laptop
 from tests.support.killed_sync import finished_by_the_next, touches, written_on_afterwards
@@ -26,7 +26,7 @@ ENDED = {0, int(Exit.IN_PART)}
 KILLED_AT = """
 import os, signal, sys
 import httpx2
-from cairn.clients.cli import main
+from memolith.clients.cli import main
 left = int(sys.argv.pop(1))
 root = os.path.realpath(sys.argv[3])
 send = httpx2.Client.send
@@ -72,7 +72,7 @@ class Machine:
 
     def sync(self) -> dict[str, str]:
         """One pass in a process of its own: what became of each path."""
-        done = self._run("-m", "cairn.clients.cli")
+        done = self._run("-m", "memolith.clients.cli")
         assert done.returncode in ENDED, done
         return {row["path"]: row["result"] for row in json.loads(done.stdout)["rows"]}
 
@@ -88,9 +88,9 @@ class Machine:
         place.write_text(text)
 
     def files(self) -> dict[str, str]:
-        """What the folder has, but for Cairn's own."""
+        """What the folder has, but for Memolith's own."""
         found = {str(one.relative_to(self.folder)): one for one in self.folder.rglob("*") if one.is_file()}
-        return {name: one.read_text() for name, one in found.items() if not name.startswith(".cairn/")}
+        return {name: one.read_text() for name, one in found.items() if not name.startswith(".memolith/")}
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_a_sync_that_is_killed_again_and_again_loses_nothing_and_is_finished_by_
     assert home.stored(here.store_id) == {f"/{name}": text for name, text in here.files().items()}
     log = home.log(here.store_id)
     assert len(log) == len(set(log)) == len(texts) + 1, "a text that was there already was written again"
-    assert {one.name for one in (here.folder / ".cairn").iterdir()} == {"lock", "sync.json"}
+    assert {one.name for one in (here.folder / ".memolith").iterdir()} == {"lock", "sync.json"}
     in_step(there, here.files())
 
 

@@ -17,9 +17,9 @@ from tests.e2e.conftest import ROOT, until
 pytestmark = pytest.mark.e2e
 
 
-def cairn(*arguments: str) -> Any:
+def memolith(*arguments: str) -> Any:
     """The command line's answer, as JSON."""
-    command = [sys.executable, "-m", "cairn.clients.cli", *arguments, "--json"]
+    command = [sys.executable, "-m", "memolith.clients.cli", *arguments, "--json"]
     return json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
 
 
@@ -27,7 +27,7 @@ def test_a_key_of_one_workspace_finds_nothing_of_another(
     sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str, dev: dict[str, Any]
 ) -> None:
     memory = sdk[regions[0]].beta.memory_stores.memories.create(store_id, path="/a", content="theirs")
-    issued = cairn("keys", "create", "--workspace", "wrkspc_other", "--scope", "admin", "--name", "other")
+    issued = memolith("keys", "create", "--workspace", "wrkspc_other", "--scope", "admin", "--name", "other")
     stranger = client(dev["regions"][regions[0]]["api_url"], issued["api_key"])
     assert store_id not in [store.id for store in stranger.beta.memory_stores.list(limit=100)]
     with pytest.raises(anthropic.NotFoundError):
@@ -41,13 +41,13 @@ def test_a_key_of_one_workspace_finds_nothing_of_another(
 def test_a_revoked_key_stops_in_every_region_that_confirmed_it(
     regions: tuple[str, ...], dev: dict[str, Any], store_id: str
 ) -> None:
-    issued = cairn("keys", "create", "--scope", "read", "--name", "short-lived")
+    issued = memolith("keys", "create", "--scope", "read", "--name", "short-lived")
     clients = [client(dev["regions"][region]["api_url"], issued["api_key"]) for region in regions]
     for one in clients:
         until(lambda one=one: _works(one, store_id))  # type: ignore[misc]
     with pytest.raises(anthropic.PermissionDeniedError):
         clients[0].beta.memory_stores.memories.create(store_id, path="/a", content="")
-    confirmed = cairn("keys", "revoke", issued["key_id"])
+    confirmed = memolith("keys", "revoke", issued["key_id"])
     assert [(row["region"], row["confirmed"]) for row in confirmed] == [(region, True) for region in regions]
     assert [_works(one, store_id) for one in clients] == [False] * len(clients)
 

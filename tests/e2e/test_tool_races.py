@@ -14,7 +14,7 @@ from anthropic import Anthropic
 from botocore.exceptions import BotoCoreError
 from mcp import MCPError
 
-from cairn.wire.memory_tool.texts import UNANSWERED
+from memolith.wire.memory_tool.texts import UNANSWERED
 from tests.e2e.conftest import begin, knows, until
 from tests.e2e.ways import WAYS, Opened
 from tests.memory_tool.conftest import say

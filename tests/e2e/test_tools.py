@@ -8,7 +8,7 @@ import anthropic
 import pytest
 from anthropic import Anthropic
 
-from cairn.wire.mcp.server import TOOLS
+from memolith.wire.mcp.server import TOOLS
 from tests.api.loopback import serving
 from tests.e2e.conftest import begin, knows, until
 from tests.e2e.ways import WAYS, Opened, over_http, over_stdio

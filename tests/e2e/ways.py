@@ -15,7 +15,7 @@ from anthropic.lib.tools import ToolError
 from botocore.config import Config
 from mcp import StdioServerParameters
 
-from cairn.clients.sdk.memory_tool import CairnMemoryTool
+from memolith.clients.sdk.memory_tool import MemolithMemoryTool
 from scripts.agents import client
 from tests.memory_tool.ways import Shape, bedrock_function, plain
 from tests.support.mcp_clients import Connected, connected, connected_over_http
@@ -67,8 +67,8 @@ class DeployedTool:
         return text
 
 
-def _sdk(opened: Opened) -> AbstractContextManager[CairnMemoryTool]:
-    return nullcontext(CairnMemoryTool(client(opened.api_url, opened.token), opened.store_id))
+def _sdk(opened: Opened) -> AbstractContextManager[MemolithMemoryTool]:
+    return nullcontext(MemolithMemoryTool(client(opened.api_url, opened.token), opened.store_id))
 
 
 def _invoked(shape: Shape) -> Callable[[Opened], AbstractContextManager[DeployedTool]]:
@@ -84,9 +84,9 @@ def over_http(opened: Opened) -> Iterator[Connected]:
 
 @contextmanager
 def over_stdio(opened: Opened) -> Iterator[Connected]:
-    """The real MCP client, on ``cairn mcp`` as a desktop starts it."""
+    """The real MCP client, on ``memolith mcp`` as a desktop starts it."""
     told = {"ANTHROPIC_BASE_URL": opened.api_url, "ANTHROPIC_API_KEY": opened.token, "PYTHONPATH": "functions"}
-    arguments = ["-m", "cairn.clients.cli", "mcp", "--store", opened.store_id]
+    arguments = ["-m", "memolith.clients.cli", "mcp", "--store", opened.store_id]
     environment = {"PATH": os.environ["PATH"], **told}
     with connected(StdioServerParameters(command=sys.executable, args=arguments, env=environment)) as tool:
         yield tool

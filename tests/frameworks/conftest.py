@@ -1,4 +1,4 @@
-"""LangGraph's store on an empty store of Cairn."""
+"""LangGraph's store on an empty store of Memolith."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cairn.clients.sdk.langgraph_store import CairnStore
+from memolith.clients.sdk.langgraph_store import MemolithStore
 from tests.memory_tool.conftest import Fresh, fresh_tool
 
 
@@ -15,11 +15,11 @@ class Shelf:
     """The store, and what is behind it."""
 
     fresh: Fresh
-    store: CairnStore
+    store: MemolithStore
 
-    def another(self) -> CairnStore:
+    def another(self) -> MemolithStore:
         """As a second process would have it: it has met nothing yet."""
-        return CairnStore(self.fresh.backend.client(), self.fresh.store_id)
+        return MemolithStore(self.fresh.backend.client(), self.fresh.store_id)
 
     def calls(self) -> int:
         """How many requests there were so far."""
@@ -37,7 +37,7 @@ class Shelf:
 
 def fresh_shelf() -> Shelf:
     fresh = fresh_tool()
-    return Shelf(fresh, CairnStore(fresh.backend.client(), fresh.store_id))
+    return Shelf(fresh, MemolithStore(fresh.backend.client(), fresh.store_id))
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.clients.sdk.langgraph_places import folder_of, item_at, place_of
-from cairn.core.paths import check_path, check_path_prefix
-from cairn.scanner.path_policy import hits
+from memolith.clients.sdk.langgraph_places import folder_of, item_at, place_of
+from memolith.core.paths import check_path, check_path_prefix
+from memolith.scanner.path_policy import hits
 
 AWKWARD = st.one_of(
     st.sampled_from(

@@ -1,4 +1,6 @@
-"""Where a store of Cairn is not a dictionary: others write at the same time, the scanner reads, places have limits."""
+"""Where a store of Memolith is not a dictionary: others write at the same time, the scanner reads, places have
+limits.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import InvalidNamespaceError, Item, Op, PutOp, SearchOp
 from typing_extensions import TypedDict
 
-from cairn.clients.sdk.langgraph_store import CairnStore, FoundItem, ItemConflict, StoredItem, UnreadableItem
+from memolith.clients.sdk.langgraph_store import FoundItem, ItemConflict, MemolithStore, StoredItem, UnreadableItem
 from tests.frameworks.conftest import Shelf
 
 USERS = ("users", "ada")
 
 
-def got(store: CairnStore, key: str) -> Item:
+def got(store: MemolithStore, key: str) -> Item:
     item = store.get(USERS, key)
     assert item is not None
     return item

@@ -127,7 +127,7 @@ def synthesize(values: Mapping[str, Any], cache: Path) -> App:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "done").exists():
             context = json.loads((ROOT / "cdk.json").read_text())["context"]
-            app = CdkApp(outdir=str(folder), context={k: v for k, v in context.items() if k != "cairn"})
+            app = CdkApp(outdir=str(folder), context={k: v for k, v in context.items() if k != "memolith"})
             compose(app, deployment)
             app.synth()
             (folder / "done").touch()

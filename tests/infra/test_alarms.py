@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from cairn.core.tables import TABLES
-from cairn.entry.telemetry import COMMON_DIMENSIONS, NAMESPACE
 from infra.constructs import measures
 from infra.deployment import FUNCTIONS
+from memolith.core.tables import TABLES
+from memolith.entry.telemetry import COMMON_DIMENSIONS, NAMESPACE
 from scripts import check_docs
 from tests.infra.conftest import Synthesize
 from tests.infra.synthesized import ACCOUNT, FAR, HERE, ROOT, THERE, App, record
@@ -28,7 +28,7 @@ def alarms(app: App, region: str = HERE) -> list[Alarm]:
 
 
 def alarm(app: App, name: str, region: str = HERE) -> Alarm:
-    return app.base(region).named("AWS::CloudWatch::Alarm", "AlarmName", f"cairn-test-{name}")
+    return app.base(region).named("AWS::CloudWatch::Alarm", "AlarmName", f"memolith-test-{name}")
 
 
 def metrics(alarm: Alarm) -> Iterator[dict[str, Any]]:
@@ -64,7 +64,7 @@ def whole(synthesized: Synthesize, tmp_path: Path) -> App:
 def test_every_alarm_publishes_when_it_rings_and_when_it_is_over(whole: App) -> None:
     for one in alarms(whole):
         for actions in (one["AlarmActions"], one["OKActions"]):
-            assert actions == ["cairn-test-alarms"], one["AlarmName"]
+            assert actions == ["memolith-test-alarms"], one["AlarmName"]
 
 
 def test_every_alarm_says_what_it_means_and_names_a_runbook_that_is_there(whole: App) -> None:
@@ -108,14 +108,14 @@ def test_every_metric_of_ours_on_the_dashboard_is_counted_with_just_these_dimens
 
 def test_the_dashboard_shows_how_old_the_watermarks_are_where_there_are_any(one_region: App, whole: App) -> None:
     shown = [str(app.base(HERE).properties("AWS::CloudWatch::Dashboard")) for app in (one_region, whole)]
-    has_reconciler = "cairn-test-reconciler" in str(one_region.base(HERE).body)
+    has_reconciler = "memolith-test-reconciler" in str(one_region.base(HERE).body)
     assert [("watermark_age_ms" in board) for board in shown] == [has_reconciler, True]
 
 
 def test_the_apps_names_for_what_is_counted_are_the_functions_own(three_regions: App) -> None:
     assert measures.NAMESPACE == NAMESPACE
     functions = {one["FunctionName"] for one in three_regions.base(HERE).properties("AWS::Lambda::Function")}
-    emitted = {name for name, service in measures.EMITTED_BY.items() if f"cairn-test-{service}" in functions}
+    emitted = {name for name, service in measures.EMITTED_BY.items() if f"memolith-test-{service}" in functions}
     emitted -= {"erasures_pending"} if "erasures_pending" not in str(alarms(three_regions)) else set()
     assert {"replication_lag_ms", "writes"} <= emitted <= set(counted())
     assert set(measures.EMITTED_BY.values()) <= set(FUNCTIONS)
@@ -141,9 +141,9 @@ def test_a_region_that_learns_late_of_what_another_wrote_rings_for_that_pair(
 def test_replication_is_watched_where_s3_publishes_it(three_regions: App) -> None:
     """Latency in the destination's region, failures in the source's."""
     for region in (HERE, THERE, FAR):
-        own = f"cairn-test-{ACCOUNT}-{region}"
+        own = f"memolith-test-{ACCOUNT}-{region}"
         for peer in three_regions.deployment.peers(region):
-            other = f"cairn-test-{ACCOUNT}-{peer}"
+            other = f"memolith-test-{ACCOUNT}-{peer}"
             late = alarm(three_regions, f"replication-from-{peer}-late", region)
             assert late["MetricName"] == "ReplicationLatency"
             assert dimensions(late) == {"SourceBucket": other, "DestinationBucket": own, "RuleId": f"to-{region}"}
@@ -154,7 +154,7 @@ def test_replication_is_watched_where_s3_publishes_it(three_regions: App) -> Non
 
 def test_the_replication_rules_are_those_whose_metrics_are_watched(three_regions: App) -> None:
     (rules,) = [
-        one["Rules"] for one in three_regions.mesh(HERE).properties("Custom::CairnReplication") if "Rules" in one
+        one["Rules"] for one in three_regions.mesh(HERE).properties("Custom::MemolithReplication") if "Rules" in one
     ]
     watched = {dimensions(one)["RuleId"] for one in alarms(three_regions) if one["AlarmName"].endswith("-failed")}
     assert {rule["ID"] for rule in rules} == watched
@@ -168,7 +168,7 @@ def test_events_without_folds_ring(one_region: App) -> None:
     stopped = alarm(one_region, "folding-stopped")
     watched = {metric["MetricName"]: dimensions(metric) for metric in metrics(stopped)}
     assert watched == {
-        "NumberOfMessagesSent": {"QueueName": "cairn-test-index"},
+        "NumberOfMessagesSent": {"QueueName": "memolith-test-index"},
         "objects_folded": {"service": "indexer", "stage": "test", "region": HERE, "source": "event"},
     }
     (expression,) = [one["Expression"] for one in stopped["Metrics"] if "Expression" in one]
@@ -196,7 +196,7 @@ def test_no_alarm_has_more_metrics_than_cloudwatch_takes(three_regions: App) -> 
 def test_an_alarm_that_has_nothing_to_measure_is_quiet_unless_it_watches_what_must_always_be(whole: App) -> None:
     """A region without traffic is not in trouble; what must run whatever the traffic is watched by its absence."""
     for one in alarms(whole):
-        name = one["AlarmName"].removeprefix("cairn-test-")
+        name = one["AlarmName"].removeprefix("memolith-test-")
         always = name in ("reconciler-silent", "erasures-pending") or name.startswith("incomplete-from-")
         assert one["TreatMissingData"] == ("breaching" if always else "notBreaching"), name
 
@@ -204,7 +204,7 @@ def test_an_alarm_that_has_nothing_to_measure_is_quiet_unless_it_watches_what_mu
 def test_a_reconciler_that_does_not_run_rings(whole: App) -> None:
     silent = alarm(whole, "reconciler-silent")
     (runs,) = metrics(silent)
-    assert (runs["MetricName"], dimensions(runs)) == ("Invocations", {"FunctionName": "cairn-test-reconciler"})
+    assert (runs["MetricName"], dimensions(runs)) == ("Invocations", {"FunctionName": "memolith-test-reconciler"})
     assert (silent["Threshold"], silent["EvaluationPeriods"]) == (0, 3)
 
 
@@ -225,8 +225,8 @@ def test_a_region_that_is_not_known_to_be_complete_rings_for_that_home(whole: Ap
 
 def test_where_erasures_are_swept_one_that_does_not_end_rings_and_so_does_a_missing_sweep(one_region: App) -> None:
     rules = [one.get("Name") for one in one_region.base(HERE).properties("AWS::Events::Rule")]
-    named = [one["AlarmName"] for one in alarms(one_region) if one["AlarmName"] == "cairn-test-erasures-pending"]
-    assert len(named) == rules.count("cairn-test-erasure-sweep")
+    named = [one["AlarmName"] for one in alarms(one_region) if one["AlarmName"] == "memolith-test-erasures-pending"]
+    assert len(named) == rules.count("memolith-test-erasure-sweep")
     if not named:
         return
     pending = alarm(one_region, "erasures-pending")
@@ -257,7 +257,7 @@ def test_addresses_of_the_record_hear_of_every_regions_alarms(synthesized: Synth
     for region in (HERE, THERE):
         (subscribed,) = app.base(region).properties("AWS::SNS::Subscription")
         assert (subscribed["Protocol"], subscribed["Endpoint"]) == ("email", "ops@example.com")
-        assert subscribed["TopicArn"] == "cairn-test-alarms"
+        assert subscribed["TopicArn"] == "memolith-test-alarms"
 
 
 def test_a_topic_of_the_record_is_used_instead_of_one_of_our_own(synthesized: Synthesize) -> None:
@@ -265,4 +265,4 @@ def test_a_topic_of_the_record_is_used_instead_of_one_of_our_own(synthesized: Sy
     app = synthesized(record(HERE, THERE, alarms={"topics": {HERE: arn}}))
     assert {str(one["AlarmActions"]) for one in alarms(app)} == {f"['{arn}']"}
     assert app.base(HERE).properties("AWS::SNS::Topic") == []
-    assert {str(one["AlarmActions"]) for one in alarms(app, THERE)} == {"['cairn-test-alarms']"}
+    assert {str(one["AlarmActions"]) for one in alarms(app, THERE)} == {"['memolith-test-alarms']"}

@@ -20,11 +20,11 @@ def test_get_goes_to_the_reader_what_is_below_mcp_to_mcp_and_everything_else_to_
         for route in template.properties("AWS::ApiGatewayV2::Route")
     }
     assert routes == {
-        "GET /{proxy+}": "cairn-test-reader",
-        "POST /{proxy+}": "cairn-test-writer",
-        "DELETE /{proxy+}": "cairn-test-writer",
-        "ANY /mcp": "cairn-test-mcp",
-        "ANY /mcp/{memory_store_id}": "cairn-test-mcp",
+        "GET /{proxy+}": "memolith-test-reader",
+        "POST /{proxy+}": "memolith-test-writer",
+        "DELETE /{proxy+}": "memolith-test-writer",
+        "ANY /mcp": "memolith-test-mcp",
+        "ANY /mcp/{memory_store_id}": "memolith-test-mcp",
     }
 
 

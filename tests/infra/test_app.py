@@ -34,7 +34,7 @@ def test_synth_needs_no_network_no_credentials_and_no_docker(tmp_path: Path) -> 
         str(tmp_path / "out"),
     ]
     done = subprocess.run(
-        [*command, "-c", f"cairn-overrides={json.dumps(overrides)}"],
+        [*command, "-c", f"memolith-overrides={json.dumps(overrides)}"],
         cwd=ROOT,
         env=without_credentials(),
         capture_output=True,
@@ -44,10 +44,10 @@ def test_synth_needs_no_network_no_credentials_and_no_docker(tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr
     stacks = {path.name for path in (tmp_path / "out").glob("*.template.json")}
-    assert stacks == {f"cairn-offline-base-{HERE}.template.json", f"cairn-offline-mesh-{HERE}.template.json"}
-    base = json.loads((tmp_path / "out" / f"cairn-offline-base-{HERE}.template.json").read_text())
+    assert stacks == {f"memolith-offline-base-{HERE}.template.json", f"memolith-offline-mesh-{HERE}.template.json"}
+    base = json.loads((tmp_path / "out" / f"memolith-offline-base-{HERE}.template.json").read_text())
     (bucket,) = [body for body in base["Resources"].values() if body["Type"] == "AWS::S3::Bucket"]
-    name = ["cairn-offline-", {"Ref": "AWS::AccountId"}, f"-{HERE}"]
+    name = ["memolith-offline-", {"Ref": "AWS::AccountId"}, f"-{HERE}"]
     assert bucket["Properties"]["BucketName"] == {"Fn::Join": ["", name]}
 
 
@@ -55,10 +55,10 @@ def test_synth_needs_no_network_no_credentials_and_no_docker(tmp_path: Path) -> 
     ("context", "field"),
     [
         ({}, ""),
-        ({"cairn": {"stage": "dev"}}, "regions"),
-        ({"cairn": RECORD, "cairn-overrides": '{"regions": []}'}, "regions"),
-        ({"cairn": RECORD, "cairn-overrides": "stage:dev"}, "cairn-overrides"),
-        ({"cairn": RECORD, "cairn-overrides": "[1]"}, "cairn-overrides"),
+        ({"memolith": {"stage": "dev"}}, "regions"),
+        ({"memolith": RECORD, "memolith-overrides": '{"regions": []}'}, "regions"),
+        ({"memolith": RECORD, "memolith-overrides": "stage:dev"}, "memolith-overrides"),
+        ({"memolith": RECORD, "memolith-overrides": "[1]"}, "memolith-overrides"),
     ],
 )
 def test_a_record_that_breaks_a_rule_stops_the_app_with_the_fields_name(context: dict[str, Any], field: str) -> None:
@@ -71,9 +71,9 @@ def test_overrides_go_over_the_record_and_the_command_lines_account_fills_the_ga
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", "999988887777")
-    given = deployment_of(App(context={"cairn": RECORD, "cairn-overrides": '{"stage": "mine"}'}))
+    given = deployment_of(App(context={"memolith": RECORD, "memolith-overrides": '{"stage": "mine"}'}))
     assert (given.stage, given.regions, given.account) == ("mine", (HERE,), "999988887777")
-    named = deployment_of(App(context={"cairn": {**RECORD, "account": "111122223333"}}))
+    named = deployment_of(App(context={"memolith": {**RECORD, "account": "111122223333"}}))
     assert named.account == "111122223333"
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.infra.policies import by_resource, role
 from tests.infra.synthesized import ACCOUNT, HERE, THERE, App
 
-BUCKET = f"arn:aws:s3:::cairn-test-{ACCOUNT}-{HERE}"
-WRITER = role(f"cairn-test-writer-{HERE}")
-ERASER = role(f"cairn-test-eraser-{HERE}")
+BUCKET = f"arn:aws:s3:::memolith-test-{ACCOUNT}-{HERE}"
+WRITER = role(f"memolith-test-writer-{HERE}")
+ERASER = role(f"memolith-test-eraser-{HERE}")
 WRITTEN_ONCE = ["log", "store", "key", "cut", "verdict", "checkpoint"]
 NEVER_DELETED = [*WRITTEN_ONCE, "checkpoint", "redaction"]
 
@@ -29,7 +29,7 @@ def bucket_of(app: App) -> dict[str, Any]:
 
 def test_it_is_versioned_encrypted_and_private(one_region: App) -> None:
     bucket = bucket_of(one_region)
-    assert bucket["BucketName"] == f"cairn-test-{ACCOUNT}-{HERE}"
+    assert bucket["BucketName"] == f"memolith-test-{ACCOUNT}-{HERE}"
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"][0]["ServerSideEncryptionByDefault"] == {
         "SSEAlgorithm": "AES256"
@@ -52,7 +52,7 @@ def test_every_created_object_is_reported_to_one_queue_and_to_nothing_else(one_r
     notification = bucket_of(one_region)["NotificationConfiguration"]
     assert notification == {
         "QueueConfigurations": [
-            {"Event": "s3:ObjectCreated:*", "Queue": f"arn:aws:sqs:<region>:{ACCOUNT}:cairn-test-index"}
+            {"Event": "s3:ObjectCreated:*", "Queue": f"arn:aws:sqs:<region>:{ACCOUNT}:memolith-test-index"}
         ]
     }
 
@@ -66,7 +66,7 @@ def test_the_queue_accepts_the_bucket_before_the_bucket_names_the_queue(one_regi
 
 
 def test_the_queue_accepts_this_bucket_of_this_account_only(one_region: App) -> None:
-    queue = f"arn:aws:sqs:<region>:{ACCOUNT}:cairn-test-index"
+    queue = f"arn:aws:sqs:<region>:{ACCOUNT}:memolith-test-index"
     (document,) = [
         policy["PolicyDocument"]
         for policy in one_region.base(HERE).properties("AWS::SQS::QueuePolicy")
@@ -103,7 +103,7 @@ def test_nobody_but_the_eraser_deletes(one_region: App, kind: str, action: str) 
 
 
 def test_another_regions_eraser_is_not_exempt(two_regions: App) -> None:
-    other = role(f"cairn-test-eraser-{THERE}")
+    other = role(f"memolith-test-eraser-{THERE}")
     key = f"{BUCKET}/{HERE}/log/memstore_1/a/0001-0.0000000001"
     assert by_resource(policy_of(two_regions), other, "s3:DeleteObjectVersion", key) == "Deny"
 
@@ -111,7 +111,7 @@ def test_another_regions_eraser_is_not_exempt(two_regions: App) -> None:
 @pytest.mark.parametrize("action", ["s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"])
 def test_replicas_are_not_hindered(one_region: App, action: str) -> None:
     key = f"{BUCKET}/{THERE}/log/memstore_1/a/0001-0.0000000001"
-    replicator = role(f"cairn-test-replication-{THERE}")
+    replicator = role(f"memolith-test-replication-{THERE}")
     assert by_resource(policy_of(one_region), replicator, action, key) == "ImplicitDeny"
 
 

@@ -25,10 +25,10 @@ def functions(tmp_path: Path) -> Path:
     files = {
         "reader/handler.py": "handler = print\n",
         "reader/__pycache__/handler.cpython-311.pyc": "x",
-        "cairn/__init__.py": "",
-        "cairn/core/ids.py": "ID = 1\n",
-        "cairn/scanner/rules/secrets.toml": "a = 1\n",
-        "cairn/clients/cli/main.py": "import typer\n",
+        "memolith/__init__.py": "",
+        "memolith/core/ids.py": "ID = 1\n",
+        "memolith/scanner/rules/secrets.toml": "a = 1\n",
+        "memolith/clients/cli/main.py": "import typer\n",
     }
     for name, text in files.items():
         path = tmp_path / "functions" / name
@@ -56,9 +56,9 @@ def names(archive: Path) -> set[str]:
 def test_a_function_is_its_handler_and_the_library_without_its_clients(functions: Path, kept: Path) -> None:
     assert names(reader(functions).build()) == {
         "handler.py",
-        "cairn/__init__.py",
-        "cairn/core/ids.py",
-        "cairn/scanner/rules/secrets.toml",
+        "memolith/__init__.py",
+        "memolith/core/ids.py",
+        "memolith/scanner/rules/secrets.toml",
     }
 
 
@@ -84,14 +84,16 @@ def test_the_same_sources_make_the_same_bytes(functions: Path, kept: Path) -> No
     assert reader(functions).build().read_bytes() == first
 
 
-@pytest.mark.parametrize("changed", ["reader/handler.py", "cairn/core/ids.py", "cairn/scanner/rules/secrets.toml"])
+@pytest.mark.parametrize(
+    "changed", ["reader/handler.py", "memolith/core/ids.py", "memolith/scanner/rules/secrets.toml"]
+)
 def test_a_changed_source_changes_the_fingerprint(functions: Path, changed: str) -> None:
     before = reader(functions).fingerprint()
     (functions / changed).write_text("other = 2\n")
     assert reader(functions).fingerprint() != before
 
 
-@pytest.mark.parametrize("untouched", ["cairn/clients/cli/main.py", "writer/handler.py", "reader/__pycache__/x.pyc"])
+@pytest.mark.parametrize("untouched", ["memolith/clients/cli/main.py", "writer/handler.py", "reader/__pycache__/x.pyc"])
 def test_what_is_not_in_it_does_not(functions: Path, untouched: str) -> None:
     before = reader(functions).fingerprint()
     (functions / untouched).parent.mkdir(exist_ok=True)
@@ -100,11 +102,11 @@ def test_what_is_not_in_it_does_not(functions: Path, untouched: str) -> None:
 
 
 def test_text_moved_from_one_file_to_the_next_changes_it(functions: Path) -> None:
-    (functions / "cairn/core/a.py").write_text("x=1")
-    (functions / "cairn/core/b.py").write_text("")
+    (functions / "memolith/core/a.py").write_text("x=1")
+    (functions / "memolith/core/b.py").write_text("")
     before = reader(functions).fingerprint()
-    (functions / "cairn/core/a.py").write_text("")
-    (functions / "cairn/core/b.py").write_text("x=1")
+    (functions / "memolith/core/a.py").write_text("")
+    (functions / "memolith/core/b.py").write_text("x=1")
     assert reader(functions).fingerprint() != before
 
 
@@ -209,7 +211,7 @@ def test_pips_own_words_are_passed_on(kept: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_service_that_the_adapters_call_is_kept() -> None:
-    adapters = bundling.ROOT / "functions" / "cairn"
+    adapters = bundling.ROOT / "functions" / "memolith"
     called = {
         service
         for path in adapters.rglob("*.py")

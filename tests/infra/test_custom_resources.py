@@ -17,7 +17,7 @@ from infra.deployment import parse
 from tests.infra.synthesized import FAR, HERE, THERE, record
 
 FAKE = boto3.Session(region_name=HERE, aws_access_key_id="x", aws_secret_access_key="x")
-ROLE = f"arn:aws:iam::111122223333:role/cairn-test-replication-{HERE}"
+ROLE = f"arn:aws:iam::111122223333:role/memolith-test-replication-{HERE}"
 
 
 def as_cloudformation_sends_it(value: Any) -> Any:

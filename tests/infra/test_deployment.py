@@ -111,9 +111,9 @@ def test_overrides_are_merged_key_by_key_and_lists_are_replaced() -> None:
 
 def test_names_are_those_that_the_functions_derive() -> None:
     deployment = parse({**VALID, "account": "111122223333"})
-    assert deployment.bucket("eu-west-1") == "cairn-dev-111122223333-eu-west-1"
-    assert deployment.function("writer") == "cairn-dev-writer"
-    assert deployment.regional("writer", "eu-west-1") == "cairn-dev-writer-eu-west-1"
+    assert deployment.bucket("eu-west-1") == "memolith-dev-111122223333-eu-west-1"
+    assert deployment.function("writer") == "memolith-dev-writer"
+    assert deployment.regional("writer", "eu-west-1") == "memolith-dev-writer-eu-west-1"
     assert deployment.peers("eu-west-1") == ("us-east-1",)
     assert deployment.arn("sqs", "eu-west-1", "q") == "arn:aws:sqs:eu-west-1:111122223333:q"
 

@@ -22,23 +22,23 @@ PUT_BEYOND = ["cut", "log", "redaction", "store"]
 
 
 def table(name: str) -> str:
-    return f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-test-{name}"
+    return f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/memolith-test-{name}"
 
 
 def bucket(region: str) -> str:
-    return f"arn:aws:s3:::cairn-test-{ACCOUNT}-{region}"
+    return f"arn:aws:s3:::memolith-test-{ACCOUNT}-{region}"
 
 
 def queue(name: str) -> str:
-    return f"arn:aws:sqs:{HERE}:{ACCOUNT}:cairn-test-{name}"
+    return f"arn:aws:sqs:{HERE}:{ACCOUNT}:memolith-test-{name}"
 
 
 def function(name: str, region: str) -> str:
-    return f"arn:aws:lambda:{region}:{ACCOUNT}:function:cairn-test-{name}"
+    return f"arn:aws:lambda:{region}:{ACCOUNT}:function:memolith-test-{name}"
 
 
 def log(name: str) -> str:
-    return f"arn:aws:logs:{HERE}:{ACCOUNT}:log-group:/aws/lambda/cairn-test-{name}:log-stream:*"
+    return f"arn:aws:logs:{HERE}:{ACCOUNT}:log-group:/aws/lambda/memolith-test-{name}:log-stream:*"
 
 
 def each(actions: list[str], resources: list[str]) -> set[tuple[str, str]]:
@@ -53,10 +53,10 @@ WRITE = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dyna
 READ_INDEX = each(READ, [*INDEX, *SECOND_ORDERS, table("control")])
 WRITE_INDEX = each(WRITE, INDEX)
 READ_SIGNING_KEYS = each(
-    ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:cairn-test-signing-??????"]
+    ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-signing-??????"]
 )
 READ_TARGETS = each(
-    ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:cairn-test-gateway-??????"]
+    ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-gateway-??????"]
 )
 READ_OBJECTS = each(["s3:GetObject"], [f"{bucket(region)}/*" for region in REGIONS]) | each(
     ["s3:ListBucket"], [bucket(region) for region in REGIONS]
@@ -133,7 +133,7 @@ RECONCILER = (
 
 
 def grants(app: App, name: str) -> dict[str, Any]:
-    made = app.base(HERE).named("AWS::IAM::Role", "RoleName", f"cairn-test-{name}-{HERE}")
+    made = app.base(HERE).named("AWS::IAM::Role", "RoleName", f"memolith-test-{name}-{HERE}")
     (policy,) = made["Policies"]
     document: dict[str, Any] = policy["PolicyDocument"]
     return document
@@ -156,7 +156,7 @@ def test_the_reconciler_is_deployed_once_it_has_a_handler_with_what_its_row_name
     synthesized: Synthesize, tmp_path: Path
 ) -> None:
     without = synthesized(record(HERE, functions_path=str(tmp_path)))
-    assert "cairn-test-reconciler" not in str(without.base(HERE).body)
+    assert "memolith-test-reconciler" not in str(without.base(HERE).body)
     (tmp_path / "reconciler").mkdir()
     (tmp_path / "reconciler" / "handler.py").touch()
     app = synthesized(record(HERE, THERE, FAR, functions_path=str(tmp_path)))
@@ -164,24 +164,24 @@ def test_the_reconciler_is_deployed_once_it_has_a_handler_with_what_its_row_name
     for statement in grants(app, "reconciler")["Statement"]:
         granted |= each(as_list(statement["Action"]), as_list(statement["Resource"]))
     assert granted == RECONCILER | common("reconciler")
-    made = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "cairn-test-reconciler")
+    made = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "memolith-test-reconciler")
     assert (made["Timeout"], made["MemorySize"]) == (900, 512)
 
 
 def test_a_schedule_wakes_the_reconciler_of_each_region_every_minute(three_regions: App) -> None:
     for region in REGIONS:
-        rule = three_regions.base(region).named("AWS::Events::Rule", "Name", "cairn-test-tick")
+        rule = three_regions.base(region).named("AWS::Events::Rule", "Name", "memolith-test-tick")
         (target,) = rule["Targets"]
         assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
         assert (target["Input"], target["RetryPolicy"]) == ('{"call":"tick"}', {"MaximumRetryAttempts": 0})
-        hourly = three_regions.base(region).named("AWS::Events::Rule", "Name", "cairn-test-compare")
+        hourly = three_regions.base(region).named("AWS::Events::Rule", "Name", "memolith-test-compare")
         assert (hourly["ScheduleExpression"], hourly["Targets"][0]["Input"]) == ("rate(1 hour)", '{"call":"compare"}')
 
 
 @pytest.mark.parametrize("name", MAY)
 def test_the_role_has_no_other_policy(three_regions: App, name: str) -> None:
     template = three_regions.base(HERE)
-    made = template.named("AWS::IAM::Role", "RoleName", f"cairn-test-{name}-{HERE}")
+    made = template.named("AWS::IAM::Role", "RoleName", f"memolith-test-{name}-{HERE}")
     assert "ManagedPolicyArns" not in made
     assert template.resources("AWS::IAM::Policy") == {}
     principals = [statement["Principal"] for statement in made["AssumeRolePolicyDocument"]["Statement"]]
@@ -191,7 +191,7 @@ def test_the_role_has_no_other_policy(three_regions: App, name: str) -> None:
 OWN_SLOT = f"{bucket(HERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 OTHERS_SLOT = f"{bucket(HERE)}/{THERE}/log/memstore_1/9f2c/0001-0.0000000042"
 GUARDRAIL = f"arn:aws:bedrock:{HERE}:{ACCOUNT}:guardrail/gr4"
-SIGNING_SECRET = f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:cairn-test-signing-AbCdEf"
+SIGNING_SECRET = f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-signing-AbCdEf"
 ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 
 
@@ -261,8 +261,8 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("tool", "dynamodb:GetItem", table("keys-g1"), False),
         ("tool", "secretsmanager:GetSecretValue", SIGNING_SECRET, False),
         ("indexer", "sqs:SendMessage", queue("scan"), True),
-        ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{THERE}:{ACCOUNT}:table/cairn-test-memories-g1", False),
-        ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-other-memories-g1", False),
+        ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{THERE}:{ACCOUNT}:table/memolith-test-memories-g1", False),
+        ("reader", "dynamodb:GetItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/memolith-other-memories-g1", False),
     ],
 )
 def test_a_role_answers_as_the_design_says(
@@ -278,9 +278,9 @@ def test_a_guardrail_is_asked_where_the_record_names_one_and_nowhere_else(synthe
     assert by_role(grants(app, "scanner"), "bedrock:ApplyGuardrail", f"{GUARDRAIL}x") == "ImplicitDeny"
     for name in MAY.keys() - {"scanner"}:
         assert by_role(grants(app, name), "bedrock:ApplyGuardrail", GUARDRAIL) == "ImplicitDeny"
-    told = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "cairn-test-scanner")
-    assert told["Environment"]["Variables"]["CAIRN_GUARDRAIL_ID"] == "gr4"
-    assert told["Environment"]["Variables"]["CAIRN_GUARDRAIL_VERSION"] == "3"
+    told = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "memolith-test-scanner")
+    assert told["Environment"]["Variables"]["MEMOLITH_GUARDRAIL_ID"] == "gr4"
+    assert told["Environment"]["Variables"]["MEMOLITH_GUARDRAIL_VERSION"] == "3"
     assert "GUARDRAIL" not in str(app.base(THERE).body)
 
 
@@ -300,14 +300,14 @@ def test_a_deployment_of_one_region_names_no_other(one_region: App) -> None:
 
 @pytest.mark.parametrize("name", MAY)
 def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: App, name: str) -> None:
-    made = two_regions.base(THERE).named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")
+    made = two_regions.base(THERE).named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
     assert made["Environment"]["Variables"] == {
-        "CAIRN_STAGE": "test",
-        "CAIRN_REGIONS": f"{HERE},{THERE}",
-        "CAIRN_ACCOUNT": ACCOUNT,
-        "CAIRN_INDEX_GENERATION": "3",
-        "CAIRN_MAX_MEMORIES_PER_STORE": "10000",
-        "CAIRN_LOG_LEVEL": "INFO",
+        "MEMOLITH_STAGE": "test",
+        "MEMOLITH_REGIONS": f"{HERE},{THERE}",
+        "MEMOLITH_ACCOUNT": ACCOUNT,
+        "MEMOLITH_INDEX_GENERATION": "3",
+        "MEMOLITH_MAX_MEMORIES_PER_STORE": "10000",
+        "MEMOLITH_LOG_LEVEL": "INFO",
         "POWERTOOLS_SERVICE_NAME": name,
     }
 
@@ -326,7 +326,7 @@ def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: A
     ],
 )
 def test_a_function_is_as_large_as_the_design_says(one_region: App, name: str, timeout_s: int, memory_mb: int) -> None:
-    made = one_region.base(HERE).named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")
+    made = one_region.base(HERE).named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
     assert (made["Timeout"], made["MemorySize"]) == (timeout_s, memory_mb)
     assert (made["Runtime"], made["Architectures"], made["Handler"]) == ("python3.13", ["x86_64"], "handler.handler")
 
@@ -334,10 +334,10 @@ def test_a_function_is_as_large_as_the_design_says(one_region: App, name: str, t
 @pytest.mark.parametrize("name", MAY)
 def test_a_function_is_traced_and_logs_json_that_expires(one_region: App, name: str) -> None:
     template = one_region.base(HERE)
-    made = template.named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{name}")
+    made = template.named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
     assert made["TracingConfig"] == {"Mode": "Active"}
     assert made["LoggingConfig"]["LogFormat"] == "JSON"
-    group = template.named("AWS::Logs::LogGroup", "LogGroupName", f"/aws/lambda/cairn-test-{name}")
+    group = template.named("AWS::Logs::LogGroup", "LogGroupName", f"/aws/lambda/memolith-test-{name}")
     assert group["RetentionInDays"] == 30
 
 
@@ -347,12 +347,12 @@ def test_every_function_carries_the_dependencies_and_some_the_scanner_or_the_mcp
         for made in one_region.base(HERE).properties("AWS::Lambda::Function")
     }
     assert min(layers.values()) == 1
-    more = ["cairn-test-mcp", "cairn-test-scanner", "cairn-test-writer"]
+    more = ["memolith-test-mcp", "memolith-test-scanner", "memolith-test-writer"]
     assert sorted(name for name, count in layers.items() if count > 1) == more
 
 
 def test_the_eraser_is_woken_every_minute_with_its_one_call(one_region: App) -> None:
-    rule = one_region.base(HERE).named("AWS::Events::Rule", "Name", "cairn-test-erasure-sweep")
+    rule = one_region.base(HERE).named("AWS::Events::Rule", "Name", "memolith-test-erasure-sweep")
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
     (target,) = rule["Targets"]
     assert (target["Input"], target["RetryPolicy"]) == ('{"call":"sweep"}', {"MaximumRetryAttempts": 0})

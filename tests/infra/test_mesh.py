@@ -13,12 +13,12 @@ REGIONS = [HERE, THERE, FAR]
 
 
 def bucket(region: str) -> str:
-    return f"arn:aws:s3:::cairn-test-{ACCOUNT}-{region}"
+    return f"arn:aws:s3:::memolith-test-{ACCOUNT}-{region}"
 
 
 def rules(app: App, region: str) -> list[dict[str, Any]]:
-    (custom,) = app.mesh(region).properties("Custom::CairnReplication")
-    assert custom["Bucket"] == f"cairn-test-{ACCOUNT}-{region}"
+    (custom,) = app.mesh(region).properties("Custom::MemolithReplication")
+    assert custom["Bucket"] == f"memolith-test-{ACCOUNT}-{region}"
     found: list[dict[str, Any]] = custom["Rules"]
     return found
 
@@ -43,15 +43,15 @@ def test_the_promise_of_fifteen_minutes_is_bought_unless_switched_off(three_regi
 
 
 def test_one_region_alone_replicates_nothing(one_region: App) -> None:
-    assert one_region.mesh(HERE).resources("Custom::CairnReplication") == {}
-    assert f"cairn-test-replication-{HERE}" not in str(one_region.mesh(HERE).body)
+    assert one_region.mesh(HERE).resources("Custom::MemolithReplication") == {}
+    assert f"memolith-test-replication-{HERE}" not in str(one_region.mesh(HERE).body)
 
 
 @pytest.mark.parametrize("region", REGIONS)
 def test_a_mesh_stack_waits_for_every_base_stack_and_no_base_stack_for_another(three_regions: App, region: str) -> None:
-    bases = {f"cairn-test-base-{other}" for other in REGIONS}
-    assert three_regions.dependencies(f"cairn-test-mesh-{region}") == bases
-    assert three_regions.dependencies(f"cairn-test-base-{region}") == set()
+    bases = {f"memolith-test-base-{other}" for other in REGIONS}
+    assert three_regions.dependencies(f"memolith-test-mesh-{region}") == bases
+    assert three_regions.dependencies(f"memolith-test-base-{region}") == set()
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_a_mesh_stack_waits_for_every_base_stack_and_no_base_stack_for_another(t
 def test_the_replication_role_reaches_its_own_prefix_only(
     three_regions: App, action: str, resource: str, may: bool
 ) -> None:
-    made = three_regions.mesh(HERE).named("AWS::IAM::Role", "RoleName", f"cairn-test-replication-{HERE}")
+    made = three_regions.mesh(HERE).named("AWS::IAM::Role", "RoleName", f"memolith-test-replication-{HERE}")
     assert made["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"Service": "s3.amazonaws.com"}
     decision = by_role(made["Policies"][0]["PolicyDocument"], action, resource)
     assert decision == ("Allow" if may else "ImplicitDeny")
 
 
 def deploy_time_grants(app: App, name: str) -> set[tuple[str, str]]:
-    made = app.mesh(HERE).named("AWS::IAM::Role", "RoleName", f"cairn-test-{name}-{HERE}")
+    made = app.mesh(HERE).named("AWS::IAM::Role", "RoleName", f"memolith-test-{name}-{HERE}")
     (policy,) = made["Policies"]
     return {
         (action, resource)
@@ -95,23 +95,23 @@ def as_list(value: str | list[str]) -> list[str]:
 def test_what_puts_the_rules_may_do_that_and_hand_over_one_role(three_regions: App) -> None:
     assert deploy_time_grants(three_regions, "replicate") == {
         ("s3:PutReplicationConfiguration", bucket(HERE)),
-        ("iam:PassRole", f"arn:aws:iam::{ACCOUNT}:role/cairn-test-replication-{HERE}"),
+        ("iam:PassRole", f"arn:aws:iam::{ACCOUNT}:role/memolith-test-replication-{HERE}"),
     }
 
 
 def test_what_puts_the_first_control_row_may_do_that_and_look_into_the_buckets(three_regions: App) -> None:
     assert deploy_time_grants(three_regions, "first-control-row") == {
         *(("s3:ListBucket", bucket(region)) for region in REGIONS),
-        ("dynamodb:PutItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/cairn-test-control"),
+        ("dynamodb:PutItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/memolith-test-control"),
     }
 
 
 @pytest.mark.parametrize(("region", "generation"), [(HERE, "1"), (THERE, "3")])
 def test_the_first_control_row_names_the_regions_generation(two_regions: App, region: str, generation: str) -> None:
-    (row,) = two_regions.mesh(region).properties("Custom::CairnFirstControlRow")
-    assert row["Table"] == "cairn-test-control"
+    (row,) = two_regions.mesh(region).properties("Custom::MemolithFirstControlRow")
+    assert row["Table"] == "memolith-test-control"
     assert row["Generation"] == generation
-    assert row["Buckets"] == [{"Region": other, "Name": f"cairn-test-{ACCOUNT}-{other}"} for other in (HERE, THERE)]
+    assert row["Buckets"] == [{"Region": other, "Name": f"memolith-test-{ACCOUNT}-{other}"} for other in (HERE, THERE)]
 
 
 def test_no_two_stacks_make_a_role_of_the_same_name(three_regions: App) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.aws.names import QUEUES as names_of_queues
-from cairn.core.objects.search_pack import REFRESH_DELAY_S
+from memolith.adapters.aws.names import QUEUES as names_of_queues
+from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from tests.infra.policies import by_resource, role
 from tests.infra.synthesized import ACCOUNT, HERE, App
 
@@ -16,21 +16,21 @@ TWO_WEEKS_S = 14 * 24 * 3600
 
 def test_the_command_line_knows_every_queue_there_is(one_region: App) -> None:
     names = {queue["QueueName"] for queue in one_region.base(HERE).properties("AWS::SQS::Queue")}
-    assert names == {f"cairn-test-{name}{end}" for name in names_of_queues for end in ("", "-dlq")}
+    assert names == {f"memolith-test-{name}{end}" for name in names_of_queues for end in ("", "-dlq")}
 
 
 @pytest.mark.parametrize("name", QUEUES)
 def test_a_message_is_set_aside_after_five_receives(one_region: App, name: str) -> None:
-    queue = one_region.base(HERE).named("AWS::SQS::Queue", "QueueName", f"cairn-test-{name}")
+    queue = one_region.base(HERE).named("AWS::SQS::Queue", "QueueName", f"memolith-test-{name}")
     assert queue["RedrivePolicy"] == {
-        "deadLetterTargetArn": f"arn:aws:sqs:<region>:{ACCOUNT}:cairn-test-{name}-dlq",
+        "deadLetterTargetArn": f"arn:aws:sqs:<region>:{ACCOUNT}:memolith-test-{name}-dlq",
         "maxReceiveCount": 5,
     }
 
 
 @pytest.mark.parametrize("name", [*QUEUES, *(f"{name}-dlq" for name in QUEUES)])
 def test_messages_are_encrypted_and_kept_for_two_weeks(one_region: App, name: str) -> None:
-    queue = one_region.base(HERE).named("AWS::SQS::Queue", "QueueName", f"cairn-test-{name}")
+    queue = one_region.base(HERE).named("AWS::SQS::Queue", "QueueName", f"memolith-test-{name}")
     assert queue["SqsManagedSseEnabled"] is True
     assert queue["MessageRetentionPeriod"] == TWO_WEEKS_S
 
@@ -38,8 +38,8 @@ def test_messages_are_encrypted_and_kept_for_two_weeks(one_region: App, name: st
 @pytest.mark.parametrize("name", QUEUES)
 def test_a_message_stays_hidden_for_six_times_its_readers_timeout(one_region: App, name: str) -> None:
     template = one_region.base(HERE)
-    reader = template.named("AWS::Lambda::Function", "FunctionName", f"cairn-test-{READERS[name]}")
-    queue = template.named("AWS::SQS::Queue", "QueueName", f"cairn-test-{name}")
+    reader = template.named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{READERS[name]}")
+    queue = template.named("AWS::SQS::Queue", "QueueName", f"memolith-test-{name}")
     assert queue["VisibilityTimeout"] == 6 * reader["Timeout"]
 
 
@@ -48,9 +48,9 @@ def test_its_function_reads_it_and_reports_each_message_by_itself(one_region: Ap
     (mapping,) = [
         mapping
         for mapping in one_region.base(HERE).properties("AWS::Lambda::EventSourceMapping")
-        if mapping["EventSourceArn"].endswith(f":cairn-test-{name}")
+        if mapping["EventSourceArn"].endswith(f":memolith-test-{name}")
     ]
-    assert mapping["FunctionName"] == f"cairn-test-{READERS[name]}"
+    assert mapping["FunctionName"] == f"memolith-test-{READERS[name]}"
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BatchSize"] == {"rebuild": 1, "pack": 5}.get(name, 10), "some messages are much work"
 
@@ -60,35 +60,35 @@ def test_a_message_that_a_pack_is_behind_waits_for_more_changes(one_region: App)
         queue["QueueName"]: queue.get("DelaySeconds", 0)
         for queue in one_region.base(HERE).properties("AWS::SQS::Queue")
     }
-    assert {name for name, delay_s in delays.items() if delay_s} == {"cairn-test-pack"}
-    assert delays["cairn-test-pack"] == REFRESH_DELAY_S
+    assert {name for name, delay_s in delays.items() if delay_s} == {"memolith-test-pack"}
+    assert delays["memolith-test-pack"] == REFRESH_DELAY_S
 
 
 @pytest.mark.parametrize("name", [*QUEUES, *(f"{name}-dlq" for name in QUEUES)])
 def test_plain_http_is_denied(one_region: App, name: str) -> None:
-    arn = f"arn:aws:sqs:<region>:{ACCOUNT}:cairn-test-{name}"
+    arn = f"arn:aws:sqs:<region>:{ACCOUNT}:memolith-test-{name}"
     (document,) = [
         policy["PolicyDocument"]
         for policy in one_region.base(HERE).properties("AWS::SQS::QueuePolicy")
         if policy["PolicyDocument"]["Statement"][0]["Resource"] == arn
     ]
-    indexer = role(f"cairn-test-indexer-{HERE}")
+    indexer = role(f"memolith-test-indexer-{HERE}")
     assert by_resource(document, indexer, "sqs:SendMessage", arn, tls=False) == "Deny"
     assert by_resource(document, indexer, "sqs:SendMessage", arn) != "Deny"
 
 
 @pytest.mark.parametrize("name", QUEUES)
 def test_one_dead_letter_rings(one_region: App, name: str) -> None:
-    alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"cairn-test-{name}-dlq")
+    alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"memolith-test-{name}-dlq")
     assert alarm["MetricName"] == "ApproximateNumberOfMessagesVisible"
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
-    assert "cairn-test-alarms" in str(alarm["AlarmActions"])
+    assert "memolith-test-alarms" in str(alarm["AlarmActions"])
 
 
 @pytest.mark.parametrize("name", ["reader", "writer", "indexer", "eraser", "scanner", "packer", "tool", "mcp"])
 @pytest.mark.parametrize("trouble", ["errors", "throttles"])
 def test_a_function_in_trouble_rings(one_region: App, name: str, trouble: str) -> None:
-    alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"cairn-test-{name}-{trouble}")
+    alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"memolith-test-{name}-{trouble}")
     assert alarm["MetricName"] == trouble.title()
-    assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": f"cairn-test-{name}"}]
-    assert "cairn-test-alarms" in str(alarm["AlarmActions"])
+    assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": f"memolith-test-{name}"}]
+    assert "memolith-test-alarms" in str(alarm["AlarmActions"])

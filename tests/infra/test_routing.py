@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.wire.http import HEALTH
 from infra.constructs.routing import HEALTH_PATH
+from memolith.wire.http import HEALTH
 from tests.infra.conftest import Synthesize
 from tests.infra.synthesized import HERE, THERE, App, Template, record
 

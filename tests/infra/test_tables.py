@@ -1,4 +1,4 @@
-"""The tables: exactly what `cairn.core.tables` describes, and hard to lose."""
+"""The tables: exactly what `memolith.core.tables` describes, and hard to lose."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cairn.core.tables import TABLES
+from memolith.core.tables import TABLES
 from tests.infra.synthesized import HERE, THERE, App
 
 
@@ -16,14 +16,14 @@ def table(app: App, region: str, name: str) -> dict[str, Any]:
 
 def test_a_region_has_the_tables_of_its_generation_and_no_others(two_regions: App) -> None:
     names = {body["TableName"] for body in two_regions.base(THERE).properties("AWS::DynamoDB::Table")}
-    assert names == {shape.physical_name("cairn-test", 3) for shape in TABLES}
-    assert "cairn-test-memories-g3" in names
-    assert "cairn-test-journal" in names
+    assert names == {shape.physical_name("memolith-test", 3) for shape in TABLES}
+    assert "memolith-test-memories-g3" in names
+    assert "memolith-test-journal" in names
 
 
 @pytest.mark.parametrize("shape", TABLES, ids=lambda shape: shape.name)
 def test_keys_and_indexes_are_those_of_the_schema(one_region: App, shape: Any) -> None:
-    made = table(one_region, HERE, shape.physical_name("cairn-test", 1))
+    made = table(one_region, HERE, shape.physical_name("memolith-test", 1))
     assert made["KeySchema"] == [
         {"AttributeName": "pk", "KeyType": "HASH"},
         {"AttributeName": "sk", "KeyType": "RANGE"},
@@ -40,7 +40,7 @@ def test_keys_and_indexes_are_those_of_the_schema(one_region: App, shape: Any) -
 
 @pytest.mark.parametrize("shape", TABLES, ids=lambda shape: shape.name)
 def test_no_table_can_be_deleted_by_mistake_or_copied(one_region: App, shape: Any) -> None:
-    name = shape.physical_name("cairn-test", 1)
+    name = shape.physical_name("memolith-test", 1)
     assert table(one_region, HERE, name)["DeletionProtectionEnabled"] is True
     assert "PointInTimeRecoverySpecification" not in table(one_region, HERE, name)
     (resource,) = [
@@ -57,7 +57,7 @@ def test_rows_of_the_journal_expire_and_no_others(one_region: App) -> None:
         for body in one_region.base(HERE).properties("AWS::DynamoDB::Table")
         if "TimeToLiveSpecification" in body
     }
-    assert expiring == {"cairn-test-journal": {"AttributeName": "expires_at", "Enabled": True}}
+    assert expiring == {"memolith-test-journal": {"AttributeName": "expires_at", "Enabled": True}}
 
 
 def test_a_new_generation_is_made_beside_the_old_one_not_in_its_place(two_regions: App) -> None:

@@ -1,4 +1,4 @@
-"""Real processes of ``cairn serve``, and the unchanged SDK in front of them."""
+"""Real processes of ``memolith serve``, and the unchanged SDK in front of them."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Server:
 
 
 def command(root: Path, *words: str) -> list[str]:
-    """``cairn serve`` as somebody types it."""
-    return [sys.executable, "-m", "cairn.clients.cli", "serve", "--root", str(root), *words]
+    """``memolith serve`` as somebody types it."""
+    return [sys.executable, "-m", "memolith.clients.cli", "serve", "--root", str(root), *words]
 
 
 def environment() -> dict[str, str]:
-    """This process's, with nothing of Cairn's own settings, nor of another API's."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("CAIRN_", "ANTHROPIC_"))}
+    """This process's, with nothing of Memolith's own settings, nor of another API's."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("MEMOLITH_", "ANTHROPIC_"))}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What ``pip install '.[local]'`` brings is what ``cairn serve`` needs."""
+"""What ``pip install '.[local]'`` brings is what ``memolith serve`` needs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Missing:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Missing())
-import cairn.entry.serve, cairn.clients.cli.main, cairn.clients.cli.serve
-from cairn.scanner import Scanner
-from cairn.wire import request_bodies
-from cairn.wire.routes import table
+import memolith.entry.serve, memolith.clients.cli.main, memolith.clients.cli.serve
+from memolith.scanner import Scanner
+from memolith.wire import request_bodies
+from memolith.wire.routes import table
 """
 
 

@@ -15,7 +15,7 @@ import anthropic
 import pytest
 import typer
 
-from cairn.clients.cli.mcp import app as mcp_app
+from memolith.clients.cli.mcp import app as mcp_app
 from tests.laptop.processes import environment, serving
 from tests.mount.mounted import fuse_is_missing
 
@@ -38,10 +38,10 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
     assert install[:2] == [".venv/bin/pip", "install"]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(re.fullmatch(r"\.\[([\w,]+)\]", install[2])[1].split(",")) <= set(extras)  # type: ignore[index]
-    (root / ".cairn").mkdir()
-    (root / "scanner.hsdb").rename(root / ".cairn" / "scanner.hsdb")
+    (root / ".memolith").mkdir()
+    (root / "scanner.hsdb").rename(root / ".memolith" / "scanner.hsdb")
     home = {**environment(), "HOME": str(root)}
-    words = [sys.executable, "-m", "cairn.clients.cli", *serve[1:], "--port", "0"]
+    words = [sys.executable, "-m", "memolith.clients.cli", *serve[1:], "--port", "0"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=home) as server:
         try:
             assert server.stdout is not None
@@ -51,14 +51,14 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
             code = python.replace("http://127.0.0.1:8377", url)
             assert code != python
             subprocess.run([sys.executable, "-c", code], env=home, check=True, timeout=300)
-            stores = anthropic.Anthropic(base_url=url, api_key=(root / ".cairn" / "key").read_text().strip()).beta
+            stores = anthropic.Anthropic(base_url=url, api_key=(root / ".memolith" / "key").read_text().strip()).beta
             (store,) = stores.memory_stores.list()
             (memory,) = stores.memory_stores.memories.list(store.id, view="full")
             assert memory.type == "memory"
             assert (memory.path, memory.content) == ("/hello.md", "first")
-            told = {**home, "CAIRN_PORT": url.rpartition(":")[2], "EDITOR": "sed -i s/first/second/"}
-            cairn = shlex.join([sys.executable, "-m", "cairn.clients.cli"])
-            words = ["bash", "-euc", shell.replace(".venv/bin/cairn", cairn) + f"{cairn} cat $store /hello.md"]
+            told = {**home, "MEMOLITH_PORT": url.rpartition(":")[2], "EDITOR": "sed -i s/first/second/"}
+            memolith = shlex.join([sys.executable, "-m", "memolith.clients.cli"])
+            words = ["bash", "-euc", shell.replace(".venv/bin/memolith", memolith) + f"{memolith} cat $store /hello.md"]
             done = subprocess.run(words, env=told, check=True, timeout=300, capture_output=True, text=True)
             assert done.stdout.endswith("\nsecond\n")
         finally:
@@ -67,7 +67,9 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
 
 @pytest.mark.skipif(bool(WHY_NOT), reason=f"THE README'S MOUNT IS NOT MOUNTED: {WHY_NOT}")
 def test_the_store_is_a_folder_by_the_line_that_mounts_it(root: Path) -> None:
-    line = blocks("console")[2].replace(".venv/bin/cairn", shlex.join([sys.executable, "-m", "cairn.clients.cli"]))
+    line = blocks("console")[2].replace(
+        ".venv/bin/memolith", shlex.join([sys.executable, "-m", "memolith.clients.cli"])
+    )
     with serving(root) as server:
         store = server.client().beta.memory_stores.create(name="Team notes")
         told = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": server.api_key, "HOME": str(root)}
@@ -88,7 +90,7 @@ def test_the_entry_for_a_desktop_is_a_command_with_options_that_it_has() -> None
     """That such an entry serves a store is tested where the command is: tests/mcp/test_stdio.py."""
     (configured,) = blocks("json")
     entry = json.loads(configured)["mcpServers"]["memory"]
-    assert entry["command"] == ".venv/bin/cairn"
+    assert entry["command"] == ".venv/bin/memolith"
     assert entry["args"][0] == "mcp"
     command = typer.main.get_command(mcp_app)
     given = [word for word in entry["args"] if word.startswith("-")]
@@ -96,11 +98,11 @@ def test_the_entry_for_a_desktop_is_a_command_with_options_that_it_has() -> None
 
 
 def test_the_port_it_names_is_the_one_that_is_taken_by_default() -> None:
-    from cairn.entry.settings import LocalSettings
+    from memolith.entry.settings import LocalSettings
 
     assert f":{LocalSettings.read({}).port}" in blocks("python")[0]
     shown = subprocess.run(
-        [sys.executable, "-m", "cairn.clients.cli", "serve", "--help"],
+        [sys.executable, "-m", "memolith.clients.cli", "serve", "--help"],
         capture_output=True,
         text=True,
         check=True,

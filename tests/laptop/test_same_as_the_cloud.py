@@ -1,4 +1,4 @@
-"""What passes on the local cloud passes on ``cairn serve``: the same scripts, said to a server of this machine.
+"""What passes on the local cloud passes on ``memolith serve``: the same scripts, said to a server of this machine.
 
 The race for one memory has two servers of its own (`test_sharing`), and the API's tests have a laptop among backends.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from cairn.clients.sdk.memory_tool import CairnMemoryTool
+from memolith.clients.sdk.memory_tool import MemolithMemoryTool
 from tests.e2e import test_every_operation as script
 from tests.laptop.processes import Server, serving
 from tests.memory_tool.replay import SESSION, assert_same
@@ -39,6 +39,6 @@ def test_a_run_of_the_memory_tool_answers_as_the_sdks_own_and_leaves_the_same_fi
     session: object = client.post("/v1/sessions", cast_to=object, body={"resources": resources})
     assert isinstance(session, dict)
     agent = anthropic.Anthropic(base_url=server.url, api_key=session["token"])
-    files = assert_same(CairnMemoryTool(agent, store), SESSION)
+    files = assert_same(MemolithMemoryTool(agent, store), SESSION)
     listed = client.beta.memory_stores.memories.list(store, view="full")
     assert {row.path: row.content for row in listed if row.type == "memory"} == files

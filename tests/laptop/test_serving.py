@@ -1,4 +1,4 @@
-"""``cairn serve`` as a newcomer, a script and a supervisor meet it."""
+"""``memolith serve`` as a newcomer, a script and a supervisor meet it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from cairn.entry import compose_laptop
+from memolith.entry import compose_laptop
 from tests.laptop.processes import command, environment, serving
 
 
@@ -30,11 +30,11 @@ def test_the_two_lines_it_prints_are_all_that_a_newcomer_needs(root: Path) -> No
         try:
             assert process.stdout is not None
             printed = [process.stdout.readline() for _ in range(4)]
-            assert re.match(r"Cairn answers at http://127\.0\.0\.1:\d+ and keeps everything in ", printed[0])
+            assert re.match(r"Memolith answers at http://127\.0\.0\.1:\d+ and keeps everything in ", printed[0])
             names: dict[str, anthropic.Anthropic] = {}
             exec("".join(line.strip() + "\n" for line in printed[2:4]), names)  # noqa: S102 - this is the claim
-            store = names["cairn"].beta.memory_stores.create(name="Team notes")
-            memory = names["cairn"].beta.memory_stores.memories.create(store.id, path="/hello.md", content="first")
+            store = names["memolith"].beta.memory_stores.create(name="Team notes")
+            memory = names["memolith"].beta.memory_stores.memories.create(store.id, path="/hello.md", content="first")
             assert memory.path == "/hello.md"
         finally:
             process.kill()

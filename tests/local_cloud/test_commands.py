@@ -1,4 +1,4 @@
-"""The commands: what they refuse, what they say, and how ``cairn dev`` finds the checkout they belong to."""
+"""The commands: what they refuse, what they say, and how ``memolith dev`` finds the checkout they belong to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cairn.clients.cli import dev, main
+from memolith.clients.cli import dev, main
 from scripts.local_cloud import commands, emulator
 from scripts.local_cloud.deployment import Plan
 from scripts.local_cloud.layout import PROJECT_ROOT, Layout
@@ -39,7 +39,7 @@ def run(*words: str) -> tuple[int, str]:
 def test_status_says_that_nothing_runs_and_exits_with_1(cloud: LocalCloud) -> None:
     status, output = run("status")
     assert status == 1
-    assert "cairn dev up" in output
+    assert "memolith dev up" in output
 
 
 def test_down_of_nothing_is_no_error(cloud: LocalCloud) -> None:
@@ -66,7 +66,7 @@ def test_what_fails_is_shown_a_line_each_or_as_json(cloud: LocalCloud, monkeypat
 def test_replication_without_a_cloud_says_how_to_start_one(cloud: LocalCloud) -> None:
     status, output = run("replication", "--lag-ms", "5")
     assert status == 1
-    assert "cairn dev up" in output
+    assert "memolith dev up" in output
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_running_cloud_is_not_mistaken_for_one_with_other_choices(
     started = {"regions": ["us-east-1"], "stage": "dev", "enforce_iam": False, "endpoint": "x", "own_emulator": False}
     cloud.layout.cloud_file.write_text(json.dumps(started))
     monkeypatch.setattr(emulator, "answers", lambda _endpoint: True)
-    with pytest.raises(LocalCloudError, match=r"regions \['us-east-1'\].*cairn dev down"):
+    with pytest.raises(LocalCloudError, match=r"regions \['us-east-1'\].*memolith dev down"):
         cloud.up(Choices(("us-east-1", "eu-west-1")))
 
 
@@ -184,12 +184,12 @@ def test_what_the_caller_overrides_is_merged_into_what_the_local_cloud_needs() -
     assert record["bundling"] == "host"
 
 
-def test_cairn_dev_forwards_its_words_and_its_exit_code_to_the_checkout() -> None:
+def test_memolith_dev_forwards_its_words_and_its_exit_code_to_the_checkout() -> None:
     done = CliRunner().invoke(main.app, ["dev", "replication", "--pause", "nonsense"])
     assert done.exit_code == 2
 
 
-def test_cairn_dev_finds_the_checkout_that_it_is_called_in(tmp_path: Path) -> None:
+def test_memolith_dev_finds_the_checkout_that_it_is_called_in(tmp_path: Path) -> None:
     (tmp_path / "scripts" / "local_cloud").mkdir(parents=True)
     (tmp_path / "scripts" / "local_cloud" / "__main__.py").touch()
     (tmp_path / "below").mkdir()
@@ -197,7 +197,7 @@ def test_cairn_dev_finds_the_checkout_that_it_is_called_in(tmp_path: Path) -> No
     assert dev.find_checkout(PROJECT_ROOT / "docs") == PROJECT_ROOT
 
 
-def test_cairn_dev_outside_of_a_checkout_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memolith_dev_outside_of_a_checkout_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(dev, "__file__", str(tmp_path / "site-packages" / "dev.py"))
     done = CliRunner().invoke(main.app, ["dev", "up"])

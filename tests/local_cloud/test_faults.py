@@ -52,10 +52,10 @@ class Emulator:
     "request_scope",
     [
         scope("/", region=HOME, service="dynamodb"),
-        scope(f"/cairn-dev-000000000000-{HOME}/eu-west-1/log/x", region=AWAY),
+        scope(f"/memolith-dev-000000000000-{HOME}/eu-west-1/log/x", region=AWAY),
         scope("/_aws/execute-api/abc123/$default/v1/memory_stores", service=""),
         scope(
-            "/2015-03-31/functions/cairn-dev-writer/invocations",
+            "/2015-03-31/functions/memolith-dev-writer/invocations",
             service="",
             query=f"X-Amz-Credential=AKID%2F20261122%2F{HOME}%2Flambda%2Faws4_request",
         ),
@@ -73,7 +73,7 @@ def test_a_region_that_is_cut_off_answers_nothing_however_it_is_named(request_sc
     "request_scope",
     [
         scope("/", service="dynamodb"),
-        scope(f"/cairn-dev-000000000000-{AWAY}/us-east-1/log/x"),
+        scope(f"/memolith-dev-000000000000-{AWAY}/us-east-1/log/x"),
         scope("/_aws/execute-api/def456/$default/v1/memory_stores", service=""),
         scope("/_ministack/health", service=""),
     ],
@@ -99,7 +99,7 @@ def test_tables_are_throttled_as_dynamodb_says_it_and_only_that_regions() -> Non
 def test_a_lost_reply_is_of_a_put_that_was_done() -> None:
     emulator = Emulator(chance=0.1)
     emulator.faulty.faults = Faults(lose_replies={HOME: 0.2})
-    put = scope(f"/cairn-dev-000000000000-{HOME}/us-east-1/log/store/hash/slot", region=HOME, method="PUT")
+    put = scope(f"/memolith-dev-000000000000-{HOME}/us-east-1/log/store/hash/slot", region=HOME, method="PUT")
     assert emulator.ask(put) == []
     assert (emulator.dropped, len(emulator.asked)) == (1, 1)
     assert emulator.ask({**put, "method": "HEAD"})[0]["status"] == 200

@@ -66,7 +66,7 @@ def as_role(clients: Clients, name: str, actions: list[str], condition: Any = No
 
 @pytest.fixture(scope="module")
 def guarded(enforcing: Clients) -> str:
-    """A bucket with the policy that Cairn's buckets have: TLS, conditional puts, deletes by the eraser alone."""
+    """A bucket with the policy that Memolith's buckets have: TLS, conditional puts, deletes by the eraser alone."""
     name = "guarded"
     s3 = enforcing.s3("us-east-1")
     s3.create_bucket(Bucket=name)
@@ -162,7 +162,7 @@ HANDLER = """
 import os, sys
 def handler(event, context):
     found = []
-    for name in ("boto3", "moto", "pytest", "scripts", "cairn", "from_the_layer"):
+    for name in ("boto3", "moto", "pytest", "scripts", "memolith", "from_the_layer"):
         try:
             __import__(name)
             found.append(name)

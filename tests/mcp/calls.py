@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cairn.wire.mcp.server import TOOLS
+from memolith.wire.mcp.server import TOOLS
 
 CALLS: dict[str, dict[str, Any]] = {
     "write_note": {"path": "/memories/n/a.md", "content": "Deploys go out on Tuesdays.\n"},

@@ -10,11 +10,11 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import TextContent
 
-from cairn.adapters.system import SystemClock, SystemRandomness
-from cairn.clients.sdk.memory_tool import SdkCaller
-from cairn.wire.mcp.server import OpenStore, server_on
-from cairn.wire.memory_tool.tool import MemoryTool
-from cairn.wire.memory_tool.tree import Tree
+from memolith.adapters.system import SystemClock, SystemRandomness
+from memolith.clients.sdk.memory_tool import SdkCaller
+from memolith.wire.mcp.server import OpenStore, server_on
+from memolith.wire.memory_tool.tool import MemoryTool
+from memolith.wire.memory_tool.tree import Tree
 from tests.memory_tool.conftest import Fresh, fresh_tool
 
 Result = TypeVar("Result")

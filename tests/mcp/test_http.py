@@ -15,15 +15,15 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
-from cairn.adapters.memory import MemoryPeers
-from cairn.adapters.system import SystemClock, SystemRandomness
-from cairn.entry.compose_mcp import mcp_on
-from cairn.wire.wsgi import body_of, to_event
+from memolith.adapters.memory import MemoryPeers
+from memolith.adapters.system import SystemClock, SystemRandomness
+from memolith.entry.compose_mcp import mcp_on
+from memolith.wire.wsgi import body_of, to_event
 from tests.memory_tool.conftest import Fresh
 
 Result = TypeVar("Result")
 PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
-DOMAIN = "api.cairn.test"
+DOMAIN = "api.memolith.test"
 REGION = "us-east-1"
 
 
@@ -115,7 +115,7 @@ def test_a_client_of_either_age_of_the_protocol_lists_calls_and_reads(remote: Re
     assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
     assert second.is_error
     assert note["content"] == "1\n"
-    assert uris == [f"cairn://{remote.fresh.store_id}/a.md"]
+    assert uris == [f"memolith://{remote.fresh.store_id}/a.md"]
     assert remote.fresh.paths() == {"/a.md": "1\n"}
 
 
@@ -144,7 +144,7 @@ def test_a_token_that_is_made_up_reads_and_writes_nothing(remote: Remote) -> Non
 
 @pytest.mark.parametrize(
     ("authorization", "status"),
-    [("", 401), ("Bearer x", 401), ("Basic sk-cairn-x", 401), ("Bearer st-cairn-nonsense", 401)],
+    [("", 401), ("Bearer x", 401), ("Basic sk-memolith-x", 401), ("Bearer st-memolith-nonsense", 401)],
 )
 def test_who_shows_no_key_and_no_token_is_told_to(remote: Remote, authorization: str, status: int) -> None:
     answer = remote.gateway.answer("/mcp", {"authorization": authorization} if authorization else {}, b"{}")
@@ -196,7 +196,7 @@ def test_a_body_that_is_no_request_is_refused_in_the_protocols_words(remote: Rem
 def test_the_pages_configuration_serves_the_tools(remote: Remote) -> None:
     block = next(block for block in re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S) if '"http"' in block)
     filled = block.replace("memstore_…", remote.fresh.store_id).replace(
-        "st-cairn-…", remote.token(remote.fresh.store_id)
+        "st-memolith-…", remote.token(remote.fresh.store_id)
     )
     configured = json.loads(filled)["mcpServers"]["memory"]
     path, bearer = configured["url"].removeprefix("https://API"), configured["headers"]["Authorization"].split(" ")[1]

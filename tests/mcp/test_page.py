@@ -37,9 +37,9 @@ def behind(fresh: Fresh) -> Any:
 
 def test_the_pages_clients_write_read_and_edit_a_note(fresh: Fresh) -> None:
     over_stdio, over_http = blocks(PAGE, "python")
-    started = 'command="cairn", args=["mcp", '
+    started = 'command="memolith", args=["mcp", '
     assert started in over_stdio
-    here = f'command={sys.executable!r}, args=["-m", "cairn.clients.cli", "mcp", '
+    here = f'command={sys.executable!r}, args=["-m", "memolith.clients.cli", "mcp", '
     told = over_stdio.replace(started, here).replace(
         '"ANTHROPIC_API_KEY": token}', '"ANTHROPIC_API_KEY": token, **HERE}'
     )

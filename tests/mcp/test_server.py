@@ -167,15 +167,17 @@ def test_memories_are_resources_page_by_page(server: Server) -> None:
     rest = server.ask(lambda client: client.list_resources(cursor=first.next_cursor))
     assert (len(rest.resources), rest.next_cursor) == (5, None)
     last = rest.resources[-1]
-    assert last.uri == f"cairn://{server.store_id}/n/104%20%C3%BC.md"
+    assert last.uri == f"memolith://{server.store_id}/n/104%20%C3%BC.md"
     (contents,) = server.ask(lambda client: client.read_resource(last.uri)).contents
     assert isinstance(contents, TextResourceContents)
     assert (contents.text, contents.mime_type) == ("104", "text/markdown")
     (template,) = server.ask(lambda client: client.list_resource_templates()).resource_templates
-    assert template.uri_template == f"cairn://{server.store_id}/{{+path}}"
+    assert template.uri_template == f"memolith://{server.store_id}/{{+path}}"
 
 
-@pytest.mark.parametrize("uri", ["cairn://{store}/none", "cairn://memstore_other/a", "file:///etc/passwd", "{store}"])
+@pytest.mark.parametrize(
+    "uri", ["memolith://{store}/none", "memolith://memstore_other/a", "file:///etc/passwd", "{store}"]
+)
 def test_a_resource_that_is_none_of_this_store_is_not_there(server: Server, uri: str) -> None:
     put(server, "/a", "1")
     with pytest.raises(MCPError):

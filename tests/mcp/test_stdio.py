@@ -1,4 +1,4 @@
-"""`cairn mcp`, started as a desktop starts it: the real client, a process of its own, the API over a socket."""
+"""`memolith mcp`, started as a desktop starts it: the real client, a process of its own, the API over a socket."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from cairn.clients.cli import main
+from memolith.clients.cli import main
 from tests.api.loopback import serving
 from tests.mcp.conftest import with_client
 from tests.memory_tool.conftest import Fresh
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
-COMMAND = ["-m", "cairn.clients.cli", "mcp"]
+COMMAND = ["-m", "memolith.clients.cli", "mcp"]
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def test_a_client_lists_and_calls_and_reads_over_stdio(fresh: Fresh, desktop: St
     assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
     assert (second.is_error, second.content[0].text) == (True, "File /memories/a.md already exists")
     assert note["content"] == "1\n"
-    assert uris == [f"cairn://{fresh.store_id}/a.md"]
+    assert uris == [f"memolith://{fresh.store_id}/a.md"]
     assert prompt == "memory_guide"
     assert fresh.paths() == {"/a.md": "1\n"}
 
@@ -67,7 +67,7 @@ def test_a_sessions_token_serves_its_store_in_its_mode(fresh: Fresh) -> None:
         written = await client.call_tool("write_note", {"path": "/memories/a", "content": "1"})
         return [written.is_error, (await client.call_tool("list_directory", {})).is_error]
 
-    with started(fresh, ANTHROPIC_API_KEY=token, CAIRN_MEMORY_STORE_ID=fresh.store_id) as parameters:
+    with started(fresh, ANTHROPIC_API_KEY=token, MEMOLITH_MEMORY_STORE_ID=fresh.store_id) as parameters:
         assert with_client(parameters, act) == [True, False]
     assert fresh.paths() == {}
 
@@ -77,7 +77,7 @@ def test_a_store_that_is_not_named_or_is_none_ends_with_a_line_that_says_so(
     fresh: Fresh, store: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fresh.backend.client().beta.memory_stores.create(name="Second")
-    with started(fresh, **({"CAIRN_MEMORY_STORE_ID": store} if store else {})) as parameters:
+    with started(fresh, **({"MEMOLITH_MEMORY_STORE_ID": store} if store else {})) as parameters:
         for name, value in (parameters.env or {}).items():
             monkeypatch.setenv(name, value)
         with pytest.raises(SystemExit) as ended:
@@ -90,9 +90,9 @@ def test_a_store_that_is_not_named_or_is_none_ends_with_a_line_that_says_so(
 
 def test_the_pages_configuration_serves_the_pages_tools(fresh: Fresh) -> None:
     block = next(block for block in re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S) if "mcpServers" in block)
-    filled = block.replace("memstore_…", fresh.store_id).replace("st-cairn-…", fresh.backend.api_key)
+    filled = block.replace("memstore_…", fresh.store_id).replace("st-memolith-…", fresh.backend.api_key)
     configured = json.loads(filled)["mcpServers"]["memory"]
-    assert configured["command"] == "cairn"
+    assert configured["command"] == "memolith"
     with started(fresh) as parameters:
         env = {**(parameters.env or {}), **configured["env"]}
         env["ANTHROPIC_BASE_URL"] = (parameters.env or {})["ANTHROPIC_BASE_URL"]

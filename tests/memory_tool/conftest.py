@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from anthropic.lib.tools import ToolError
 
-from cairn.adapters.system import SystemClock
-from cairn.clients.sdk.memory_tool import CairnMemoryTool
-from tests.api.harness import Backend, cairn_backend
+from memolith.adapters.system import SystemClock
+from memolith.clients.sdk.memory_tool import MemolithMemoryTool
+from tests.api.harness import Backend, memolith_backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Fresh:
 
     backend: Backend
     store_id: str
-    tool: CairnMemoryTool
+    tool: MemolithMemoryTool
 
     def say(self, **command: Any) -> Said:
         return say(self.tool, command)
@@ -49,11 +49,11 @@ class Fresh:
 
 def fresh_tool() -> Fresh:
     """A new store, on a cloud whose clock shows the machine's time, as the tool's does."""
-    backend = cairn_backend(10_000)
+    backend = memolith_backend(10_000)
     backend.clock.advance((SystemClock().now_us() - backend.clock.now_us()) / 1_000_000)
     client = backend.client()
     store_id = client.beta.memory_stores.create(name="Notes").id
-    return Fresh(backend, store_id, CairnMemoryTool(client, store_id))
+    return Fresh(backend, store_id, MemolithMemoryTool(client, store_id))
 
 
 @pytest.fixture

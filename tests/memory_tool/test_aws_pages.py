@@ -12,8 +12,8 @@ from typing import Any
 import boto3
 import pytest
 
-from cairn.adapters.aws.targets import parse_targets
-from cairn.wire.memory_tool.tool import COMMANDS
+from memolith.adapters.aws.targets import parse_targets
+from memolith.wire.memory_tool.tool import COMMANDS
 from tests.memory_tool.conftest import Fresh
 from tests.memory_tool.test_docs import NEEDED
 from tests.memory_tool.test_platform_pages import at_home, run
@@ -80,13 +80,13 @@ def test_the_bedrock_page_sets_up_an_agent_that_has_the_memory_tool(
     names = run("bedrock-agents.md", 0)
     group = aws.asked["CreateAgentActionGroup"]
     offers |= {one["name"]: one for one in group["functionSchema"]["functions"]}
-    assert group["actionGroupExecutor"]["lambda"].endswith(":function:cairn-dev-tool")
+    assert group["actionGroupExecutor"]["lambda"].endswith(":function:memolith-dev-tool")
     assert "PrepareAgent" in aws.asked
     assert {name.removeprefix("memory_"): list(one["parameters"]) for name, one in offers.items()} == NEEDED
     assert max(len(one["parameters"]) for one in offers.values()) <= 5
     names = run("bedrock-agents.md", 1, **names)
     assert capsys.readouterr().out == f"{SHOWN}\n"
-    memories = names["cairn"].beta.memory_stores
+    memories = names["memolith"].beta.memory_stores
     assert [one.path for one in memories.memories.list(names["store"].id)] == ["/a.md"]
     (version,) = memories.memory_versions.list(names["store"].id)
     assert version.created_by.session_id == names["session"]["id"]
@@ -97,11 +97,11 @@ def test_the_agentcore_page_sets_up_a_target_that_is_the_memory_tool(
 ) -> None:
     aws, function = Aws(), ToolFunction(at_home)
     monkeypatch.setattr(boto3, "client", aws.client)
-    monkeypatch.setenv("CAIRN_MEMORY_STORE_ID", at_home.store_id)
+    monkeypatch.setenv("MEMOLITH_MEMORY_STORE_ID", at_home.store_id)
     monkeypatch.setenv("ANTHROPIC_API_KEY", at_home.backend.api_key)
     run("agentcore-gateway.md")
     secret, target = aws.asked["CreateSecret"], aws.asked["CreateGatewayTarget"]
-    assert secret["Name"] == "cairn-dev-gateway"
+    assert secret["Name"] == "memolith-dev-gateway"
     function.targets.known = dict(parse_targets(secret["SecretString"]))
     (tool,) = target["targetConfiguration"]["mcp"]["lambda"]["toolSchema"]["inlinePayload"]
     described = tool["inputSchema"]["properties"]

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from cairn.adapters.aws.targets import parse_targets
-from cairn.wire.memory_tool.tool import COMMANDS
+from memolith.adapters.aws.targets import parse_targets
+from memolith.wire.memory_tool.tool import COMMANDS
 from tests.memory_tool.conftest import Fresh
 from tests.memory_tool.ways import ToolFunction, gateway_context
 
@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
 
 def blocks(function: ToolFunction) -> list[Any]:
     """The page's JSON, with a real store and token in place of those that it leaves open."""
-    filled = PAGE.replace("memstore_…", function.store_id).replace("st-cairn-…", function.token)
+    filled = PAGE.replace("memstore_…", function.store_id).replace("st-memolith-…", function.token)
     return [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", filled, re.MULTILINE | re.DOTALL)]
 
 

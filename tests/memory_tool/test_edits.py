@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.wire.memory_tool import edits
+from memolith.wire.memory_tool import edits
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=8)
 

@@ -13,8 +13,8 @@ from openai import OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputParam
 
-from cairn.clients.sdk.function_tool import ERROR, CairnFunctionTool, parameters
-from cairn.wire.memory_tool.tool import COMMANDS
+from memolith.clients.sdk.function_tool import ERROR, MemolithFunctionTool, parameters
+from memolith.wire.memory_tool.tool import COMMANDS
 from tests.memory_tool.conftest import Fresh
 from tests.memory_tool.test_docs import NEEDED
 
@@ -86,11 +86,11 @@ def response(turn: int, called: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 @pytest.fixture
-def memory(fresh: Fresh) -> CairnFunctionTool:
-    return CairnFunctionTool(fresh.backend.client(), fresh.store_id)
+def memory(fresh: Fresh) -> MemolithFunctionTool:
+    return MemolithFunctionTool(fresh.backend.client(), fresh.store_id)
 
 
-def test_a_loop_over_chat_completions_works_on_a_store(fresh: Fresh, memory: CairnFunctionTool) -> None:
+def test_a_loop_over_chat_completions_works_on_a_store(fresh: Fresh, memory: MemolithFunctionTool) -> None:
     model = Model()
     openai = model.client()
     messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": "go on"}]
@@ -112,7 +112,7 @@ def test_a_loop_over_chat_completions_works_on_a_store(fresh: Fresh, memory: Cai
     assert [one["content"] for one in model.asked[-1]["messages"] if one["role"] == "tool"] == said
 
 
-def test_a_loop_over_responses_works_on_a_store(fresh: Fresh, memory: CairnFunctionTool) -> None:
+def test_a_loop_over_responses_works_on_a_store(fresh: Fresh, memory: MemolithFunctionTool) -> None:
     model = Model()
     openai = model.client()
     items: ResponseInputParam = [{"role": "user", "content": "go on"}]
@@ -153,7 +153,7 @@ def test_the_schema_has_every_command_and_every_parameter() -> None:
     ],
 )
 def test_whatever_the_model_writes_is_answered_in_words(
-    fresh: Fresh, memory: CairnFunctionTool, name: str, arguments: str, reason: str
+    fresh: Fresh, memory: MemolithFunctionTool, name: str, arguments: str, reason: str
 ) -> None:
     said = memory.call(name, arguments)
     assert said.startswith(ERROR)
@@ -161,7 +161,7 @@ def test_whatever_the_model_writes_is_answered_in_words(
     assert fresh.paths() == {}
 
 
-def test_a_parameter_that_is_null_is_one_that_is_not_given(fresh: Fresh, memory: CairnFunctionTool) -> None:
+def test_a_parameter_that_is_null_is_one_that_is_not_given(fresh: Fresh, memory: MemolithFunctionTool) -> None:
     memory.call("memory", '{"command": "create", "path": "/memories/a", "file_text": "one two", "old_str": null}')
     memory.call("memory", '{"command": "str_replace", "path": "/memories/a", "old_str": " two", "new_str": null}')
     assert fresh.paths() == {"/a": "one"}
@@ -174,11 +174,11 @@ def test_a_store_that_does_not_answer_is_an_error_in_words(fresh: Fresh) -> None
     client = fresh.backend.client(max_retries=0).with_options(
         http_client=httpx2.Client(transport=httpx2.MockTransport(gone))
     )
-    said = CairnFunctionTool(client, fresh.store_id).call("memory", '{"command": "view", "path": "/memories"}')
+    said = MemolithFunctionTool(client, fresh.store_id).call("memory", '{"command": "view", "path": "/memories"}')
     assert said.startswith(f"{ERROR}The memory store does not answer now")
 
 
-def test_the_answers_are_those_of_the_anthropic_tool(fresh: Fresh, memory: CairnFunctionTool) -> None:
+def test_the_answers_are_those_of_the_anthropic_tool(fresh: Fresh, memory: MemolithFunctionTool) -> None:
     """The same engine: one example is enough to see that it is plugged in."""
     command = {"command": "insert", "path": "/memories/none", "insert_line": 0, "insert_text": "x"}
     with pytest.raises(ToolError) as raised:

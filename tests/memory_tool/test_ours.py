@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cairn.clients.sdk.memory_tool import AsyncCairnMemoryTool, CairnMemoryTool
+from memolith.clients.sdk.memory_tool import AsyncMemolithMemoryTool, MemolithMemoryTool
 from tests.memory_tool.conftest import Fresh, say
 
 DAY_S = 24 * 3600
@@ -119,7 +119,7 @@ def test_everything_can_be_cleared(fresh: Fresh) -> None:
 def test_twenty_agents_edit_one_memory_and_every_edit_that_succeeded_is_there(fresh: Fresh) -> None:
     lines = "".join(f"agent {number}: waits\n" for number in range(20))
     fresh.say(command="create", path="/memories/board", file_text=lines)
-    tools = [CairnMemoryTool(fresh.backend.client(), fresh.store_id) for _ in range(20)]
+    tools = [MemolithMemoryTool(fresh.backend.client(), fresh.store_id) for _ in range(20)]
 
     def edit(number: int) -> list[bool]:
         replace = {"old_str": f"agent {number}: waits", "new_str": f"agent {number}: done"}
@@ -137,7 +137,7 @@ def test_twenty_agents_edit_one_memory_and_every_edit_that_succeeded_is_there(fr
 
 
 def test_the_asynchronous_tool_says_the_same(fresh: Fresh) -> None:
-    tool = AsyncCairnMemoryTool(fresh.backend.client(), fresh.store_id)
+    tool = AsyncMemolithMemoryTool(fresh.backend.client(), fresh.store_id)
     command = {"command": "create", "path": "/memories/a", "file_text": "x"}
     assert asyncio.run(tool.call(command)) == "File created successfully at: /memories/a"
     assert fresh.paths() == {"/a": "x"}

@@ -27,9 +27,9 @@ def blocks(page: str) -> list[str]:
 
 @pytest.fixture
 def at_home(fresh: Fresh, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fresh:
-    """Whoever makes a client of Cairn's with the key in the home folder gets one of the fresh backend."""
-    (tmp_path / ".cairn").mkdir()
-    (tmp_path / ".cairn" / "key").write_text(f"{fresh.backend.api_key}\n")
+    """Whoever makes a client of Memolith's with the key in the home folder gets one of the fresh backend."""
+    (tmp_path / ".memolith").mkdir()
+    (tmp_path / ".memolith" / "key").write_text(f"{fresh.backend.api_key}\n")
     monkeypatch.setenv("HOME", str(tmp_path))
 
     made = fresh.backend.client()
@@ -57,7 +57,7 @@ def run(page: str, *which: int, **names: Any) -> dict[str, Any]:
 
 def contents(names: Mapping[str, Any]) -> dict[str, str]:
     """What the page's store holds."""
-    listed = names["cairn"].beta.memory_stores.memories.list(names["store"].id, view="full")
+    listed = names["memolith"].beta.memory_stores.memories.list(names["store"].id, view="full")
     return {memory.path: memory.content for memory in listed}
 
 
@@ -84,7 +84,7 @@ def test_the_loops_of_the_anthropic_page_write_to_the_store(
 
 def test_what_an_agent_writes_with_a_sessions_token_carries_the_session(at_home: Fresh) -> None:
     names = run("anthropic.md", 0, 2, 1)
-    (newest, *_) = names["cairn"].beta.memory_stores.memory_versions.list(names["store"].id)
+    (newest, *_) = names["memolith"].beta.memory_stores.memory_versions.list(names["store"].id)
     assert newest.created_by.session_id == names["session"]["id"]
 
 
@@ -104,7 +104,7 @@ def test_the_langgraph_page_does_what_it_says(at_home: Fresh, capsys: pytest.Cap
     names = run("langgraph.md", __name__="page")
     assert capsys.readouterr().out == "I like tea\n"
     assert names["store"].get(("users", "ada"), "tags").value == {"tags": ["tea", "poetry"]}
-    (store,) = names["cairn"].beta.memory_stores.list(limit=1).data
-    paths = [memory.path for memory in names["cairn"].beta.memory_stores.memories.list(store.id)]
+    (store,) = names["memolith"].beta.memory_stores.list(limit=1).data
+    paths = [memory.path for memory in names["memolith"].beta.memory_stores.memories.list(store.id)]
     assert store.name == "What agents know of users"
     assert paths == ["/users/ada/last.json", "/users/ada/tags.json"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cairn.ports.errors import OutcomeUnknown, Unavailable
+from memolith.ports.errors import OutcomeUnknown, Unavailable
 from tests.memory_tool.conftest import Fresh
 from tests.memory_tool.ways import (
     REGION,
@@ -43,7 +43,7 @@ def test_what_is_no_object_is_refused(function: ToolFunction, event: object) -> 
 
 
 def test_a_token_that_is_not_true_opens_nothing(function: ToolFunction) -> None:
-    for token in ("sk-cairn-main-x_aaaaaaaaaaaaaaaaaaaaaaaaaa-aaaaaaaaaaaaaaaa", "st-cairn-made.up.one", "x"):
+    for token in ("sk-memolith-main-x_aaaaaaaaaaaaaaaaaaaaaaaaaa-aaaaaaaaaaaaaaaa", "st-memolith-made.up.one", "x"):
         answer = function.invoke({**VIEW, "memory_store_id": function.store_id, "token": token})
         assert answer["is_error"]
         assert answer["content"].startswith("Refused: ")
@@ -66,14 +66,14 @@ def test_a_sessions_token_opens_its_store_in_its_mode_and_no_other(fresh: Fresh,
 
 
 def test_bedrocks_model_cannot_choose_store_or_token(function: ToolFunction) -> None:
-    chosen = {"path": "/memories", "memory_store_id": OTHERS_STORE, "token": "x", "cairn_token": "x"}
+    chosen = {"path": "/memories", "memory_store_id": OTHERS_STORE, "token": "x", "memolith_token": "x"}
     event = bedrock_event(function, function="view", parameters=bedrock_parameters(chosen))
     assert "responseState" not in function.invoke(event)["response"]["functionResponse"]
 
 
 def test_a_gateways_model_can_choose_neither_store_nor_token_nor_shape(function: ToolFunction) -> None:
     bedrock = bedrock_event(function, function="view", parameters=[{"name": "path", "type": "string", "value": "x"}])
-    bedrock["sessionAttributes"] = {"cairn_memory_store_id": OTHERS_STORE, "cairn_token": "x"}
+    bedrock["sessionAttributes"] = {"memolith_memory_store_id": OTHERS_STORE, "memolith_token": "x"}
     arguments = {**bedrock, "memory_store_id": OTHERS_STORE, "token": "x", **VIEW}
     answer = function.invoke(arguments, gateway_context("notes___memory"))
     assert answer == {"content": answer["content"], "is_error": False}
@@ -84,7 +84,7 @@ def test_a_gateways_target_that_is_not_set_up_is_named(function: ToolFunction, n
     answer = function.invoke(VIEW, gateway_context(name))
     assert answer["is_error"]
     assert "is not set up" in answer["content"]
-    assert "cairn-{stage}-gateway" in answer["content"]
+    assert "memolith-{stage}-gateway" in answer["content"]
 
 
 def test_targets_that_cannot_be_read_are_no_missing_ones(function: ToolFunction) -> None:
@@ -93,11 +93,11 @@ def test_targets_that_cannot_be_read_are_no_missing_ones(function: ToolFunction)
 
 
 def test_an_agent_of_bedrock_without_its_attributes_fails_and_the_attribute_is_named(function: ToolFunction) -> None:
-    for attributes in ({}, None, {"cairn_memory_store_id": function.store_id}):
+    for attributes in ({}, None, {"memolith_memory_store_id": function.store_id}):
         event = bedrock_event(function, function="view", parameters=[], sessionAttributes=attributes)
         response = function.invoke(event)["response"]["functionResponse"]
         assert response["responseState"] == "FAILURE"
-        assert "session attribute cairn_" in response["responseBody"]["TEXT"]["body"]
+        assert "session attribute memolith_" in response["responseBody"]["TEXT"]["body"]
     event = bedrock_event(function, apiPath="/memory", httpMethod="POST", sessionAttributes={})
     assert function.invoke(event)["response"]["httpStatusCode"] == 403
 

@@ -10,15 +10,15 @@ from typing import Any, Protocol
 
 from anthropic.lib.tools import ToolError
 
-from cairn.adapters.memory import MemoryPeers, MemoryTargets
-from cairn.adapters.system import SystemClock, SystemRandomness
-from cairn.clients.sdk.memory_tool import SdkCaller
-from cairn.entry.compose_tool import forms_on
-from cairn.ports.targets import Target
-from cairn.wire.mcp.server import OpenStore, server_on
-from cairn.wire.memory_tool.forms import Forms
-from cairn.wire.memory_tool.tool import MemoryTool
-from cairn.wire.memory_tool.tree import Tree
+from memolith.adapters.memory import MemoryPeers, MemoryTargets
+from memolith.adapters.system import SystemClock, SystemRandomness
+from memolith.clients.sdk.memory_tool import SdkCaller
+from memolith.entry.compose_tool import forms_on
+from memolith.ports.targets import Target
+from memolith.wire.mcp.server import OpenStore, server_on
+from memolith.wire.memory_tool.forms import Forms
+from memolith.wire.memory_tool.tool import MemoryTool
+from memolith.wire.memory_tool.tree import Tree
 from tests.memory_tool.conftest import Fresh
 from tests.support.mcp_clients import Connected, connected
 
@@ -89,7 +89,7 @@ def bedrock_event(called: Invokable, /, **fields: Any) -> dict[str, Any]:
         "inputText": "remember this",
         "sessionId": "session-1",
         "actionGroup": "memory",
-        "sessionAttributes": {"cairn_memory_store_id": called.store_id, "cairn_token": called.token},
+        "sessionAttributes": {"memolith_memory_store_id": called.store_id, "memolith_token": called.token},
         "promptSessionAttributes": {},
         **fields,
     }

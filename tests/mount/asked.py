@@ -17,12 +17,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cairn.clients.mount import mounting
+from memolith.clients.mount import mounting
 from tests.mount.store_of_files import StoreOfFiles
 
 mounting.check_fuse()
 
-from cairn.clients.mount import filesystem  # noqa: E402 - libfuse is chosen before it is loaded
+from memolith.clients.mount import filesystem  # noqa: E402 - libfuse is chosen before it is loaded
 
 asked: Counter[str] = Counter()
 

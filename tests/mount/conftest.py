@@ -11,13 +11,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from cairn.adapters.memory import ManualClock, SeededRandomness
-from cairn.clients.working_copy.content_cache import Contents
-from cairn.clients.working_copy.history_view import History
-from cairn.clients.working_copy.http_store_client import HttpStoreClient
-from cairn.clients.working_copy.unsaved_texts import Shelf
-from cairn.clients.working_copy.working_copy import WorkingCopy
-from tests.api.harness import BASE_URL, Backend, cairn_backend
+from memolith.adapters.memory import ManualClock, SeededRandomness
+from memolith.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy.history_view import History
+from memolith.clients.working_copy.http_store_client import HttpStoreClient
+from memolith.clients.working_copy.unsaved_texts import Shelf
+from memolith.clients.working_copy.working_copy import WorkingCopy
+from tests.api.harness import BASE_URL, Backend, memolith_backend
 from tests.support.folders import quick_folder
 
 
@@ -176,5 +176,5 @@ def desk_over(backend: Backend) -> Iterator[Desk]:
 
 @pytest.fixture
 def desk() -> Iterator[Desk]:
-    with desk_over(cairn_backend()) as desk:
+    with desk_over(memolith_backend()) as desk:
         yield desk

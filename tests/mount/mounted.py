@@ -17,8 +17,8 @@ from typing import Any
 
 import anthropic
 
-from cairn.clients.mount.mounting import check_fuse, let_go
-from cairn.core.errors import InvalidRequest
+from memolith.clients.mount.mounting import check_fuse, let_go
+from memolith.core.errors import InvalidRequest
 
 WITHIN_S = 120
 """How long anything may take, on a machine that is busy with something else."""
@@ -26,7 +26,7 @@ WITHIN_S = 120
 
 TRIAL = """
 import os, signal, sys, threading
-from cairn.clients.mount.mounting import check_fuse, let_go
+from memolith.clients.mount.mounting import check_fuse, let_go
 check_fuse()
 import mfusepy
 
@@ -48,7 +48,7 @@ def fuse_is_missing() -> str:
         check_fuse()
     except InvalidRequest as error:
         return error.message
-    with TemporaryDirectory(prefix="cairn-trial-") as folder:
+    with TemporaryDirectory(prefix="memolith-trial-") as folder:
         words = [sys.executable, "-c", TRIAL, folder]
         tried = subprocess.run(words, capture_output=True, text=True, timeout=WITHIN_S, check=False)
     if "mounted" in tried.stdout:
@@ -77,21 +77,21 @@ class Told:
 
 @dataclass(slots=True)
 class Mounted:
-    """One process of ``cairn mount``."""
+    """One process of ``memolith mount``."""
 
     url: str
     api_key: str
     store_id: str
     desk: Path
     words: tuple[str, ...] = ()
-    folder: Path = field(default_factory=lambda: Path(mkdtemp(prefix="cairn-mount-")))
+    folder: Path = field(default_factory=lambda: Path(mkdtemp(prefix="memolith-mount-")))
     process: subprocess.Popen[str] | None = None
     started: dict[str, Any] = field(default_factory=dict)
 
     def start(self) -> Mounted:
         """Returns once the folder shows the store."""
         told = ["--api-url", self.url, "--api-key", self.api_key, "--desk", str(self.desk), "--json", *self.words]
-        words = [sys.executable, "-m", "cairn.clients.cli", "mount", self.store_id, str(self.folder), *told]
+        words = [sys.executable, "-m", "memolith.clients.cli", "mount", self.store_id, str(self.folder), *told]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.started = json.loads(self.process.stdout.readline())

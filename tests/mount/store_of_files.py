@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
 
-from cairn.clients.working_copy.store_client import Changes, Gone, Head, Heads, Version
+from memolith.clients.working_copy.store_client import Changes, Gone, Head, Heads, Version
 
 
 class StoreOfFiles:

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from cairn.clients.working_copy import append_groups
-from cairn.clients.working_copy.working_copy import Writing
+from memolith.clients.working_copy import append_groups
+from memolith.clients.working_copy.working_copy import Writing
 from tests.mount.conftest import Desk
 
 LONG_S = 120

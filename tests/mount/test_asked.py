@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.clients.mount.mounting import let_go
+from memolith.clients.mount.mounting import let_go
 from tests.mount.mounted import WITHIN_S, fuse_is_missing, until
 
 WHY_NOT = fuse_is_missing()
@@ -69,7 +69,7 @@ def mounted(source: Path, *words: str) -> Iterator[Mount]:
         place = source / f"d{number % FOLDERS}" / f"{number}.md"
         place.parent.mkdir(exist_ok=True)
         place.write_text(f"text {number}\n")
-    folder = Path(tempfile.mkdtemp(prefix="cairn-asked-"))
+    folder = Path(tempfile.mkdtemp(prefix="memolith-asked-"))
     command = [sys.executable, "-m", "tests.mount.asked", str(source), str(folder), *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None

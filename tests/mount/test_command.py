@@ -1,4 +1,4 @@
-"""``cairn mount`` before it mounts: what is wrong is said, with what would be right, and nothing is mounted."""
+"""``memolith mount`` before it mounts: what is wrong is said, with what would be right, and nothing is mounted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cairn.clients.cli import main
-from cairn.clients.cli.failures import ApiFailed, Exit, exit_of
-from cairn.clients.mount import mounting
-from cairn.core.errors import CairnError, InvalidRequest
-from tests.api.harness import cairn_backend
+from memolith.clients.cli import main
+from memolith.clients.cli.failures import ApiFailed, Exit, exit_of
+from memolith.clients.mount import mounting
+from memolith.core.errors import InvalidRequest, MemolithError
+from tests.api.harness import memolith_backend
 from tests.api.loopback import serving
 
 STORE = "memstore_useast1_01kb0000000000000000000000"
@@ -31,7 +31,7 @@ def run(*words: str) -> Result:
 
 
 def failure(result: Result) -> tuple[Exit, str]:
-    assert isinstance(result.exception, CairnError), result.output
+    assert isinstance(result.exception, MemolithError), result.output
     advice = result.exception.advice if isinstance(result.exception, ApiFailed) else ""
     return exit_of(result.exception), result.exception.message + advice
 
@@ -57,13 +57,13 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_not_there_and_a_key_that_is_not_valid_end_it(tmp_path: Path) -> None:
-    backend = cairn_backend()
+    backend = memolith_backend()
     desk = ["--desk", str(tmp_path / "desk")]
     with serving(backend.answer) as port:
         url = ["--api-url", f"http://127.0.0.1:{port}", "--api-key"]
         code, said = failure(run(STORE, str(tmp_path / "m"), *url, backend.api_key, *desk))
         assert (code, "was not found" in said, "Nothing was mounted" in said) == (Exit.NOT_FOUND, True, True)
-        code, _ = failure(run(STORE, str(tmp_path / "m"), *url, "sk-cairn-nobody", *desk))
+        code, _ = failure(run(STORE, str(tmp_path / "m"), *url, "sk-memolith-nobody", *desk))
         assert code == Exit.KEY
 
 
@@ -78,7 +78,7 @@ def test_a_machine_without_fuse_is_told_what_to_install_and_what_does_without(mo
     monkeypatch.undo()
     monkeypatch.setattr(ctypes.util, "find_library", lambda name: None)
     monkeypatch.setitem(__import__("sys").modules, "mfusepy", None)
-    with pytest.raises(InvalidRequest, match=r"apt install fuse3.*cairn sync"):
+    with pytest.raises(InvalidRequest, match=r"apt install fuse3.*memolith sync"):
         mounting.check_fuse()
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.clients.working_copy import content_cache
-from cairn.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy import content_cache
+from memolith.clients.working_copy.content_cache import Contents
 from tests.mount.mounted import WITHIN_S
 
 TEXTS = [f"text {number}\n".encode() for number in range(20)]

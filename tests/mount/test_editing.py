@@ -200,10 +200,10 @@ def test_a_read_only_copy_refuses_whatever_would_write(desk: Desk) -> None:
 def test_versions_can_be_read_and_are_in_no_listing(desk: Desk) -> None:
     desk.save("/notes/todo.md", "milk\n")
     desk.save("/notes/todo.md", "bread\n")
-    folder = "/.cairn/versions/notes/todo.md"
+    folder = "/.memolith/versions/notes/todo.md"
     names = [name for name, _ in desk.history.names(folder)]
     assert [desk.history.read(f"{folder}/{name}", 0, 100) for name in names] == [b"milk\n", b"bread\n"]
     assert [name.split("-")[1] for name in names] == ["created", "modified"]
     assert all(name.endswith(".md") for name in names)
-    assert desk.history.names("/.cairn/versions") == [("notes", True)]
+    assert desk.history.names("/.memolith/versions") == [("notes", True)]
     assert desk.names() == ["notes"]

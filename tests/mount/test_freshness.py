@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from cairn.clients.working_copy.store_client import Head
+from memolith.clients.working_copy.store_client import Head
 from tests.mount.conftest import Desk
 
 MEMORIES = 90
@@ -54,7 +54,7 @@ def asked_since(desk: Desk) -> str:
 
 def test_what_came_since_the_region_was_complete_is_asked_for_with_a_margin_for_writes_under_way(desk: Desk) -> None:
     desk.network.headers = {
-        "x-cairn-complete-until": "2026-11-22T05:00:00.000000Z",
+        "x-memolith-complete-until": "2026-11-22T05:00:00.000000Z",
         "date": "Sun, 22 Nov 2026 05:01:00 GMT",
     }
     desk.copy.refresh()
@@ -64,7 +64,7 @@ def test_what_came_since_the_region_was_complete_is_asked_for_with_a_margin_for_
 
 def test_a_watermark_that_sticks_makes_no_refresh_dear_and_this_machines_clock_does_not_matter(desk: Desk) -> None:
     desk.network.headers = {
-        "x-cairn-complete-until": "2026-11-21T05:00:00.000000Z",
+        "x-memolith-complete-until": "2026-11-21T05:00:00.000000Z",
         "date": "Sun, 22 Nov 2026 05:01:00 GMT",
     }
     desk.copy.refresh()

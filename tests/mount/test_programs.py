@@ -1,4 +1,4 @@
-"""Shells, editors and copying programs on a real mount, over ``cairn serve``'s API."""
+"""Shells, editors and copying programs on a real mount, over ``memolith serve``'s API."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.entry.compose_laptop import Machine, open_site, owner_key
-from cairn.scanner import Scanner
+from memolith.entry.compose_laptop import Machine, open_site, owner_key
+from memolith.scanner import Scanner
 from tests.api.laptop import running
 from tests.mount.editors import PROGRAMS, REPLAYS, Program
 from tests.mount.mounted import Laptop, Mounted, fuse_is_missing, mounted, until
@@ -54,8 +54,8 @@ def test_what_a_shell_writes_is_in_the_store_when_it_goes_on(laptop: Laptop, her
     assert (stored["/shell/a.md"], stored["/shell/b.md"]) == ("one\ntwo\n", "one\ntwo\n")
     assert [path for _, path in laptop.log(here.store_id)].count("/shell/a.md") == 2
     assert here.ok("grep -rl two shell | sort") == "shell/a.md\nshell/b.md\n"
-    assert here.ok("ls .cairn/versions/shell/a.md | wc -l").strip() == "2"
-    assert ".cairn" not in here.ok("ls -a")
+    assert here.ok("ls .memolith/versions/shell/a.md | wc -l").strip() == "2"
+    assert ".memolith" not in here.ok("ls -a")
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
@@ -113,11 +113,11 @@ def test_rsync_copies_a_folder_twice_and_leaves_no_temporary_name_in_the_log(
 
 
 def test_what_the_store_does_not_have_can_be_listed(here: Mounted) -> None:
-    here.ok("echo x > plan.md~ && cat .cairn/local")
-    assert "temporary\t/plan.md~\tonly a program's" in here.ok("cat .cairn/local")
+    here.ok("echo x > plan.md~ && cat .memolith/local")
+    assert "temporary\t/plan.md~\tonly a program's" in here.ok("cat .memolith/local")
     here.ok("rm plan.md~")
-    assert "plan.md~" not in here.ok("cat .cairn/local")
-    assert "Read-only file system" in here.sh("echo x > .cairn/local").err
+    assert "plan.md~" not in here.ok("cat .memolith/local")
+    assert "Read-only file system" in here.sh("echo x > .memolith/local").err
 
 
 def test_a_program_is_told_what_the_store_refuses_and_its_text_is_kept(laptop: Laptop, here: Mounted) -> None:
@@ -132,7 +132,7 @@ def test_a_program_is_told_what_the_store_refuses_and_its_text_is_kept(laptop: L
     if sys.platform == "linux":
         from os import getxattr
 
-        assert b"safety scanner" in getxattr(kept, "user.cairn.reason")
+        assert b"safety scanner" in getxattr(kept, "user.memolith.reason")
     evil.write_bytes(b"\xff\xfe")
     assert "Invalid or incomplete multibyte" in here.sh(f"cp {evil} refused/bytes.md").err
     assert not any(path.startswith("/refused") for path in laptop.stored(here.store_id))

@@ -17,11 +17,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from tests.api.harness import cairn_backend
+from tests.api.harness import memolith_backend
 from tests.mount.conftest import Desk, desk_over
 from tests.support.folders import quick_folder
 
-EXAMPLES = int(os.environ.get("CAIRN_REFERENCE_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("MEMOLITH_REFERENCE_EXAMPLES", "3"))
 """More of them find more; `make test` has little time."""
 
 PATHS = ("/a.md", "/d/b.md")
@@ -35,7 +35,7 @@ class Alone(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.held = ExitStack()
-        self.desk: Desk = self.held.enter_context(desk_over(cairn_backend()))
+        self.desk: Desk = self.held.enter_context(desk_over(memolith_backend()))
         self.folder = self.held.enter_context(quick_folder())
 
     def teardown(self) -> None:
@@ -130,7 +130,7 @@ class WithOthers(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.held = ExitStack()
-        self.desk: Desk = self.held.enter_context(desk_over(cairn_backend()))
+        self.desk: Desk = self.held.enter_context(desk_over(memolith_backend()))
         self.count = 0
         self.acknowledged: set[str] = set()
         self.refused: set[str] = set()

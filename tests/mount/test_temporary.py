@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from cairn.clients.working_copy.temporary_names import is_local, may_be_meant
+from memolith.clients.working_copy.temporary_names import is_local, may_be_meant
 from tests.mount.conftest import Desk
 
 MINUTE_S = 61
@@ -91,7 +91,7 @@ def test_a_file_that_only_a_program_names_so_never_reaches_the_log_and_that_is_s
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk.save("/mine~", "mine\n")
-    with caplog.at_level(logging.WARNING, "cairn.mount"):
+    with caplog.at_level(logging.WARNING, "memolith.mount"):
         left_alone(desk)
         left_alone(desk)
     assert [record.getMessage() for record in caplog.records if "/mine~" in record.getMessage()] == [
@@ -109,15 +109,15 @@ def test_what_is_on_this_machine_alone_stands_in_a_file_of_the_mount(desk: Desk)
     desk.network.down = True
     with pytest.raises(OSError, match="does not answer"):
         desk.save("/c.md", "edit")
-    told = desk.history.read("/.cairn/local", 0, 10_000).decode()
+    told = desk.history.read("/.memolith/local", 0, 10_000).decode()
     assert [line.split("\t")[:2] for line in told.splitlines()] == [
         ["temporary", "/a.md~"],
         ["temporary", "/b.tmp"],
         ["waiting", "/c.md"],
     ]
     assert "does not answer" in told.splitlines()[2]
-    assert desk.history.stat("/.cairn/local").size_bytes == len(told)
-    assert desk.history.names("/.cairn") == [("local", False), ("versions", True)]
+    assert desk.history.stat("/.memolith/local").size_bytes == len(told)
+    assert desk.history.names("/.memolith") == [("local", False), ("versions", True)]
 
 
 def test_a_memory_that_is_moved_to_a_name_that_was_meant_is_renamed_after_half_a_minute(desk: Desk) -> None:

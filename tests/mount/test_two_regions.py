@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
-from cairn.adapters.system import SystemClock
-from cairn.clients.working_copy.content_cache import Contents
-from cairn.clients.working_copy.http_store_client import HttpStoreClient
-from cairn.clients.working_copy.unsaved_texts import Shelf
-from cairn.clients.working_copy.working_copy import WorkingCopy
-from cairn.wire.http import HttpApi
+from memolith.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
+from memolith.adapters.system import SystemClock
+from memolith.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy.http_store_client import HttpStoreClient
+from memolith.clients.working_copy.unsaved_texts import Shelf
+from memolith.clients.working_copy.working_copy import WorkingCopy
+from memolith.wire.http import HttpApi
 from tests.api.harness import BASE_URL
 from tests.api.loopback import serving
 from tests.api.transport import Answer, Gateway
@@ -40,7 +40,7 @@ class TwoRegions:
         self.cloud = Cloud(REGIONS, clock=self.clock)
         self.key = self.cloud.key()
         self._lock, self._chance = threading.RLock(), random.Random(7)
-        store = self.cloud.sites[REGIONS[0]].cairn.create_store(
+        store = self.cloud.sites[REGIONS[0]].memolith.create_store(
             self.cloud.call(self.key), name="Notes", description="", metadata={}
         )
         self.store_id = store.id
@@ -50,7 +50,7 @@ class TwoRegions:
 
     def _answer(self, region: str) -> Answer:
         """What the region's API answers, over HTTP or without."""
-        api = HttpApi(self.cloud.sites[region].cairn, self.clock, SeededRandomness(), RecordingMetrics())
+        api = HttpApi(self.cloud.sites[region].memolith, self.clock, SeededRandomness(), RecordingMetrics())
 
         def answer(event: Mapping[str, Any]) -> dict[str, Any]:
             with self._lock:

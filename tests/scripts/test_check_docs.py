@@ -60,46 +60,46 @@ def test_a_make_target_that_is_not_there(write: Write) -> None:
 def test_a_command_or_a_module_that_is_not_there(write: Write) -> None:
     write(scripts__there_py="")
     write(
-        README_md="`cairn keys create`, `.venv/bin/cairn keys forge`, `cairn fly`, cairn flies\n"
+        README_md="`memolith keys create`, `.venv/bin/memolith keys forge`, `memolith fly`, memolith flies\n"
         "`python -m scripts.there`, `python -m scripts.gone`\n"
     )
     assert found(check_docs.unknown_commands) == [
-        "README.md:1: names cairn keys forge, which is not a command",
-        "README.md:1: names cairn fly, which is not a command",
+        "README.md:1: names memolith keys forge, which is not a command",
+        "README.md:1: names memolith fly, which is not a command",
         "README.md:2: runs scripts.gone, which is not there",
     ]
 
 
 def test_a_command_that_does_not_take_what_it_is_given(write: Write) -> None:
     write(
-        README_md="`cairn index status --jason`, `cairn index rebuild`, `cairn index status --json | jq`\n"
+        README_md="`memolith index status --jason`, `memolith index rebuild`, `memolith index status --json | jq`\n"
         "```\n"
-        ".venv/bin/cairn index rebuild --region eu-west-1   # a comment\n"
-        "cairn index rebuild\n"
-        "cairn regions add && cairn keys list --aws\n"
-        "cairn index status --aws eu-west-1\n"
-        "echo $(cairn keys --help)\n"
-        "cairn dev up --whatever\n"
+        ".venv/bin/memolith index rebuild --region eu-west-1   # a comment\n"
+        "memolith index rebuild\n"
+        "memolith regions add && memolith keys list --aws\n"
+        "memolith index status --aws eu-west-1\n"
+        "echo $(memolith keys --help)\n"
+        "memolith dev up --whatever\n"
         "```\n"
     )
     assert found(check_docs.unknown_commands) == [
-        "README.md:1: gives cairn index status --jason, which it does not have",
-        "README.md:4: says cairn index rebuild: Missing option '--region'.",
-        "README.md:5: says cairn regions add: Missing argument 'region'.",
-        "README.md:6: says cairn index status --aws eu-west-1: Got unexpected extra argument(s) (eu-west-1)",
+        "README.md:1: gives memolith index status --jason, which it does not have",
+        "README.md:4: says memolith index rebuild: Missing option '--region'.",
+        "README.md:5: says memolith regions add: Missing argument 'region'.",
+        "README.md:6: says memolith index status --aws eu-west-1: Got unexpected extra argument(s) (eu-west-1)",
     ]
 
 
 def test_a_file_or_a_module_that_is_not_there(write: Write) -> None:
-    write(functions__cairn__core__fold_py="def join(): ...\n")
+    write(functions__memolith__core__fold_py="def join(): ...\n")
     write(
-        docs__a_md="`functions/cairn/core/fold.py` `functions/cairn/core/gone.py` `tests/unit/*.py`\n"
-        "`cairn.core.fold.join` `cairn.core.fold.part` `cairn.core.gone`\n"
+        docs__a_md="`functions/memolith/core/fold.py` `functions/memolith/core/gone.py` `tests/unit/*.py`\n"
+        "`memolith.core.fold.join` `memolith.core.fold.part` `memolith.core.gone`\n"
     )
-    assert found(check_docs.missing_files) == ["docs/a.md:1: names functions/cairn/core/gone.py, which is not there"]
+    assert found(check_docs.missing_files) == ["docs/a.md:1: names functions/memolith/core/gone.py, which is not there"]
     assert found(check_docs.missing_modules) == [
-        "docs/a.md:2: names cairn.core.fold.part, which is not there",
-        "docs/a.md:2: names cairn.core.gone, which is not there",
+        "docs/a.md:2: names memolith.core.fold.part, which is not there",
+        "docs/a.md:2: names memolith.core.gone, which is not there",
     ]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.core.rows.base import RowKey
-from cairn.ports.index import Change
+from memolith.core.rows.base import RowKey
+from memolith.ports.index import Change
 from scripts.cost import stale
 from scripts.costing.document import render
 from scripts.costing.meter import Meter, commit_units, index_units, item_bytes, row_units

@@ -14,51 +14,51 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
-from cairn.adapters.layered import FaultRates
-from cairn.adapters.memory import MemoryBuckets, MemoryObjects
-from cairn.app.api import linearizable_reads, memories, snapshots
-from cairn.app.api import service as facade
-from cairn.app.auth import authorizer as access
-from cairn.app.commit import adoption, sync_replica, writer
-from cairn.app.commit.attempt import Attempt, Outcome
-from cairn.app.epochs import fence
-from cairn.app.erasure import eraser, store_purge
-from cairn.app.erasure import retention as retaining
-from cairn.app.erasure import service as erasure_service
-from cairn.app.homes import failover as app_failing_over
-from cairn.app.homes import handoff, snapshot_builder
-from cairn.app.homes import transfer as app_moving
-from cairn.app.index import ack_journal as journal
-from cairn.app.index import path_claims, projector
-from cairn.app.indexer import indexer
-from cairn.app.kernel.region import View
-from cairn.app.kernel.results import Call
-from cairn.app.log import conditional_put, epoch_snapshot, log_reader
-from cairn.app.log.conditional_put import Put
-from cairn.app.replication import checkpoints, reconciler
-from cairn.app.replication import watermark as watermarks
-from cairn.app.safety import text_access
-from cairn.core import decide, fold, retention
-from cairn.core import verdicts as core_verdicts
-from cairn.core import watermark as core_watermark
-from cairn.core.commands import UpdateMemory
-from cairn.core.errors import OutcomeUnknown, Unavailable
-from cairn.core.log_position import LogKey, Slot
-from cairn.core.object_keys import VerdictKey, parse_key
-from cairn.core.objects.checkpoint import Named
-from cairn.core.objects.entry import Entry, Operation
-from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
-from cairn.core.rows.control import ControlRow
-from cairn.core.rows.identity import StoreRow
-from cairn.core.rows.journal import JournalStateRow
-from cairn.core.rows.safety import VerdictRow
-from cairn.core.settled import Settled
-from cairn.core.verdicts import Mark, join_verdict, withholdings
-from cairn.ports import errors as port_errors
-from cairn.ports.index import Change
-from cairn.ports.objects import StoredObject
+from memolith.adapters.layered import FaultRates
+from memolith.adapters.memory import MemoryBuckets, MemoryObjects
+from memolith.app.api import linearizable_reads, memories, snapshots
+from memolith.app.api import service as facade
+from memolith.app.auth import authorizer as access
+from memolith.app.commit import adoption, sync_replica, writer
+from memolith.app.commit.attempt import Attempt, Outcome
+from memolith.app.epochs import fence
+from memolith.app.erasure import eraser, store_purge
+from memolith.app.erasure import retention as retaining
+from memolith.app.erasure import service as erasure_service
+from memolith.app.homes import failover as app_failing_over
+from memolith.app.homes import handoff, snapshot_builder
+from memolith.app.homes import transfer as app_moving
+from memolith.app.index import ack_journal as journal
+from memolith.app.index import path_claims, projector
+from memolith.app.indexer import indexer
+from memolith.app.kernel.region import View
+from memolith.app.kernel.results import Call
+from memolith.app.log import conditional_put, epoch_snapshot, log_reader
+from memolith.app.log.conditional_put import Put
+from memolith.app.replication import checkpoints, reconciler
+from memolith.app.replication import watermark as watermarks
+from memolith.app.safety import text_access
+from memolith.core import decide, fold, retention
+from memolith.core import verdicts as core_verdicts
+from memolith.core import watermark as core_watermark
+from memolith.core.commands import UpdateMemory
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.object_keys import VerdictKey, parse_key
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
+from memolith.core.rows.control import ControlRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.journal import JournalStateRow
+from memolith.core.rows.safety import VerdictRow
+from memolith.core.settled import Settled
+from memolith.core.verdicts import Mark, join_verdict, withholdings
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change
+from memolith.ports.objects import StoredObject
 from tests.simulation import sites
 from tests.simulation.options import (
     PATHS,

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Call, Demand, Memory, MemoryPrefix, Page, Version, VersionFilter
-from cairn.app.safety.verdicts import Verdicts
-from cairn.core import ids
-from cairn.core.errors import Unavailable
-from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
-from cairn.core.rows.content import VersionRow
-from cairn.core.rows.identity import StoreRow
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Call, Demand, Memory, MemoryPrefix, Page, Version, VersionFilter
+from memolith.app.safety.verdicts import Verdicts
+from memolith.core import ids
+from memolith.core.errors import Unavailable
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.content import VersionRow
+from memolith.core.rows.identity import StoreRow
 from tests.simulation.decisions import decide
 from tests.simulation.history import Listed, Refusal, Seen, Snapshot
 from tests.simulation.options import Options
@@ -99,7 +99,7 @@ class Shared:
             known.append(memory_id)
 
 
-Invoke = Callable[["Client", str, str, dict[str, Any], Callable[[Cairn], Any]], Any]
+Invoke = Callable[["Client", str, str, dict[str, Any], Callable[[Memolith], Any]], Any]
 """How a call reaches a region: (client, store_id, kind, asked, call) -> the answer, or None when none came."""
 
 
@@ -146,7 +146,9 @@ class Client:
                 store_id,
                 "delete",
                 asked,
-                lambda cairn: cairn.delete_memory(self.call(), store_id, memory_id, expected_content_sha256=expected),
+                lambda memolith: memolith.delete_memory(
+                    self.call(), store_id, memory_id, expected_content_sha256=expected
+                ),
             )
         elif step.kind == "read":
             self.read(store_id, memory_id, self._demand(memory_id, step))
@@ -181,7 +183,7 @@ class Client:
                 store_id,
                 "create",
                 asked,
-                lambda cairn: _seen(cairn.create_memory(self.call(), store_id, full=step.careful, **asked)),
+                lambda memolith: _seen(memolith.create_memory(self.call(), store_id, full=step.careful, **asked)),
             ),
         )
 
@@ -196,8 +198,8 @@ class Client:
             store_id,
             "update",
             asked,
-            lambda cairn: _seen(
-                cairn.update_memory(
+            lambda memolith: _seen(
+                memolith.update_memory(
                     self.call(),
                     store_id,
                     memory_id,
@@ -224,7 +226,7 @@ class Client:
             store_id,
             "redact",
             asked,
-            lambda cairn: cairn.redact_version(self.call(), store_id, chosen.id).id,
+            lambda memolith: memolith.redact_version(self.call(), store_id, chosen.id).id,
         )
 
     def _withhold(self, store_id: str, step: Step, memory_id: str) -> None:
@@ -237,7 +239,7 @@ class Client:
         chosen = known[step.pick % len(known)]
         self.shared.withheld.setdefault(store_id, []).append(chosen)
         asked = {"version_id": chosen.id, "sha256": chosen.content_sha256}
-        self.invoke(self, store_id, "withhold", asked, lambda cairn: withhold(cairn, store_id, chosen))
+        self.invoke(self, store_id, "withhold", asked, lambda memolith: withhold(memolith, store_id, chosen))
 
     def _release(self, store_id: str, step: Step) -> None:
         known = self.shared.withheld.get(store_id, [])
@@ -250,7 +252,9 @@ class Client:
             store_id,
             "release",
             asked,
-            lambda cairn: cairn.quarantine.release(self.call(), store_id, chosen.id, reason="why not").version_ids,
+            lambda memolith: (
+                memolith.quarantine.release(self.call(), store_id, chosen.id, reason="why not").version_ids
+            ),
         )
 
     def _demand(self, memory_id: str, step: Step) -> Demand:
@@ -270,8 +274,8 @@ class Client:
             store_id,
             "read",
             asked,
-            lambda cairn: _seen(
-                cairn.retrieve_memory(replace(self.call(), demand=demand), store_id, memory_id, full=True)
+            lambda memolith: _seen(
+                memolith.retrieve_memory(replace(self.call(), demand=demand), store_id, memory_id, full=True)
             ),
         )
         self._learn(store_id, answer)
@@ -299,9 +303,9 @@ class Client:
             if after is None:
                 return
 
-    def _page(self, store_id: str, after: str | None, cairn: Cairn) -> Listed:
+    def _page(self, store_id: str, after: str | None, memolith: Memolith) -> Listed:
         return _listed(
-            cairn.list_memories(
+            memolith.list_memories(
                 self.call(), store_id, path_prefix=None, depth=0, limit=self.page, after=after, full=False
             )
         )
@@ -315,7 +319,7 @@ class Client:
             store_id,
             "past",
             {"as_of": as_of},
-            lambda cairn: past(cairn, self.call(), store_id, as_of),
+            lambda memolith: past(memolith, self.call(), store_id, as_of),
         )
 
     def versions(self, store_id: str, memory_id: str) -> tuple[Version, ...]:
@@ -326,7 +330,9 @@ class Client:
             store_id,
             "versions",
             {"memory_id": memory_id},
-            lambda cairn: cairn.list_versions(self.call(), store_id, filter, limit=100, after=None, full=False).items,
+            lambda memolith: (
+                memolith.list_versions(self.call(), store_id, filter, limit=100, after=None, full=False).items
+            ),
         )
         return answer if isinstance(answer, tuple) else ()
 
@@ -342,9 +348,9 @@ class Client:
                 return
             after = page.next_after
 
-    def _history_page(self, store_id: str, after: str | None, cairn: Cairn) -> Page[Version]:
+    def _history_page(self, store_id: str, after: str | None, memolith: Memolith) -> Page[Version]:
         limit = self.page + 2
-        return cairn.list_versions(self.call(), store_id, VersionFilter(), limit=limit, after=after, full=False)
+        return memolith.list_versions(self.call(), store_id, VersionFilter(), limit=limit, after=after, full=False)
 
     def _learn(self, store_id: str, answer: object) -> None:
         if isinstance(answer, Seen):
@@ -356,9 +362,9 @@ class Client:
 _SHARED = tuple(hashlib.sha256(text.encode()).hexdigest() for text in SHARED_TEXTS)
 
 
-def withhold(cairn: Cairn, store_id: str, version: Version) -> str:
+def withhold(memolith: Memolith, store_id: str, version: Version) -> str:
     """Puts a verdict on a version's text, as a person does, who may take back a release."""
-    region = cairn._region
+    region = memolith._region
     keys = [StoreRow.key(store_id), VersionRow.key(store_id, version.id)]
     view = region.view(keys)
     if not all(key in view.rows for key in keys):
@@ -377,9 +383,11 @@ def withhold(cairn: Cairn, store_id: str, version: Version) -> str:
     return str(Verdicts(region).put(record).key)
 
 
-def past(cairn: Cairn, call: Call, store_id: str, as_of: int) -> Snapshot:
+def past(memolith: Memolith, call: Call, store_id: str, as_of: int) -> Snapshot:
     """The whole store at one instant, in one page."""
-    page = cairn.list_memories(call, store_id, path_prefix=None, depth=0, limit=100, after=None, full=True, as_of=as_of)
+    page = memolith.list_memories(
+        call, store_id, path_prefix=None, depth=0, limit=100, after=None, full=True, as_of=as_of
+    )
     return Snapshot(_listed(page).items)
 
 

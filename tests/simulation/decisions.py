@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Call, DivergentVersion
-from cairn.core.errors import Busy, NotFound, OutcomeUnknown, PreconditionFailed
-from cairn.core.objects.entry import Operation
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Call, DivergentVersion
+from memolith.core.errors import Busy, NotFound, OutcomeUnknown, PreconditionFailed
+from memolith.core.objects.entry import Operation
 from tests.simulation.history import Seen
 
 if TYPE_CHECKING:
@@ -26,24 +26,28 @@ class Looked:
 def decide(client: Client, store_id: str, step: Step) -> None:
     """Looks at what stands apart in the client's region, chooses one, and restores or dismisses it."""
     call = client.call()
-    listed = client.invoke(client, store_id, "divergent", {}, lambda cairn: _page(cairn, call, store_id))
+    listed = client.invoke(client, store_id, "divergent", {}, lambda memolith: _page(memolith, call, store_id))
     if not isinstance(listed, tuple) or not listed:
         return
     chosen: DivergentVersion = listed[step.pick % len(listed)]
     asked: dict[str, str | None] = {"version_id": chosen.version_id}
     looked = client.invoke(
-        client, store_id, "divergent", asked, lambda cairn: _look(cairn, call, store_id, chosen.version_id)
+        client, store_id, "divergent", asked, lambda memolith: _look(memolith, call, store_id, chosen.version_id)
     )
     if not isinstance(looked, Looked):
         return
     if step.kind == "dismiss" or looked.version.current is None:
         asked |= {"memory_id": chosen.memory_id, "sha256": chosen.content_sha256}
         client.invoke(
-            client, store_id, "dismiss", asked, lambda cairn: cairn.divergent.dismiss(call, store_id, chosen.version_id)
+            client,
+            store_id,
+            "dismiss",
+            asked,
+            lambda memolith: memolith.divergent.dismiss(call, store_id, chosen.version_id),
         )
     elif chosen.operation == Operation.DELETED:
         deletion = {"memory_id": chosen.memory_id, "expected": None, "restores": chosen.version_id}
-        client.invoke(client, store_id, "delete", deletion, lambda cairn: _restore(cairn, call, store_id, chosen))
+        client.invoke(client, store_id, "delete", deletion, lambda memolith: _restore(memolith, call, store_id, chosen))
     elif looked.version.content is not None:
         update = {
             "memory_id": chosen.memory_id,
@@ -52,16 +56,16 @@ def decide(client: Client, store_id: str, step: Step) -> None:
             "expected": None,
             "restores": chosen.version_id,
         }
-        client.invoke(client, store_id, "update", update, lambda cairn: _restore(cairn, call, store_id, chosen))
+        client.invoke(client, store_id, "update", update, lambda memolith: _restore(memolith, call, store_id, chosen))
 
 
-def _page(cairn: Cairn, call: Call, store_id: str) -> tuple[DivergentVersion, ...]:
-    return tuple(cairn.divergent.page(call, store_id, limit=100, after=None).items)
+def _page(memolith: Memolith, call: Call, store_id: str) -> tuple[DivergentVersion, ...]:
+    return tuple(memolith.divergent.page(call, store_id, limit=100, after=None).items)
 
 
-def _look(cairn: Cairn, call: Call, store_id: str, version_id: str) -> Looked:
+def _look(memolith: Memolith, call: Call, store_id: str, version_id: str) -> Looked:
     """What it is, and whether its entry is the end of a rename, which no answer says."""
-    divergent = cairn.divergent
+    divergent = memolith.divergent
     found = divergent.retrieve(call, store_id, version_id)
     if found.operation == Operation.DELETED:
         return Looked(found, renames=False)
@@ -69,13 +73,13 @@ def _look(cairn: Cairn, call: Call, store_id: str, version_id: str) -> Looked:
     return Looked(found, divergent._text(row)[0].operation is Operation.MOVED_IN)
 
 
-def _restore(cairn: Cairn, call: Call, store_id: str, chosen: DivergentVersion) -> Any:
+def _restore(memolith: Memolith, call: Call, store_id: str, chosen: DivergentVersion) -> Any:
     """An ordinary write against the head that this region knows: where that is another by now, nothing is done.
 
     Of a deletion no answer says whether there still was something to delete.
     """
     try:
-        memory = cairn.divergent.restore(call, store_id, chosen.version_id, full=False)
+        memory = memolith.divergent.restore(call, store_id, chosen.version_id, full=False)
     except PreconditionFailed as error:
         raise Busy("the memory was written meanwhile") from error
     except NotFound as error:

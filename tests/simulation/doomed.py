@@ -6,7 +6,7 @@ import base64
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cairn.core.errors import CairnError, NotFound
+from memolith.core.errors import MemolithError, NotFound
 
 if TYPE_CHECKING:
     from tests.simulation.sites import Sandbox
@@ -27,7 +27,9 @@ class DoomedStore:
         self._world = world
         self._home = world.options.regions[0]
         made = world.sites[self._home].use(
-            lambda sandbox: sandbox.cairn.create_store(world.call(), name=NAME, description=NAME, metadata={"x": NAME})
+            lambda sandbox: sandbox.memolith.create_store(
+                world.call(), name=NAME, description=NAME, metadata={"x": NAME}
+            )
         )
         self.store_id = made.id
         self._memories: list[str] = []
@@ -66,7 +68,7 @@ class DoomedStore:
             if self._memories and world.chance.random() < 0.5:
                 memory_id = world.chance.choice(self._memories)
                 moved = path if world.chance.random() < 0.6 else None
-                sandbox.cairn.update_memory(
+                sandbox.memolith.update_memory(
                     world.call(),
                     self.store_id,
                     memory_id,
@@ -76,9 +78,9 @@ class DoomedStore:
                     full=False,
                 )
             else:
-                made = sandbox.cairn.create_memory(world.call(), self.store_id, path=path, content=text, full=False)
+                made = sandbox.memolith.create_memory(world.call(), self.store_id, path=path, content=text, full=False)
                 self._memories.append(made.id)
-        except CairnError:
+        except MemolithError:
             pass
 
     def _delete(self) -> None:
@@ -88,7 +90,7 @@ class DoomedStore:
             task = world.scheduler.spawn(
                 "deletion",
                 lambda: world.sites[self._home].use(
-                    lambda sandbox: sandbox.cairn.delete_store(world.call(), self.store_id)
+                    lambda sandbox: sandbox.memolith.delete_store(world.call(), self.store_id)
                 ),
                 life_s=29.0,
             )

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cairn.adapters.memory import MemoryDatabase
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.region import View
-from cairn.app.kernel.results import Call, Memory, Version, VersionFilter, VouchedCredentials
-from cairn.core.errors import CairnError, PathConflict
-from cairn.core.fold import tail_of
-from cairn.core.log_position import Epoch, LogKey, LogRef
-from cairn.core.object_keys import LOCAL_PREFIX, parse_key
-from cairn.core.objects.entry import Entry
-from cairn.core.objects.store_record import parse_epoch
-from cairn.core.rows.base import mark_key
-from cairn.core.rows.content import LATE_PREFIX, LogRow
+from memolith.adapters.memory import MemoryDatabase
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.region import View
+from memolith.app.kernel.results import Call, Memory, Version, VersionFilter, VouchedCredentials
+from memolith.core.errors import MemolithError, PathConflict
+from memolith.core.fold import tail_of
+from memolith.core.log_position import Epoch, LogKey, LogRef
+from memolith.core.object_keys import LOCAL_PREFIX, parse_key
+from memolith.core.objects.entry import Entry
+from memolith.core.objects.store_record import parse_epoch
+from memolith.core.rows.base import mark_key
+from memolith.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.history import History, Seen
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _homes_ever(world: World, store_id: str) -> frozenset[str]:
 def _apart(world: World, store_id: str, defects: list[str]) -> tuple[Apart, ...]:
     """What the store's home lists as divergent, each as it shows it; and what was erased, which it does not list."""
     site = world.sites[world.home(store_id)]
-    divergent = site.open().cairn.divergent
+    divergent = site.open().memolith.divergent
     rows = rows_of(site.database, "versions", site.serving)
     late = {row["version_id"]: row for (pk, sk), row in rows.items() if pk == store_id and sk.startswith(LATE_PREFIX)}
     found: dict[str, Apart] = {}
@@ -247,7 +247,7 @@ def _apart(world: World, store_id: str, defects: list[str]) -> tuple[Apart, ...]
             after = page.next_after
             if after is None:
                 break
-    except CairnError as error:
+    except MemolithError as error:
         defects.append(f"divergent versions of {store_id}: {error!r}")
     for id, row in late.items():
         if row["blank"]:
@@ -264,10 +264,10 @@ def _blocked(world: World) -> list[str]:
         site = world.sites[world.home(store_id)]
         for path in world.options.paths:
             try:
-                site.open().cairn.create_memory(world.call(), store_id, path=path, content="at rest", full=False)
+                site.open().memolith.create_memory(world.call(), store_id, path=path, content="at rest", full=False)
             except PathConflict:
                 continue
-            except CairnError as error:
+            except MemolithError as error:
                 found.append(f"{path} of {store_id}: {error!r}")
     return found
 
@@ -314,7 +314,7 @@ def _again(world: World, region: str, defects: list[str]) -> Tables:
     for key in world.chance.sample(keys, len(keys)):
         try:
             sandbox.indexing.object_arrived(key)
-        except CairnError as error:
+        except MemolithError as error:
             defects.append(f"{key} cannot be folded again in {region}: {error!r}")
     world.scheduler.run()
     return _rows(world.sites[region])
@@ -337,7 +337,7 @@ def _rebuilt(world: World, region: str, defects: list[str]) -> Tables:
     for store_id in world.stores:
         try:
             sandbox.indexing.judge(store_id, view=view)
-        except CairnError as error:
+        except MemolithError as error:
             defects.append(f"{store_id} cannot be judged in {region}: {error!r}")
     return _tables(database, 1)
 
@@ -356,12 +356,12 @@ def _memory_ids(world: World) -> dict[str, set[str]]:
 
 def _final(world: World, store_id: str, region: str, memory_ids: set[str], defects: list[str]) -> Final:
     final = Final()
-    cairn = world.sites[region].open().cairn
+    memolith = world.sites[region].open().memolith
     try:
         items: list[Seen] = []
         after: str | None = None
         while True:
-            page = cairn.list_memories(
+            page = memolith.list_memories(
                 world.call(), store_id, path_prefix=None, depth=0, limit=100, after=after, full=False
             )
             items += [_seen(item) for item in page.items if isinstance(item, Memory)]
@@ -370,30 +370,30 @@ def _final(world: World, store_id: str, region: str, memory_ids: set[str], defec
                 break
         final.listed = tuple(items)
         final.versions = {
-            id: cairn.list_versions(
+            id: memolith.list_versions(
                 world.call(), store_id, VersionFilter(memory_id=id), limit=100, after=None, full=False
             ).items
             for id in sorted(memory_ids)
         }
-    except CairnError as error:
+    except MemolithError as error:
         defects.append(f"{region} at rest: {error!r}")
     read: dict[str, Seen | str] = {}
     for id in sorted(memory_ids):
         try:
-            memory = cairn.retrieve_memory(world.call(), store_id, id, full=True)
+            memory = memolith.retrieve_memory(world.call(), store_id, id, full=True)
             read[id] = "blank" if memory.content is None else _seen(memory)
-        except CairnError as error:
+        except MemolithError as error:
             read[id] = type(error).__name__
     final.read = read
     if world.options.weights.withhold:
-        final.shown = frozenset(_shown(cairn, store_id, [one for some in final.versions.values() for one in some]))
+        final.shown = frozenset(_shown(memolith, store_id, [one for some in final.versions.values() for one in some]))
     return final
 
 
-def _shown(cairn: Cairn, store_id: str, versions: Sequence[Version]) -> Iterator[str]:
+def _shown(memolith: Memolith, store_id: str, versions: Sequence[Version]) -> Iterator[str]:
     reader = Call(VouchedCredentials("wrkspc_default", "user:reader", "read"))
     for version in versions:
-        content = cairn.retrieve_version(reader, store_id, version.id, full=True).content
+        content = memolith.retrieve_version(reader, store_id, version.id, full=True).content
         if content is not None:
             yield hashlib.sha256(content.encode()).hexdigest()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cairn.app.kernel.results import Page, Version
+from memolith.app.kernel.results import Page, Version
 
 
 @dataclass(frozen=True, slots=True)

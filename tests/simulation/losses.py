@@ -11,8 +11,8 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cairn.app.replication.region_backfill import Joining
-from cairn.core.errors import CairnError
+from memolith.app.replication.region_backfill import Joining
+from memolith.core.errors import MemolithError
 from tests.simulation.ports import LIVES_S
 from tests.simulation.sites import SETTLED_US
 from tests.simulation.tasks import Task
@@ -104,7 +104,7 @@ class Losses:
             filling = world.scheduler.spawn(f"filling of {region}", partial(self._fill, site, others, copied))
             world.scheduler.wait(filling)
             world.scheduler.sleep(1.0)
-            if filling.error is not None and not filling.crashed and not isinstance(filling.error, CairnError):
+            if filling.error is not None and not filling.crashed and not isinstance(filling.error, MemolithError):
                 world.defects.append(f"filling of {region}: {filling.error!r}")
         self.struck["brought to a region that joined"] += sum(copied)
         world.network.unfilled.discard(region)
@@ -192,7 +192,7 @@ class Losses:
     def _invoke(self, site: Site, budget_us: int, finished: list[bool]) -> None:
         try:
             is_through, repaired = site.use(lambda sandbox: sandbox.compare(budget_us))
-        except CairnError:
+        except MemolithError:
             return
         except Exception as error:  # noqa: BLE001 - reported at the end of the run
             self._world.defects.append(f"comparison in {site.name}: {error!r}")

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.memory import MemoryDatabase, MemoryIndex, PutEvent
-from cairn.app.indexer.indexer import Indexing
-from cairn.app.kernel.region import View
-from cairn.app.kernel.results import Memory, VersionFilter
-from cairn.core import fold
-from cairn.core.rows.content import LogRow, VersionRow
-from cairn.ports import errors as port_errors
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.memory import MemoryDatabase, MemoryIndex, PutEvent
+from memolith.app.indexer.indexer import Indexing
+from memolith.app.kernel.region import View
+from memolith.app.kernel.results import Memory, VersionFilter
+from memolith.core import fold
+from memolith.core.rows.content import LogRow, VersionRow
+from memolith.ports import errors as port_errors
 from tests.simulation.stage import AWAY, HOME, Stage
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class MovingStage(Stage):
         self.acknowledged: dict[str, tuple[str, str]] = {}
         super().__init__(regions, lagging)
         if two_regions:
-            self.cairn().update_store(
+            self.memolith().update_store(
                 self.call(), self.store, name="s", description="", metadata={}, durability="two_regions"
             )
             self.cloud.deliver()
@@ -83,7 +83,7 @@ class MovingStage(Stage):
 
     def divergent(self, region: str = HOME) -> list[str]:
         """The ids of the versions that stand apart, as the API lists them."""
-        page = self.cairn(region).divergent.page(self.call(), self.store, limit=100, after=None)
+        page = self.memolith(region).divergent.page(self.call(), self.store, limit=100, after=None)
         return sorted(version.version_id for version in page.items)
 
     # ---- regions that die, links that are cut ---------------------------------------------------------------------
@@ -194,7 +194,7 @@ class MovingStage(Stage):
     def history_of(self, memory_id: str, region: str) -> Any:
         """Its versions, newest first, as a region shows them."""
         chosen = VersionFilter(memory_id=memory_id)
-        page = self.cairn(region).list_versions(self.call(), self.store, chosen, limit=100, after=None, full=False)
+        page = self.memolith(region).list_versions(self.call(), self.store, chosen, limit=100, after=None, full=False)
         operations = [version.operation for version in reversed(page.items)]
         assert operations[:1] in ([], ["created"]) and "created" not in operations[1:], operations
         return page.items

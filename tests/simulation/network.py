@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from cairn.adapters.memory import MemoryBuckets, PutEvent, StoredVersion
-from cairn.app.indexer.indexer import Malformed
-from cairn.core.errors import CairnError
-from cairn.ports.queue import Queue
+from memolith.adapters.memory import MemoryBuckets, PutEvent, StoredVersion
+from memolith.app.indexer.indexer import Malformed
+from memolith.core.errors import MemolithError
+from memolith.ports.queue import Queue
 from tests.simulation.options import Options
 from tests.simulation.ports import LIVES_S
 from tests.simulation.sites import Site
@@ -203,7 +203,7 @@ class Network:
                 arrived(message.text)
             except Malformed as error:
                 self.malformed.append(str(error))
-            except CairnError:
+            except MemolithError:
                 continue
             except Exception as error:  # noqa: BLE001 - reported at the end of the run
                 self.defects.append(f"indexing {message.text}: {error!r}")

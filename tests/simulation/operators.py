@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cairn.core.log_position import Epoch, LogKey
-from cairn.core.object_keys import StoreKey, parse_key
-from cairn.core.objects.store_record import StoreRecord, StoreState
-from cairn.core.sync_replica import second_of
+from memolith.core.log_position import Epoch, LogKey
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.store_record import StoreRecord, StoreState
+from memolith.core.sync_replica import second_of
 from tests.simulation.history import Operation, Seen
 from tests.simulation.ports import LIVES_S
 

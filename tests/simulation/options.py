@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cairn.adapters.layered import FaultRates
+from memolith.adapters.layered import FaultRates
 
 PACES = (0.8, 1.25)
 """How wrong the ticks of two processes may be beside each other before five seconds are no longer than three."""

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cairn.adapters.memory import MemoryBuckets, MemoryDatabase, MemoryErasableObjects, MemoryIndex
-from cairn.core.rows.base import Attributes, RowKey
-from cairn.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
-from cairn.ports.index import Found, Query, RowMap
-from cairn.ports.objects import StoredObject
+from memolith.adapters.memory import MemoryBuckets, MemoryDatabase, MemoryErasableObjects, MemoryIndex
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
+from memolith.ports.index import Found, Query, RowMap
+from memolith.ports.objects import StoredObject
 from tests.simulation.tasks import Scheduler, Task
 
 if TYPE_CHECKING:

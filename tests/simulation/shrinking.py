@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
-from cairn.adapters.layered import FaultRates
+from memolith.adapters.layered import FaultRates
 from tests.simulation.checkers import Violation, check
 from tests.simulation.clients import Plan, drawn_plans
 from tests.simulation.evidence import Evidence

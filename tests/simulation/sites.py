@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import unquote_plus
 
-from cairn.adapters.layered import (
+from memolith.adapters.layered import (
     InterceptedErasableObjects,
     InterceptedIndex,
     InterceptedObjects,
     InterceptedPeers,
     Interceptor,
 )
-from cairn.adapters.memory import (
+from memolith.adapters.memory import (
     MemoryBuckets,
     MemoryDatabase,
     MemoryIndex,
@@ -25,25 +25,25 @@ from cairn.adapters.memory import (
     RecordingMetrics,
     SeededRandomness,
 )
-from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.api import service
-from cairn.app.erasure import service as erasure_service
-from cairn.app.homes import service as homes_service
-from cairn.app.indexer import indexer, rebuild
-from cairn.app.kernel.no_packs import NO_PACKS
-from cairn.app.kernel.region import Region
-from cairn.app.replication import compare_checkpoints, compare_listing, compare_rows
-from cairn.app.replication import reconciler as app_reconciling
-from cairn.app.safety.write_gate import LettingAllThrough
-from cairn.app.search.packer import Packing
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.control import CompletenessRow, ControlRow
-from cairn.core.tables import TABLES
-from cairn.ports.errors import Unavailable
-from cairn.ports.index import Change
-from cairn.ports.packs import Packs
-from cairn.ports.peers import Peers
-from cairn.ports.queue import Queue
+from memolith.adapters.sqlite import SqlitePacks
+from memolith.app.api import service
+from memolith.app.erasure import service as erasure_service
+from memolith.app.homes import service as homes_service
+from memolith.app.indexer import indexer, rebuild
+from memolith.app.kernel.no_packs import NO_PACKS
+from memolith.app.kernel.region import Region
+from memolith.app.replication import compare_checkpoints, compare_listing, compare_rows
+from memolith.app.replication import reconciler as app_reconciling
+from memolith.app.safety.write_gate import LettingAllThrough
+from memolith.app.search.packer import Packing
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.core.tables import TABLES
+from memolith.ports.errors import Unavailable
+from memolith.ports.index import Change
+from memolith.ports.packs import Packs
+from memolith.ports.peers import Peers
+from memolith.ports.queue import Queue
 from tests.simulation.ports import AnyOrder, ProcessClock, SkewedClock, TornErasableObjects, TornIndex
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Sandbox:
         self, region: Region, erasable: InterceptedErasableObjects, day_us: int, queue: Queue, packs: Packs
     ) -> None:
         self.region = region
-        self.cairn = service.Cairn(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
+        self.memolith = service.Memolith(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
         self.packing = Packing(region, packs)
         self.indexing = indexer.Indexing(region)
         self.batches = rebuild.BatchFolder(region, self.indexing)
@@ -94,9 +94,9 @@ class Sandbox:
     def direct(self, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the handlers of the functions do with a direct invocation."""
         if function == "writer":
-            return self.cairn.direct(payload)
+            return self.memolith.direct(payload)
         if function == "reader":
-            return self.cairn.read_direct(payload)
+            return self.memolith.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
         if function == "packer":

@@ -1,6 +1,6 @@
 """A stage for exact schedules: each call runs up to a port call that the scenario names, and waits there.
 
-    mover = stage.actor(lambda: cairn.update_memory(...)).until("objects.put_if_absent", occurrence=2)
+    mover = stage.actor(lambda: memolith.update_memory(...)).until("objects.put_if_absent", occurrence=2)
     ...                                  # anything may happen meanwhile
     mover.finish()                       # or: mover.die()
 
@@ -15,16 +15,16 @@ from typing import Any, Generic, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
-from cairn.adapters.memory import ManualClock, MemoryIndex, StoredVersion
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Call, Memory, VersionFilter
-from cairn.core.errors import CairnError, OutcomeUnknown
-from cairn.core.paths import path_hash
-from cairn.core.rows.control import ControlRow
-from cairn.ports.errors import PortError
-from cairn.ports.index import Change
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
+from memolith.adapters.memory import ManualClock, MemoryIndex, StoredVersion
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Call, Memory, VersionFilter
+from memolith.core.errors import MemolithError, OutcomeUnknown
+from memolith.core.paths import path_hash
+from memolith.core.rows.control import ControlRow
+from memolith.ports.errors import PortError
+from memolith.ports.index import Change
 from tests.support.cloud import WORKSPACE, Cloud
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Actor(Generic[T]):
             raise self.error
         return self._result[0]
 
-    def fails(self, kind: type[CairnError]) -> CairnError:
+    def fails(self, kind: type[MemolithError]) -> MemolithError:
         """Goes on to its end, which has to be this error."""
         try:
             result = self.finish()
@@ -146,7 +146,7 @@ class Stage:
         self.clock = ManualClock()
         self.cloud = Cloud(regions, interceptor=self._around, clock=self.clock, lagging=lagging)
         self.api_key = self.cloud.key()
-        self.store = self.cairn().create_store(self.call(), name="s", description="", metadata={}).id
+        self.store = self.memolith().create_store(self.call(), name="s", description="", metadata={}).id
         self.cloud.deliver()
 
     def _around(self, call: PortCall, act: Callable[[], T]) -> T:
@@ -155,8 +155,8 @@ class Stage:
         result: T = self.current.around(call, act)
         return result
 
-    def cairn(self, region: str = HOME) -> Cairn:
-        return self.cloud.sites[region].cairn
+    def memolith(self, region: str = HOME) -> Memolith:
+        return self.cloud.sites[region].memolith
 
     def call(self) -> Call:
         return self.cloud.call(self.api_key)
@@ -168,7 +168,7 @@ class Stage:
     # ---- calls as scenarios make them ---------------------------------------------------------------------------
 
     def create(self, path: str, content: str = "x", region: str = HOME) -> Memory:
-        return self.cairn(region).create_memory(self.call(), self.store, path=path, content=content, full=False)
+        return self.memolith(region).create_memory(self.call(), self.store, path=path, content=content, full=False)
 
     def update(
         self,
@@ -179,7 +179,7 @@ class Stage:
         region: str = HOME,
         full: bool = False,
     ) -> Memory:
-        return self.cairn(region).update_memory(
+        return self.memolith(region).update_memory(
             self.call(),
             self.store,
             memory_id,
@@ -190,14 +190,14 @@ class Stage:
         )
 
     def delete(self, memory_id: str, region: str = HOME) -> str:
-        return self.cairn(region).delete_memory(self.call(), self.store, memory_id, expected_content_sha256=None)
+        return self.memolith(region).delete_memory(self.call(), self.store, memory_id, expected_content_sha256=None)
 
     def read(self, memory_id: str, region: str = HOME) -> Memory:
-        return self.cairn(region).retrieve_memory(self.call(), self.store, memory_id, full=True)
+        return self.memolith(region).retrieve_memory(self.call(), self.store, memory_id, full=True)
 
     def listed(self, region: str = HOME) -> dict[str, str]:
         """Path to memory id, as one whole page has it."""
-        page = self.cairn(region).list_memories(
+        page = self.memolith(region).list_memories(
             self.call(), self.store, path_prefix=None, depth=0, limit=100, after=None, full=False
         )
         items = [item for item in page.items if isinstance(item, Memory)]
@@ -206,7 +206,7 @@ class Stage:
 
     def contents(self, region: str = HOME) -> dict[str, str | None]:
         """Path to content, as one whole page has it."""
-        page = self.cairn(region).list_memories(
+        page = self.memolith(region).list_memories(
             self.call(), self.store, path_prefix=None, depth=0, limit=20, after=None, full=True
         )
         return {item.path: item.content for item in page.items if isinstance(item, Memory)}
@@ -267,11 +267,11 @@ class Stage:
         ]
 
     def redact(self, version_id: str, region: str = HOME) -> None:
-        self.cairn(region).redact_version(self.call(), self.store, version_id)
+        self.memolith(region).redact_version(self.call(), self.store, version_id)
 
     def history(self, memory_id: str, region: str = HOME) -> list[str]:
         """The ids of a memory's versions, newest first."""
-        page = self.cairn(region).list_versions(
+        page = self.memolith(region).list_versions(
             self.call(), self.store, VersionFilter(memory_id=memory_id), limit=100, after=None, full=False
         )
         return [version.id for version in page.items]

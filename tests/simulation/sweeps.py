@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Version, VersionFilter
-from cairn.core.errors import CairnError, NotFound
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Version, VersionFilter
+from memolith.core.errors import MemolithError, NotFound
 from tests.simulation.history import Glimpse, Seen
 
 if TYPE_CHECKING:
@@ -85,30 +85,31 @@ class Sweeps:
             invoked = world.scheduler.tick()
             try:
                 shown, versions = world.sites[region].use(partial(self._see, store_id, memory_id))
-            except CairnError:
+            except MemolithError:
                 continue
             world.history.glimpses.append(
                 Glimpse(region, store_id, memory_id, invoked, world.scheduler.tick(), shown, versions)
             )
 
     def _see(self, store_id: str, memory_id: str, sandbox: Sandbox) -> tuple[str, tuple[tuple[str, bool], ...]]:
-        cairn = sandbox.cairn
-        return _shown(cairn, self._world, store_id, memory_id), tuple(
-            (version.id, version.content is not None) for version in _versions(cairn, self._world, store_id, memory_id)
+        memolith = sandbox.memolith
+        return _shown(memolith, self._world, store_id, memory_id), tuple(
+            (version.id, version.content is not None)
+            for version in _versions(memolith, self._world, store_id, memory_id)
         )
 
 
-def _shown(cairn: Cairn, world: World, store_id: str, memory_id: str) -> str:
+def _shown(memolith: Memolith, world: World, store_id: str, memory_id: str) -> str:
     try:
-        memory = cairn.retrieve_memory(world.call(), store_id, memory_id, full=True)
+        memory = memolith.retrieve_memory(world.call(), store_id, memory_id, full=True)
     except NotFound:
         return "not found"
     return "blank" if memory.content is None else "text"
 
 
-def _versions(cairn: Cairn, world: World, store_id: str, memory_id: str) -> list[Version]:
+def _versions(memolith: Memolith, world: World, store_id: str, memory_id: str) -> list[Version]:
     """Without deletions, which have no text to lose."""
-    page = cairn.list_versions(
+    page = memolith.list_versions(
         world.call(), store_id, VersionFilter(memory_id=memory_id), limit=VERSIONS_LOOKED_AT, after=None, full=True
     )
     return [version for version in page.items if version.operation != "deleted"]

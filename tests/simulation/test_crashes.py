@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.adapters.memory import MemoryIndex
-from cairn.app.epochs.ownership import Records
-from cairn.core.errors import PathConflict, Unavailable
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.object_keys import parse_key
-from cairn.core.objects.entry import Entry, Operation
-from cairn.core.objects.store_record import StoreRecord
-from cairn.core.rows.content import LogRow, MemoryRow, PathRow
-from cairn.core.rows.identity import StoreRow
-from cairn.core.store_records import Placed, to_record
-from cairn.ports.index import Change
+from memolith.adapters.memory import MemoryIndex
+from memolith.app.epochs.ownership import Records
+from memolith.core.errors import PathConflict, Unavailable
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.store_record import StoreRecord
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import Placed, to_record
+from memolith.ports.index import Change
 from tests.simulation.stage import AWAY, HOME, Stage
 
 PUT = "objects.put_if_absent"

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import VersionFilter
-from cairn.core import decide
-from cairn.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
-from cairn.core.log_position import LogKey
-from cairn.core.object_keys import parse_key
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import VersionFilter
+from memolith.core import decide
+from memolith.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parse_key
 from tests.simulation.stage import AWAY, HOME, Stage
 
 PUT = "objects.put_if_absent"
@@ -281,7 +281,7 @@ def test_what_was_redacted_is_not_shown_by_a_global_index_that_lags() -> None:
     stage.update(memory.id, "clean")
     stage.cloud.sites[HOME].database.settle()
     stage.redact(memory.version_id)
-    page = stage.cairn().list_versions(
+    page = stage.memolith().list_versions(
         stage.call(), stage.store, VersionFilter(memory_id=memory.id), limit=10, after=None, full=True
     )
     assert [(version.path, version.content) for version in page.items] == [("/a", "clean"), (None, None)]

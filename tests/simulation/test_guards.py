@@ -13,35 +13,35 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.memory import MemoryIndex, MemoryQueue
-from cairn.app.commit import forwarding
-from cairn.app.commit.forwarding import Passing
-from cairn.app.epochs import fence
-from cairn.app.epochs.ownership import Records
-from cairn.app.homes.snapshot_builder import Surveying
-from cairn.app.index import projector
-from cairn.app.index.projector import Folder
-from cairn.app.indexer import rebuild
-from cairn.app.indexer.rebuild import BatchFolder, Rebuild
-from cairn.app.kernel.peer_messages import encode_placed
-from cairn.app.kernel.region import Region
-from cairn.app.log.conditional_put import Put, Slots
-from cairn.app.log.log_reader import Logs
-from cairn.app.replication import watermark
-from cairn.core import decide
-from cairn.core.errors import OutcomeUnknown, Unavailable
-from cairn.core.limits import LEASE_US
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.object_keys import parse_key
-from cairn.core.objects.entry import Entry, Operation
-from cairn.core.objects.store_record import StoreState
-from cairn.core.rows.base import Attributes, RowKey
-from cairn.core.rows.content import PathRow
-from cairn.core.rows.control import CompletenessRow, ControlRow
-from cairn.core.rows.identity import StoreRow
-from cairn.core.settled import Settled
-from cairn.core.store_records import Placed, to_record
-from cairn.ports.index import Change
+from memolith.adapters.memory import MemoryIndex, MemoryQueue
+from memolith.app.commit import forwarding
+from memolith.app.commit.forwarding import Passing
+from memolith.app.epochs import fence
+from memolith.app.epochs.ownership import Records
+from memolith.app.homes.snapshot_builder import Surveying
+from memolith.app.index import projector
+from memolith.app.index.projector import Folder
+from memolith.app.indexer import rebuild
+from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.kernel.peer_messages import encode_placed
+from memolith.app.kernel.region import Region
+from memolith.app.log.conditional_put import Put, Slots
+from memolith.app.log.log_reader import Logs
+from memolith.app.replication import watermark
+from memolith.core import decide
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.limits import LEASE_US
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import PathRow
+from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.settled import Settled
+from memolith.core.store_records import Placed, to_record
+from memolith.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import Stage
 
@@ -237,7 +237,7 @@ def a_rename_is_finished_by_somebody_else() -> None:
     stage.cloud.deliver()
     renamer = stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, occurrence=2)
     (arrival,) = [entry for entry in entries(stage) if entry.operation is Operation.MOVED_IN]
-    stage.cairn().direct({"call": "help", "key": str(arrival.key)})
+    stage.memolith().direct({"call": "help", "key": str(arrival.key)})
     renamed = renamer.finish()
     assert "slots_lost" not in str(stage.cloud.metrics.counts), "the renamer took a rename for lost"
     stage.cloud.deliver()

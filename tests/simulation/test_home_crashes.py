@@ -13,7 +13,7 @@ from itertools import count
 
 import pytest
 
-from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import Actor
 

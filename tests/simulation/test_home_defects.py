@@ -9,27 +9,27 @@ from typing import Any
 
 import pytest
 
-from cairn.app.commit import adoption
-from cairn.app.commit.adoption import Adopting
-from cairn.app.commit.sync_replica import SecondRegion
-from cairn.app.epochs import fence
-from cairn.app.homes import handoff, transfer
-from cairn.app.homes.failover import FailingOver
-from cairn.app.homes.handoff import HandingOver
-from cairn.app.homes.snapshot_builder import Surveying
-from cairn.app.kernel.peer_messages import encode_placed
-from cairn.app.kernel.region import Region, View
-from cairn.app.log.epoch_snapshot import Cuts
-from cairn.app.log.log_reader import Logs
-from cairn.core import ids
-from cairn.core.errors import Busy
-from cairn.core.log_position import Epoch, Slot
-from cairn.core.objects.entry import Operation
-from cairn.core.objects.store_record import StoreState
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.content import VersionRow
-from cairn.core.rows.identity import StoreRow
-from cairn.core.store_records import MOVER, Placed, to_record
+from memolith.app.commit import adoption
+from memolith.app.commit.adoption import Adopting
+from memolith.app.commit.sync_replica import SecondRegion
+from memolith.app.epochs import fence
+from memolith.app.homes import handoff, transfer
+from memolith.app.homes.failover import FailingOver
+from memolith.app.homes.handoff import HandingOver
+from memolith.app.homes.snapshot_builder import Surveying
+from memolith.app.kernel.peer_messages import encode_placed
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.epoch_snapshot import Cuts
+from memolith.app.log.log_reader import Logs
+from memolith.core import ids
+from memolith.core.errors import Busy
+from memolith.core.log_position import Epoch, Slot
+from memolith.core.objects.entry import Operation
+from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import MOVER, Placed, to_record
 from tests.simulation import test_home_races as races
 from tests.simulation import test_home_scenarios as scenarios
 from tests.simulation.moving_stage import MovingStage

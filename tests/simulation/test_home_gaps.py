@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import Demand
-from cairn.core.errors import NotFound, PathConflict, Unavailable
-from cairn.core.object_keys import StoreKey, parse_key
-from cairn.core.objects.store_record import StoreRecord
-from cairn.core.rows.identity import StoreRow
-from cairn.core.store_records import Placed, to_row
-from cairn.ports.index import Change
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Demand
+from memolith.core.errors import NotFound, PathConflict, Unavailable
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.store_record import StoreRecord
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import Placed, to_row
+from memolith.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.test_home_scenarios import PUT, PUTS
 
@@ -232,8 +232,8 @@ def test_a_version_that_a_fail_over_under_way_will_find_is_not_said_to_be_unknow
     with stage.dead(HOME):
         over = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, occurrence=2)
         with pytest.raises(Unavailable):
-            stage.cairn(AWAY).retrieve_memory(demanding, stage.store, memory.id, full=True)
+            stage.memolith(AWAY).retrieve_memory(demanding, stage.store, memory.id, full=True)
         over.finish()
         stage.index(copy.key, AWAY)
-        shown = stage.cairn(AWAY).retrieve_memory(demanding, stage.store, memory.id, full=True)
+        shown = stage.memolith(AWAY).retrieve_memory(demanding, stage.store, memory.id, full=True)
     assert shown.version_id == version

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from cairn.adapters.memory import PutEvent, StoredVersion
-from cairn.core import decide, fold
-from cairn.core.errors import Busy, OutcomeUnknown, Unavailable
-from cairn.core.log_position import LogKey
-from cairn.core.object_keys import parse_key
-from cairn.core.rows.content import LogRow
+from memolith.adapters.memory import PutEvent, StoredVersion
+from memolith.core import decide, fold
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parse_key
+from memolith.core.rows.content import LogRow
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 
 PUT = "objects.put_if_absent"
@@ -279,7 +279,7 @@ def test_a_late_text_is_erased_wherever_it_stands(stage: MovingStage, adopted: b
     if adopted:
         stage.redact(version_id, AWAY)
     else:
-        stage.cairn(AWAY).divergent.dismiss(stage.call(), stage.store, version_id)
+        stage.memolith(AWAY).divergent.dismiss(stage.call(), stage.store, version_id)
     stage.at_rest()
     stage.arrive(original, THIRD)
     stage.at_rest()

@@ -15,12 +15,12 @@ from itertools import permutations
 
 import pytest
 
-from cairn.adapters.limits import check_object
-from cairn.app.kernel.results import Demand
-from cairn.core.commands import UpdateMemory, to_payload
-from cairn.core.errors import OutcomeUnknown, Unavailable
-from cairn.core.objects.epoch_cut import Cut
-from cairn.core.objects.store_record import StoreRecord, StoreState
+from memolith.adapters.limits import check_object
+from memolith.app.kernel.results import Demand
+from memolith.core.commands import UpdateMemory, to_payload
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.objects.epoch_cut import Cut
+from memolith.core.objects.store_record import StoreRecord, StoreState
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE
 
@@ -163,7 +163,7 @@ def test_nor_is_anything_else_answered_as_the_homes(stage: MovingStage, answer: 
     answers: dict[str, Callable[[], object]] = {
         "a refusal": lambda: stage.update(memory.id, "x", expected="0" * 64),
         "that nothing changed": lambda: stage.update(memory.id, "one"),
-        "a read": lambda: stage.cairn().retrieve_memory(
+        "a read": lambda: stage.memolith().retrieve_memory(
             replace(read, demand=Demand(home=True)), stage.store, memory.id, full=True
         ),
     }
@@ -178,7 +178,7 @@ def test_a_process_that_was_frozen_between_two_calls_writes_nothing_as_the_home_
     """Its ticks stood still, so that a lease it had kept would run on."""
     memory = stage.create("/a", "one")
     stage.deliver()
-    frozen = stage.cairn()
+    frozen = stage.memolith()
     stage.clock.ticks_us = lambda: 0  # type: ignore[method-assign]
     stage.update(memory.id, "two")
     stage.move(AWAY)
@@ -366,11 +366,11 @@ def test_an_invocation_that_is_repeated_after_the_home_has_moved_does_nothing_ag
     memory = stage.create("/a", "a")
     command = UpdateMemory(stage.store, memory.id, stage.new_version_id(), "api_key:apikey_x", content="x")
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    first = stage.cairn().direct(invocation)
+    first = stage.memolith().direct(invocation)
     stage.move(AWAY)
     stage.update(memory.id, "y", region=AWAY)
-    assert "elsewhere" in stage.cairn(HOME).direct(invocation)
-    again = stage.cairn(AWAY).direct(invocation)
+    assert "elsewhere" in stage.memolith(HOME).direct(invocation)
+    again = stage.memolith(AWAY).direct(invocation)
     assert again["memory"]["version_id"] == first["memory"]["version_id"] == command.version_id
     stage.at_rest()
     assert everywhere(stage, memory.id) == {"y"} and len(stage.history(memory.id)) == 3

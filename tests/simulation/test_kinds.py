@@ -91,7 +91,9 @@ def test_what_is_lost_for_good_is_not_sent_by_the_repair() -> None:
     world.set_up()
     world.network.calm = False
     created = world.sites["us-east-1"].use(
-        lambda sandbox: sandbox.cairn.create_memory(world.call(), world.stores[0], path="/a", content="x", full=False)
+        lambda sandbox: sandbox.memolith.create_memory(
+            world.call(), world.stores[0], path="/a", content="x", full=False
+        )
     )
     world.scheduler.run()
     world.network.calm = True
@@ -111,7 +113,9 @@ def test_a_copy_that_was_lost_for_good_is_fetched_while_days_go_by() -> None:
     world.scheduler.run()
     world.network.calm = False
     world.sites["us-east-1"].use(
-        lambda sandbox: sandbox.cairn.create_memory(world.call(), world.stores[0], path="/a", content="x", full=False)
+        lambda sandbox: sandbox.memolith.create_memory(
+            world.call(), world.stores[0], path="/a", content="x", full=False
+        )
     )
     world.scheduler.run()
     world.come_to_rest()

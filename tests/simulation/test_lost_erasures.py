@@ -11,17 +11,17 @@ from urllib.parse import unquote_plus
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.adapters.memory import MemoryErasableObjects, MemoryQueue
-from cairn.app.erasure import version_purge
-from cairn.app.erasure.eraser import Eraser
-from cairn.app.erasure.pack_removal import PackErasing
-from cairn.app.erasure.retention import Retaining
-from cairn.app.erasure.store_purge import StoreErasing
-from cairn.app.erasure.version_purge import VersionErasing
-from cairn.app.replication.compare_listing import Compared, Comparing
-from cairn.core.errors import NotFound, OutcomeUnknown
-from cairn.core.rows.content import VersionRow
+from memolith.adapters.layered import Fault, Strike
+from memolith.adapters.memory import MemoryErasableObjects, MemoryQueue
+from memolith.app.erasure import version_purge
+from memolith.app.erasure.eraser import Eraser
+from memolith.app.erasure.pack_removal import PackErasing
+from memolith.app.erasure.retention import Retaining
+from memolith.app.erasure.store_purge import StoreErasing
+from memolith.app.erasure.version_purge import VersionErasing
+from memolith.app.replication.compare_listing import Compared, Comparing
+from memolith.core.errors import NotFound, OutcomeUnknown
+from memolith.core.rows.content import VersionRow
 from tests.simulation.stage import AWAY, HOME, Stage
 
 DAY_S = 24 * 3600.0
@@ -205,7 +205,7 @@ def landed(stage: Stage, region: str) -> None:
     memory = stage.create("/private", "one")
     stage.cloud.deliver()
     writer = stage.actor(lambda: stage.update(memory.id, "STRAGGLER")).until(PUT, "/log/")
-    stage.cairn().delete_store(stage.call(), stage.store)
+    stage.memolith().delete_store(stage.call(), stage.store)
     stage.cloud.deliver()
     for one in (HOME, AWAY):
         stage.clock.advance(61)
@@ -231,11 +231,11 @@ def test_a_put_that_lands_in_a_deleted_store_behind_its_eraser_is_erased_by_the_
 def test_a_record_that_lands_in_a_deleted_store_that_is_done_is_erased_though_its_event_never_comes(
     stage: Stage,
 ) -> None:
-    stage.cairn().update_store(stage.call(), stage.store, name="PAYROLL", description="", metadata={})
+    stage.memolith().update_store(stage.call(), stage.store, name="PAYROLL", description="", metadata={})
     key = next(event.key for event in stage.cloud.pending if "/store/" in event.key)
     original = stage.under_way(key)
     stage.cloud.deliver()
-    stage.cairn().delete_store(stage.call(), stage.store)
+    stage.memolith().delete_store(stage.call(), stage.store)
     stage.cloud.deliver()
     for _ in range(2):
         stage.clock.advance(DAY_S)

@@ -10,15 +10,15 @@ from dataclasses import asdict
 
 import pytest
 
-from cairn.adapters.memory import MemoryQueue, PutEvent
-from cairn.app.replication.compare_checkpoints import ComparingCheckpoints
-from cairn.app.replication.compare_listing import Comparing
-from cairn.app.replication.watermark import FETCH_AFTER_US
-from cairn.core.errors import NotFound
-from cairn.core.objects.api_key_record import ApiKeyRecord
-from cairn.core.rows.content import LATE_PREFIX
-from cairn.core.rows.control import CompletenessRow
-from cairn.ports.index import Change
+from memolith.adapters.memory import MemoryQueue, PutEvent
+from memolith.app.replication.compare_checkpoints import ComparingCheckpoints
+from memolith.app.replication.compare_listing import Comparing
+from memolith.app.replication.watermark import FETCH_AFTER_US
+from memolith.core.errors import NotFound
+from memolith.core.objects.api_key_record import ApiKeyRecord
+from memolith.core.rows.content import LATE_PREFIX
+from memolith.core.rows.control import CompletenessRow
+from memolith.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE
 
@@ -297,7 +297,7 @@ def test_an_order_whose_event_alone_was_lost_is_carried_out_where_its_row_was_to
 
 
 def test_a_record_that_a_region_knows_from_an_answer_is_fetched_too(stage: MovingStage) -> None:
-    stage.cairn(AWAY).update_store(stage.call(), stage.store, name="renamed", description="", metadata={})
+    stage.memolith(AWAY).update_store(stage.call(), stage.store, name="renamed", description="", metadata={})
     told_us = stage.clock.now_us()
     [record] = lose(stage, "/store/")
     minutes(stage, 4)
@@ -309,7 +309,7 @@ def test_a_record_that_a_region_knows_from_an_answer_is_fetched_too(stage: Movin
 
 def test_a_revocation_that_was_confirmed_before_its_object_came_is_fetched_too(stage: MovingStage) -> None:
     key_id = f"apikey_{stage.api_key.split('-')[3]}"
-    stage.cairn().direct({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
+    stage.memolith().direct({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
     told_us = stage.clock.now_us()
     [revoked] = lose(stage, "/key/")
     stored = stage.cloud.buckets.current(HOME, revoked.key)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import Crash
-from cairn.adapters.memory import ManualClock, MemoryQueue, MemoryTables
-from cairn.app.indexer import rebuild_pages
-from cairn.app.indexer.rebuild import BatchFolder, Rebuild
-from cairn.core.errors import Busy
+from memolith.adapters.layered import Crash
+from memolith.adapters.memory import ManualClock, MemoryQueue, MemoryTables
+from memolith.app.indexer import rebuild_pages
+from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.core.errors import Busy
 from tests.simulation.stage import HOME, Stage
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Call, StoreToAttach
-from cairn.core.commands import BroughtVersion
-from cairn.core.errors import Busy
-from cairn.core.ids import ulid
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Call, StoreToAttach
+from memolith.core.commands import BroughtVersion
+from memolith.core.errors import Busy
+from memolith.core.ids import ulid
 from tests.simulation.history import Listed, Seen
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ EARLIER_US = 3_600_000_000
 def visit(client: Client, store_id: str, step: Step) -> None:
     """One of those calls; where nothing is known that it could be about, the first of its kind."""
     if step.kind == "search":
-        client.invoke(client, store_id, "search", {}, lambda cairn: _search(cairn, client.call(), store_id))
+        client.invoke(client, store_id, "search", {}, lambda memolith: _search(memolith, client.call(), store_id))
     elif step.kind == "bring":
         _brought_in(client, store_id, step)
     else:
         _attend(client, store_id, step)
 
 
-def _search(cairn: Cairn, call: Call, store_id: str) -> Listed:
-    hits = cairn.search_memories(call, store_id, query=QUERY, limit=50)
+def _search(memolith: Memolith, call: Call, store_id: str) -> Listed:
+    hits = memolith.search_memories(call, store_id, query=QUERY, limit=50)
     found = (one.memory for one in hits.items)
     return Listed(tuple(Seen(one.id, one.version_id, one.path, one.content_sha256) for one in found))
 
@@ -45,11 +45,13 @@ def _brought_in(client: Client, store_id: str, step: Step) -> None:
     text = f"text {step.number} of {client.plan.client}."
     version = BroughtVersion(f"mem_{ids[0]}", f"memver_{ids[1]}", "created", "user:somebody", made_at, step.path, text)
     asked = {"path": step.path, "content": text, "brought": version.version_id}
-    client.invoke(client, store_id, "create", asked, lambda cairn: _bring(cairn, client.call(), store_id, version))
+    client.invoke(
+        client, store_id, "create", asked, lambda memolith: _bring(memolith, client.call(), store_id, version)
+    )
 
 
-def _bring(cairn: Cairn, call: Call, store_id: str, version: BroughtVersion) -> Seen:
-    [became] = cairn.import_versions(call, store_id, [version])
+def _bring(memolith: Memolith, call: Call, store_id: str, version: BroughtVersion) -> Seen:
+    [became] = memolith.import_versions(call, store_id, [version])
     if became.status != "imported":
         raise Busy(f"{became.status}: {became.reason}")
     sha = hashlib.sha256((version.content or "").encode()).hexdigest()
@@ -66,8 +68,8 @@ def _attend(client: Client, store_id: str, step: Step) -> None:
             store_id,
             "session",
             {"does": "begin"},
-            lambda cairn: (
-                cairn.sessions.create(call, stores, title=None, metadata={}, token_lifetime_s=3600).record.session_id
+            lambda memolith: (
+                memolith.sessions.create(call, stores, title=None, metadata={}, token_lifetime_s=3600).record.session_id
             ),
         )
         known += [begun] if isinstance(begun, str) else []
@@ -75,13 +77,13 @@ def _attend(client: Client, store_id: str, step: Step) -> None:
     session_id = known[step.pick % len(known)]
     does = ("look", "read", "end")[step.pick % 3]
     asked = {"does": does, "session_id": session_id}
-    client.invoke(client, store_id, "session", asked, lambda cairn: _session(cairn, call, session_id, does, step))
+    client.invoke(client, store_id, "session", asked, lambda memolith: _session(memolith, call, session_id, does, step))
 
 
-def _session(cairn: Cairn, call: Call, session_id: str, does: str, step: Step) -> str:
+def _session(memolith: Memolith, call: Call, session_id: str, does: str, step: Step) -> str:
     """Whether it has ended, or that it was read."""
     if does == "read":
-        cairn.sessions.context(call, session_id, refresh=step.careful)
+        memolith.sessions.context(call, session_id, refresh=step.careful)
         return "read"
-    record = (cairn.sessions.retrieve if does == "look" else cairn.sessions.archive)(call, session_id).record
+    record = (memolith.sessions.retrieve if does == "look" else memolith.sessions.archive)(call, session_id).record
     return "open" if record.archived_at is None else "ended"

@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Faulty, RandomFaults
-from cairn.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomness
-from cairn.app.api.service import Cairn
-from cairn.app.indexer.rebuild import Rebuild
-from cairn.app.kernel.results import Call, Credentials
-from cairn.core import errors
-from cairn.core.retention import DAY_US
-from cairn.core.rows.content import LATE_PREFIX, VersionRow
-from cairn.ports.errors import OutcomeUnknown, Unavailable
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Faulty, RandomFaults
+from memolith.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomness
+from memolith.app.api.service import Memolith
+from memolith.app.indexer.rebuild import Rebuild
+from memolith.app.kernel.results import Call, Credentials
+from memolith.core import errors
+from memolith.core.retention import DAY_US
+from memolith.core.rows.content import LATE_PREFIX, VersionRow
+from memolith.ports.errors import OutcomeUnknown, Unavailable
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence, gather
@@ -123,7 +123,7 @@ class World:
         """A key and the stores, known everywhere; no fault strikes yet."""
         first = self.options.regions[0]
         answer = self.sites[first].use(
-            lambda sandbox: sandbox.cairn.direct(
+            lambda sandbox: sandbox.memolith.direct(
                 {"call": "keys.create", "workspace_id": WORKSPACE, "name": "simulation", "scope": "admin"}
             )
         )
@@ -140,7 +140,7 @@ class World:
         retention = {"days": 1, "versions": self.options.kept} if self.options.day_s else None
         return self.sites[region].use(
             lambda sandbox: (
-                sandbox.cairn.create_store(
+                sandbox.memolith.create_store(
                     self.call(),
                     name=f"store {number}",
                     description="",
@@ -209,7 +209,7 @@ class World:
         keys = [key(store_id, id) for store_id in self.stores for id in asked for key in kinds]
         try:
             view = site.use(lambda sandbox: sandbox.region.view(keys))
-        except errors.CairnError:
+        except errors.MemolithError:
             return
         counted: dict[str, str] = {}
         late: dict[str, str] = {}
@@ -393,7 +393,7 @@ class World:
         )
 
     def invoke(
-        self, client: Client, store_id: str, kind: str, asked: dict[str, Any], call: Callable[[Cairn], Any]
+        self, client: Client, store_id: str, kind: str, asked: dict[str, Any], call: Callable[[Memolith], Any]
     ) -> Any:
         """One call of one client, recorded. The function it reaches may outlive its patience."""
         region = self.network.nearest(client.plan.region)
@@ -410,14 +410,14 @@ class World:
         self.history.operations.append(operation)
         task = self.scheduler.spawn(
             f"{kind} of {operation.client}",
-            lambda: self.sites[region].use(lambda sandbox: call(sandbox.cairn)),
+            lambda: self.sites[region].use(lambda sandbox: call(sandbox.memolith)),
             life_s=LIVES_S["writer"],
         )
         if not self.scheduler.wait(task, self._patience_s()) or task.crashed:
             return None
         if isinstance(task.error, errors.OutcomeUnknown):
             return None
-        if isinstance(task.error, errors.CairnError):
+        if isinstance(task.error, errors.MemolithError):
             operation.answer = _refusal(task.error)
         elif task.error is not None:
             self.defects.append(f"{operation}: {task.error!r}")
@@ -430,7 +430,7 @@ class World:
         return operation.answer
 
 
-def _refusal(error: errors.CairnError) -> Refusal:
+def _refusal(error: errors.MemolithError) -> Refusal:
     return Refusal(
         type(error).__name__,
         getattr(error, "kind", "") or getattr(error, "rule", ""),

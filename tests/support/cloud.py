@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import (
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import (
     InterceptedErasableObjects,
     InterceptedIndex,
     InterceptedObjects,
@@ -21,7 +21,7 @@ from cairn.adapters.layered import (
     InterceptedQueue,
     Interceptor,
 )
-from cairn.adapters.memory import (
+from memolith.adapters.memory import (
     ManualClock,
     MemoryBuckets,
     MemoryDatabase,
@@ -36,26 +36,26 @@ from cairn.adapters.memory import (
     RecordingMetrics,
     SeededRandomness,
 )
-from cairn.adapters.memory.parallel import OneByOne
-from cairn.adapters.sqlite import SqlitePacks
-from cairn.app.api.service import Cairn
-from cairn.app.erasure.service import Erasures
-from cairn.app.homes.service import Homes
-from cairn.app.indexer.indexer import Indexing
-from cairn.app.kernel.region import Region
-from cairn.app.kernel.results import Call, Credentials
-from cairn.app.replication.reconciler import Reconciling
-from cairn.app.safety.deep_scan import DeepScanner, Inspected, Inspecting
-from cairn.app.safety.write_gate import LettingAllThrough, TextScanner
-from cairn.app.search.packer import Packing
-from cairn.core.errors import CairnError
-from cairn.core.rows.base import mark_key
-from cairn.core.rows.control import CompletenessRow, ControlRow
-from cairn.core.tables import TABLES
-from cairn.ports.clock import Clock
-from cairn.ports.guardrail import Guardrail
-from cairn.ports.index import Change
-from cairn.ports.parallel import Parallel
+from memolith.adapters.memory.parallel import OneByOne
+from memolith.adapters.sqlite import SqlitePacks
+from memolith.app.api.service import Memolith
+from memolith.app.erasure.service import Erasures
+from memolith.app.homes.service import Homes
+from memolith.app.indexer.indexer import Indexing
+from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import Call, Credentials
+from memolith.app.replication.reconciler import Reconciling
+from memolith.app.safety.deep_scan import DeepScanner, Inspected, Inspecting
+from memolith.app.safety.write_gate import LettingAllThrough, TextScanner
+from memolith.app.search.packer import Packing
+from memolith.core.errors import MemolithError
+from memolith.core.rows.base import mark_key
+from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.core.tables import TABLES
+from memolith.ports.clock import Clock
+from memolith.ports.guardrail import Guardrail
+from memolith.ports.index import Change
+from memolith.ports.parallel import Parallel
 
 T = TypeVar("T")
 WORKSPACE = "wrkspc_default"
@@ -71,7 +71,7 @@ class Site:
     """One region of the cloud."""
 
     region: Region
-    cairn: Cairn
+    memolith: Memolith
     indexing: Indexing
     reconciling: Reconciling
     homes: Homes
@@ -83,9 +83,9 @@ class Site:
 
     def direct(self, function: str, payload: Mapping[str, Any], erasures: Erasures) -> Mapping[str, Any]:
         if function == "writer":
-            return self.cairn.direct(payload)
+            return self.memolith.direct(payload)
         if function == "reader":
-            return self.cairn.read_direct(payload)
+            return self.memolith.read_direct(payload)
         if function == "indexer":
             return self.indexing.direct(payload)
         if function == "packer":
@@ -166,10 +166,10 @@ class Cloud:
         passed_on = None if deep is None else InterceptedQueue(inspections, name, interceptor)
         noted = InterceptedQueue(packings, name, interceptor) if self._packs_by_events else None
         indexing, reconciling = Indexing(region, passed_on, noted), Reconciling(region)
-        cairn = Cairn(region, scanner, self.signing, packs)
+        memolith = Memolith(region, scanner, self.signing, packs)
         site = Site(
             region,
-            cairn,
+            memolith,
             indexing,
             reconciling,
             Homes(region),
@@ -238,14 +238,14 @@ class Cloud:
                     self.buckets.replicate(event, other)
         try:
             self.sites[event.region].indexing.object_arrived(event.key)
-        except CairnError:
+        except MemolithError:
             self.pending.append(event)
 
     # ---- callers ------------------------------------------------------------------------------------------------
 
     def key(self, scope: str = "admin", workspace_id: str = WORKSPACE, region: str | None = None) -> str:
         """A new API key, known in every region."""
-        answer = self.sites[region or self.regions[0]].cairn.direct(
+        answer = self.sites[region or self.regions[0]].memolith.direct(
             {"call": "keys.create", "workspace_id": workspace_id, "name": "test", "scope": scope}
         )
         self.deliver()

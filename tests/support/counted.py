@@ -1,4 +1,4 @@
-"""What the code counts and measures: every call of `cairn.ports.metrics.Metrics`, as it stands in the source."""
+"""What the code counts and measures: every call of `memolith.ports.metrics.Metrics`, as it stands in the source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-LIBRARY = Path(__file__).resolve().parents[2] / "functions" / "cairn"
+LIBRARY = Path(__file__).resolve().parents[2] / "functions" / "memolith"
 METHODS = ("count", "milliseconds")
 
 

@@ -13,5 +13,5 @@ IN_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
 @contextmanager
 def quick_folder() -> Iterator[Path]:
     """An empty folder, gone when the block ends."""
-    with TemporaryDirectory(prefix="cairn-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
+    with TemporaryDirectory(prefix="memolith-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
         yield Path(name)

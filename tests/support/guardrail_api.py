@@ -18,7 +18,7 @@ from typing import Any
 
 import boto3
 
-from cairn.adapters.aws.clients import Clients, Limits
+from memolith.adapters.aws.clients import Clients, Limits
 
 TEXT_UNIT_CHARACTERS = 1_000
 TEXT_UNITS_MAX = 25

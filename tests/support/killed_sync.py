@@ -1,4 +1,5 @@
-"""A process of ``cairn sync`` that dies: a folder, a store, and a pass that touches the disk and the network so often.
+"""A process of ``memolith sync`` that dies: a folder, a store, and a pass that touches the disk and the network so
+often.
 
 A process that is killed does nothing more, not even what a `finally` would: from its end on, every call fails.
 """
@@ -15,12 +16,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from cairn.adapters.memory import SeededRandomness
-from cairn.clients.sync.folder import Folder
-from cairn.clients.sync.syncing import Syncing
-from cairn.clients.transfer.report import Row
-from cairn.clients.working_copy.http_store_client import HttpStoreClient
-from tests.api.harness import BASE_URL, Backend, cairn_backend
+from memolith.adapters.memory import SeededRandomness
+from memolith.clients.sync.folder import Folder
+from memolith.clients.sync.syncing import Syncing
+from memolith.clients.transfer.report import Row
+from memolith.clients.working_copy.http_store_client import HttpStoreClient
+from tests.api.harness import BASE_URL, Backend, memolith_backend
 from tests.mount.conftest import DeskClock
 
 TOUCHES_THE_DISK = ("rename", "replace", "unlink", "rmdir", "mkdir", "utime")
@@ -87,7 +88,7 @@ class Scene:
     """A folder and a store that were in step, and have both changed since."""
 
     root: Path
-    backend: Backend = field(default_factory=cairn_backend)
+    backend: Backend = field(default_factory=memolith_backend)
     store_id: str = field(init=False)
     memories: Any = field(init=False)
     versions: Any = field(init=False)
@@ -136,10 +137,10 @@ class Scene:
         return rows
 
     def files(self) -> dict[str, str]:
-        """The folder, but for Cairn's own."""
+        """The folder, but for Memolith's own."""
         found = (place for place in self.root.rglob("*") if place.is_file())
         told = {str(place.relative_to(self.root)): place.read_text() for place in found}
-        return {name: text for name, text in told.items() if not name.startswith(".cairn/")}
+        return {name: text for name, text in told.items() if not name.startswith(".memolith/")}
 
     def stored(self) -> dict[str, str | None]:
         listed = self.memories.list(self.store_id, view="full")
@@ -183,7 +184,7 @@ def finished_by_the_next(folder: Path, at: int) -> None:
     plain, kept = split(scene.files())
     assert plain == scene.stored() == IN_THE_END, f"killed at {at}"
     assert kept == ["both, mine"], f"killed at {at}"
-    assert {one.name for one in (scene.root / ".cairn").iterdir()} == {"lock", "sync.json"}, f"killed at {at}"
+    assert {one.name for one in (scene.root / ".memolith").iterdir()} == {"lock", "sync.json"}, f"killed at {at}"
     assert scene.sync() == []
 
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cairn.adapters.memory import MemoryObjects, MemoryQueue
-from cairn.app.indexer.rebuild import BatchFolder, Rebuild
-from cairn.app.indexer.rebuild_pages import Progress
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.objects.entry import Entry, Operation
-from cairn.core.rows.control import ControlRow
+from memolith.adapters.memory import MemoryObjects, MemoryQueue
+from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.indexer.rebuild_pages import Progress
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.rows.control import ControlRow
 from tests.support.cloud import Cloud
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cairn.adapters.local.files import locked
-from cairn.scanner import build_database
-from cairn.scanner.database import database_fingerprint
+from memolith.adapters.local.files import locked
+from memolith.scanner import build_database
+from memolith.scanner.database import database_fingerprint
 
 
 def compiled_rules(shared: Path) -> Path:

@@ -70,7 +70,7 @@ class Function(Construct):
             self,
             "Function",
             function_name=name,
-            description=f"Cairn {deployment.stage}: {shape.name}",
+            description=f"Memolith {deployment.stage}: {shape.name}",
             role=self.role.without_policy_updates(),
             runtime=runtime_of(deployment),
             architecture=architecture_of(deployment),
@@ -119,14 +119,14 @@ def retention_of(deployment: Deployment) -> logs.RetentionDays:
 
 
 def _environment(deployment: Deployment, region: str, name: str) -> dict[str, str]:
-    """What `cairn.entry.settings` reads; every name of a resource is derived from it."""
+    """What `memolith.entry.settings` reads; every name of a resource is derived from it."""
     return {
-        "CAIRN_STAGE": deployment.stage,
-        "CAIRN_REGIONS": ",".join(deployment.regions),
-        "CAIRN_ACCOUNT": deployment.account_or_token,
-        "CAIRN_INDEX_GENERATION": str(deployment.generation(region)),
-        "CAIRN_MAX_MEMORIES_PER_STORE": str(deployment.limits.memories_per_store),
-        "CAIRN_LOG_LEVEL": deployment.log_level,
+        "MEMOLITH_STAGE": deployment.stage,
+        "MEMOLITH_REGIONS": ",".join(deployment.regions),
+        "MEMOLITH_ACCOUNT": deployment.account_or_token,
+        "MEMOLITH_INDEX_GENERATION": str(deployment.generation(region)),
+        "MEMOLITH_MAX_MEMORIES_PER_STORE": str(deployment.limits.memories_per_store),
+        "MEMOLITH_LOG_LEVEL": deployment.log_level,
         "POWERTOOLS_SERVICE_NAME": name,
     }
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from aws_cdk import aws_iam as iam
 
-from cairn.core.objects.search_pack import PREFIX as PACKS
-from cairn.core.tables import TABLES
 from infra.deployment import Deployment
+from memolith.core.objects.search_pack import PREFIX as PACKS
+from memolith.core.tables import TABLES
 
 READ = ("BatchGetItem", "GetItem", "Query")
 WRITE = ("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem")

@@ -41,4 +41,4 @@ def environment(deployment: Deployment, region: str) -> dict[str, str]:
     guardrail = deployment.guardrails.get(region)
     if guardrail is None:
         return {}
-    return {"CAIRN_GUARDRAIL_ID": guardrail["id"], "CAIRN_GUARDRAIL_VERSION": guardrail["version"]}
+    return {"MEMOLITH_GUARDRAIL_ID": guardrail["id"], "MEMOLITH_GUARDRAIL_VERSION": guardrail["version"]}

@@ -32,7 +32,7 @@ class Schedule(Construct):
                 self,
                 call.title(),
                 rule_name=f"{deployment.prefix}-{call}",
-                description=f"Cairn {deployment.stage}: {what}",
+                description=f"Memolith {deployment.stage}: {what}",
                 schedule=events.Schedule.rate(every),
                 targets=[targets.LambdaFunction(function, event=given, retry_attempts=0)],
             )

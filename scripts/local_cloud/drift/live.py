@@ -206,6 +206,6 @@ READERS: dict[str, Reader] = {
     "AWS::S3::BucketPolicy": bucket_policy,
     "AWS::SQS::Queue": queue,
     "AWS::SQS::QueuePolicy": queue_policy,
-    "Custom::CairnReplication": replication,
+    "Custom::MemolithReplication": replication,
 }
 """Resource type to its reader. Types without one are not compared."""

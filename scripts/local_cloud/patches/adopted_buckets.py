@@ -1,6 +1,6 @@
 """A stack can take over a bucket that an earlier one left behind, as on AWS (``--import-existing-resources``).
 
-Cairn's buckets outlive their stack. The emulator knows how to import them, but an earlier check of its own refuses
+Memolith's buckets outlive their stack. The emulator knows how to import them, but an earlier check of its own refuses
 every name that is taken and does not ask whether it is being imported. A name that is taken and not imported is still
 refused when the bucket is made.
 """

@@ -4,7 +4,7 @@ The emulator never sets ``s3:if-none-match``, ``s3:if-match`` and ``s3:ObjectCre
 requires a conditional put refuses correct ones too; its ``aws:PrincipalArn`` of a role's session is the session's ARN
 where AWS gives the role's; and it is plain HTTP on the loopback, which ``aws:SecureTransport`` should not be tried on.
 Nor does it set ``dynamodb:LeadingKeys``, so a permission for some partitions of a table is one for all of them; here it
-is set for requests of one item, from the partition key that all of Cairn's tables have.
+is set for requests of one item, from the partition key that all of Memolith's tables have.
 
 Source: Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"; IAM user guide, "aws:PrincipalArn";
 Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control".
@@ -16,7 +16,7 @@ import json
 import re
 from typing import Any
 
-from cairn.core.tables import PARTITION_KEY
+from memolith.core.tables import PARTITION_KEY
 from scripts.local_cloud.patches import Patch, need
 
 _SESSION = re.compile(r"arn:(?P<partition>[^:]+):sts::(?P<account>\d{12}):assumed-role/(?P<role>[^/]+)/.+")

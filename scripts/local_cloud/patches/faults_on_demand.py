@@ -27,5 +27,5 @@ def _apply() -> None:
 
 
 PATCH = Patch(
-    "faults_on_demand", "no region can be cut off, and no table throttled: `cairn dev faults`, `make drill`", _apply
+    "faults_on_demand", "no region can be cut off, and no table throttled: `memolith dev faults`, `make drill`", _apply
 )

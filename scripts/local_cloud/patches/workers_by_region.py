@@ -1,6 +1,6 @@
 """Deploying a function in one region leaves the calls of its twin in another alone.
 
-When CloudFormation makes a function, the emulator kills the running processes of that name in every region. Cairn's
+When CloudFormation makes a function, the emulator kills the running processes of that name in every region. Memolith's
 functions have the same name in every region and the stacks deploy in parallel: a custom resource killed like this
 never answers, and its stack waits for an hour.
 """

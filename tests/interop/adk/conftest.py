@@ -1,4 +1,4 @@
-"""A server of Cairn for tests that run on ADK's packages: `cairn serve`, a process on everybody else's."""
+"""A server of Memolith for tests that run on ADK's packages: `memolith serve`, a process on everybody else's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from cairn.clients.sdk.adk_memory import CairnMemoryService
+from memolith.clients.sdk.adk_memory import MemolithMemoryService
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture(scope="session")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[anthropic.Anthropic]:
     """The unchanged SDK, on a server over a new folder."""
-    folder = tmp_path_factory.mktemp("cairn")
-    command = [str(ROOT / ".venv" / "bin" / "python"), "-m", "cairn.clients.cli", "serve", "--port", "0", "--json"]
+    folder = tmp_path_factory.mktemp("memolith")
+    command = [str(ROOT / ".venv" / "bin" / "python"), "-m", "memolith.clients.cli", "serve", "--port", "0", "--json"]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "functions"), "HOME": str(folder)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         try:
@@ -37,5 +37,5 @@ def store_id(client: anthropic.Anthropic) -> str:
 
 
 @pytest.fixture
-def service(client: anthropic.Anthropic, store_id: str) -> CairnMemoryService:
-    return CairnMemoryService(client, store_id)
+def service(client: anthropic.Anthropic, store_id: str) -> MemolithMemoryService:
+    return MemolithMemoryService(client, store_id)

@@ -23,7 +23,7 @@ from google.adk.tools import load_memory
 from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.genai import types
 
-from cairn.clients.sdk.adk_memory import CairnMemoryService
+from memolith.clients.sdk.adk_memory import MemolithMemoryService
 
 WHO: dict[str, Any] = {"app_name": "helper", "user_id": "ada"}
 SAID = [
@@ -64,14 +64,14 @@ def documents(client: anthropic.Anthropic, store_id: str) -> dict[str, str | Non
 @pytest.mark.parametrize(
     "query", ["tuesdays", "Fridays?", "python", "Python 使う", "使う", "café", "caf", "straße", "thon", ""]
 )
-def test_a_search_finds_what_adks_own_service_finds(service: CairnMemoryService, query: str) -> None:
+def test_a_search_finds_what_adks_own_service_finds(service: MemolithMemoryService, query: str) -> None:
     own = InMemoryMemoryService()
     for one in (own, service):
         asyncio.run(one.add_session_to_memory(session(*spoken())))
     assert sorted(found(service, query)) == sorted(found(own, query))
 
 
-def test_what_shares_more_words_comes_first_and_at_most_ten_are_given(service: CairnMemoryService) -> None:
+def test_what_shares_more_words_comes_first_and_at_most_ten_are_given(service: MemolithMemoryService) -> None:
     events = [event(f"e{n:02}", "user", f"tea number {n:02}", 1_700_000_000.0 + n) for n in range(12)]
     asyncio.run(service.add_session_to_memory(session(*events)))
     texts = found(service, "tea 03")
@@ -79,7 +79,7 @@ def test_what_shares_more_words_comes_first_and_at_most_ten_are_given(service: C
 
 
 def test_a_session_that_is_added_again_adds_what_is_new_and_nothing_twice(
-    service: CairnMemoryService, client: anthropic.Anthropic, store_id: str
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str
 ) -> None:
     events = spoken()
     for count in (2, 2, 4, 4):
@@ -96,7 +96,7 @@ def test_a_session_that_is_added_again_adds_what_is_new_and_nothing_twice(
     assert versions == ["modified", "created"]
 
 
-def test_users_and_apps_see_their_own_alone(service: CairnMemoryService) -> None:
+def test_users_and_apps_see_their_own_alone(service: MemolithMemoryService) -> None:
     asyncio.run(service.add_session_to_memory(session(*spoken())))
     assert found(service, "deploys", user_id="ad") == []
     assert found(service, "deploys", user_id="../ada") == []
@@ -108,7 +108,7 @@ def test_users_and_apps_see_their_own_alone(service: CairnMemoryService) -> None
 
 
 def test_agents_that_add_to_one_session_at_once_lose_nothing(
-    service: CairnMemoryService, client: anthropic.Anthropic, store_id: str
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str
 ) -> None:
     async def add(number: int) -> None:
         events = [event(f"{number}-{n}", "user", f"tea {number} {n}") for n in range(3)]
@@ -118,12 +118,12 @@ def test_agents_that_add_to_one_session_at_once_lose_nothing(
         await asyncio.gather(*(add(number) for number in range(5)))
 
     asyncio.run(together())
-    everything = CairnMemoryService(client, store_id, results=100)
+    everything = MemolithMemoryService(client, store_id, results=100)
     assert sorted(found(everything, "tea")) == [f"tea {number} {n}" for number in range(5) for n in range(3)]
 
 
 def test_a_long_session_has_several_parts_and_what_fits_in_none_is_refused_whole(
-    service: CairnMemoryService, client: anthropic.Anthropic, store_id: str
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str
 ) -> None:
     long = [event(f"e{n}", "user", f"word{n} " + "x" * 40_000) for n in range(5)]
     asyncio.run(service.add_session_to_memory(session(*long[:3])))
@@ -136,7 +136,7 @@ def test_a_long_session_has_several_parts_and_what_fits_in_none_is_refused_whole
     assert found(service, "small") == []
 
 
-def test_what_is_added_explicitly_is_found_and_deleted_by_its_id_for_good(service: CairnMemoryService) -> None:
+def test_what_is_added_explicitly_is_found_and_deleted_by_its_id_for_good(service: MemolithMemoryService) -> None:
     entries = [MemoryEntry(content=content("Ada likes tea"), custom_metadata={"topic": "drinks"})]
     asyncio.run(service.add_memory(**WHO, memories=entries))
     asyncio.run(service.add_session_to_memory(session(*spoken())))
@@ -153,7 +153,9 @@ def test_what_is_added_explicitly_is_found_and_deleted_by_its_id_for_good(servic
     assert found(service, "tuesdays") == ["Deploys go out on Tuesdays."]
 
 
-def test_what_says_nothing_is_left_out(service: CairnMemoryService, client: anthropic.Anthropic, store_id: str) -> None:
+def test_what_says_nothing_is_left_out(
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str
+) -> None:
     call = types.Part(function_call=types.FunctionCall(name="look", args={}))
     thought = types.Part(text="secretly", thought=True)
     quiet = [
@@ -166,7 +168,7 @@ def test_what_says_nothing_is_left_out(service: CairnMemoryService, client: anth
 
 
 def test_what_others_wrote_into_a_document_stays_and_is_passed_over(
-    service: CairnMemoryService, client: anthropic.Anthropic, store_id: str
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str
 ) -> None:
     memories = client.beta.memory_stores.memories
     path = "/helper/ada/sessions/s1/0001.jsonl"
@@ -178,7 +180,7 @@ def test_what_others_wrote_into_a_document_stays_and_is_passed_over(
 
 
 def test_what_the_scanner_refuses_is_not_stored_and_says_why(
-    service: CairnMemoryService, client: anthropic.Anthropic, store_id: str
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str
 ) -> None:
     secret = "AKIA" + "Z7QWERTY3456ABCD"
     asyncio.run(service.add_events_to_memory(**WHO, events=spoken()[:1], session_id="s1"))
@@ -211,7 +213,7 @@ class Model(BaseLlm):
 
 @pytest.mark.parametrize(("tool", "word"), [(load_memory, "loaded"), (PreloadMemoryTool(), "preloaded")])
 def test_an_agent_of_adk_remembers_what_was_said_in_another_session(
-    service: CairnMemoryService, tool: Any, word: str
+    service: MemolithMemoryService, tool: Any, word: str
 ) -> None:
     sessions = InMemorySessionService()
     agent = LlmAgent(name="helper", model=Model(model="stand-in"), tools=[tool])

@@ -18,8 +18,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "platforms" / "adk.md"
 def test_the_page_remembers_from_one_session_to_the_next(
     client: anthropic.Anthropic, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / ".cairn").mkdir()
-    (tmp_path / ".cairn" / "key").write_text(f"{client.api_key}\n")
+    (tmp_path / ".memolith").mkdir()
+    (tmp_path / ".memolith" / "key").write_text(f"{client.api_key}\n")
     monkeypatch.setenv("HOME", str(tmp_path))
 
     def at_home(base_url: str, api_key: str) -> anthropic.Anthropic:

@@ -123,13 +123,13 @@ def author(tmp_path: Path) -> Person:
 
 
 @pytest.fixture
-def cairn(tmp_path: Path, author: Person) -> Iterator[Any]:
+def memolith(tmp_path: Path, author: Person) -> Iterator[Any]:
     """The command line of the author, with a server of its own: exit code, and the answer as JSON."""
-    with serving(tmp_path / "cairn") as server:
+    with serving(tmp_path / "memolith") as server:
         told = {"HOME": str(author.home), "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": server.api_key}
 
         def run(*words: str) -> tuple[int, Any]:
-            command = [sys.executable, "-m", "cairn.clients.cli", *words, "--json"]
+            command = [sys.executable, "-m", "memolith.clients.cli", *words, "--json"]
             done = subprocess.run(command, env={**environment(), **told}, capture_output=True, text=True, check=False)
             return done.returncode, json.loads(done.stdout)
 
@@ -154,16 +154,16 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_project_comes_back_and_the_real_program_finds_everything_in_it_that_it_had_found(
-    author: Person, cairn: Any, tmp_path: Path
+    author: Person, memolith: Any, tmp_path: Path
 ) -> None:
-    code, report = cairn("import", "--from", "basic-memory", "research")
+    code, report = memolith("import", "--from", "basic-memory", "research")
     named = {row["path"]: row["result"] for row in report["rows"] if row["reason"]}
     assert named == {"/picture.png": "left out", "/link": "left out", "/empty/": "noted"}
     assert (code, report["results"]["created"]) == (3, len(NOTES) + len(BY_HAND) - 1)
 
     reader = Person(tmp_path / "reader")
     reader.home.mkdir()
-    assert cairn("export", report["store"], str(reader.project))[0] == 0
+    assert memolith("export", report["store"], str(reader.project))[0] == 0
     came = files(reader.project)
     assert came == {name: content for name, content in files(author.project).items() if name != "picture.png"}
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from cairn.wire.mcp.server import TOOLS
+from memolith.wire.mcp.server import TOOLS
 from tests.api.loopback import serving
 from tests.api.transport import body_of_event
 from tests.mcp.calls import every_call
@@ -53,7 +53,7 @@ def fresh() -> Fresh:
 
 @pytest.fixture(params=["stdio", "HTTP"])
 def inspector(request: pytest.FixtureRequest, fresh: Fresh) -> Iterator[Inspector]:
-    """On a store of this process: through `cairn mcp`, or through the function behind a port."""
+    """On a store of this process: through `memolith mcp`, or through the function behind a port."""
     if request.param == "HTTP":
         gateway = Gateway(fresh)
 
@@ -70,7 +70,7 @@ def inspector(request: pytest.FixtureRequest, fresh: Fresh) -> Iterator[Inspecto
         told = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}", "ANTHROPIC_API_KEY": fresh.backend.api_key}
         variables = {"PYTHONPATH": "functions", "PATH": os.environ["PATH"], **told}
         pairs = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
-        yield Inspector(*pairs, "--", sys.executable, "-m", "cairn.clients.cli", "mcp")
+        yield Inspector(*pairs, "--", sys.executable, "-m", "memolith.clients.cli", "mcp")
 
 
 def test_it_lists_every_tool_and_finds_nothing_wrong_with_their_schemas(inspector: Inspector) -> None:
@@ -94,7 +94,7 @@ def test_a_tool_that_fails_is_told_as_one(inspector: Inspector) -> None:
 
 def test_it_reads_memories_as_resources_and_the_guide(inspector: Inspector, fresh: Fresh) -> None:
     fresh.say(command="create", path="/memories/a.md", file_text="1\n")
-    uri = f"cairn://{fresh.store_id}/a.md"
+    uri = f"memolith://{fresh.store_id}/a.md"
     assert [one["uri"] for one in inspector.ask("resources/list")[1]["resources"]] == [uri]
     assert inspector.ask("resources/read", "--uri", uri)[1]["contents"][0]["text"] == "1\n"
     assert [one["name"] for one in inspector.ask("prompts/list")[1]["prompts"]] == ["memory_guide"]

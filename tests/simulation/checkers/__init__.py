@@ -1,4 +1,4 @@
-"""Checkers: from evidence to broken promises, and nothing of how Cairn works."""
+"""Checkers: from evidence to broken promises, and nothing of how Memolith works."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ParamSpec
 
-from cairn.app.kernel.results import Version
-from cairn.core.log_position import Epoch, LogRef
+from memolith.app.kernel.results import Version
+from memolith.core.log_position import Epoch, LogRef
 from tests.simulation.evidence import Apart, Evidence
 from tests.simulation.history import Operation, Refusal
 

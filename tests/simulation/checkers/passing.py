@@ -6,7 +6,7 @@ one that was put in time, so that it is shown until the move's record is known; 
 
 from __future__ import annotations
 
-from cairn.core.log_position import LogRef
+from memolith.core.log_position import LogRef
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Operation, Seen
 

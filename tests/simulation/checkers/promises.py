@@ -1,4 +1,4 @@
-"""The other promises, each a function from evidence to what is broken. None of them knows how Cairn works."""
+"""The other promises, each a function from evidence to what is broken. None of them knows how Memolith works."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cairn.app.kernel.results import Version
-from cairn.core.fold import occupant_of
-from cairn.core.rows.content import LATE_PREFIX, LogRow
+from memolith.app.kernel.results import Version
+from memolith.core.fold import occupant_of
+from memolith.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence

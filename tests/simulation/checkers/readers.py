@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from cairn.app.kernel.results import Page, Version
+from memolith.app.kernel.results import Page, Version
 from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.exceptions import epoch_of
 from tests.simulation.checkers.linearizability import sha256

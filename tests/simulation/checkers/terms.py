@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cairn.core.log_position import Epoch
+from memolith.core.log_position import Epoch
 from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.exceptions import epoch_of
 from tests.simulation.checkers.linearizability import Memory, State, linearizable

@@ -6,7 +6,7 @@ import base64
 from collections import Counter
 from collections.abc import Iterator
 
-from cairn.app.kernel.results import Version
+from memolith.app.kernel.results import Version
 from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence

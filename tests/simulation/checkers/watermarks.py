@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cairn.core.log_position import LogRef
+from memolith.core.log_position import LogRef
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Claim, Operation, Seen
 

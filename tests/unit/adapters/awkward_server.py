@@ -16,8 +16,8 @@ from typing import Any
 
 import boto3
 
-from cairn.adapters.aws.clients import Clients, Limits
-from cairn.adapters.aws.names import Deployment
+from memolith.adapters.aws.clients import Clients, Limits
+from memolith.adapters.aws.names import Deployment
 
 HOME, FAR = "us-east-1", "eu-west-1"
 DEPLOYMENT = Deployment("test", "123456789012", (HOME, FAR), HOME)

@@ -17,8 +17,8 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from cairn.adapters.aws.errors import code_of, read_error, write_error
-from cairn.ports.errors import OutcomeUnknown, Unavailable
+from memolith.adapters.aws.errors import code_of, read_error, write_error
+from memolith.ports.errors import OutcomeUnknown, Unavailable
 
 URL = "https://s3.us-east-1.amazonaws.com/secret"
 NEVER_SENT = [

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.index import COMMIT_TRIES, READ_ROUNDS, DynamoIndex
-from cairn.adapters.memory import ManualClock, SeededRandomness
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.content import PathRow
-from cairn.core.rows.control import ControlRow
-from cairn.ports.errors import Contended, OutcomeUnknown, PortError, Unavailable
-from cairn.ports.index import Change, Query
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.index import COMMIT_TRIES, READ_ROUNDS, DynamoIndex
+from memolith.adapters.memory import ManualClock, SeededRandomness
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import PathRow
+from memolith.core.rows.control import ControlRow
+from memolith.ports.errors import Contended, OutcomeUnknown, PortError, Unavailable
+from memolith.ports.index import Change, Query
 from tests.unit.adapters.awkward_server import (
     DEPLOYMENT,
     HANG_UP,
@@ -29,7 +29,7 @@ from tests.unit.adapters.awkward_server import (
 A, B = PathRow.key("memstore_1", "/secret/a"), PathRow.key("memstore_1", "/secret/b")
 MAKE, CHANGE, DROP = Change(A, None, {"n": 1}), Change(A, {"n": 1}, {"n": 2}), Change(A, {"n": 1}, None)
 CHECK = Change(B, None, None)
-TABLE = "cairn-test-paths-g1"
+TABLE = "memolith-test-paths-g1"
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_transaction_carries_each_kind_of_change(server: AwkwardServer, index:
     writes = server.requests[0].json["TransactItems"]
     assert [next(iter(write)) for write in writes] == ["Put", "ConditionCheck", "Delete", "Update", "Put"]
     assert ["ConditionExpression" in next(iter(write.values())) for write in writes] == [True] * 4 + [False]
-    assert writes[3]["Update"]["TableName"] == "cairn-test-control"
+    assert writes[3]["Update"]["TableName"] == "memolith-test-control"
 
 
 ROW_ERRORS: list[tuple[Script, type[Exception]]] = [
@@ -180,7 +180,7 @@ def test_rows_are_read_consistently_in_one_batch_over_several_tables(server: Awk
     assert index.read([A, B, A, ControlRow.KEY]) == {A: {"n": 1}}
     (request,) = server.requests
     asked = request.json["RequestItems"]
-    assert {table: len(one["Keys"]) for table, one in asked.items()} == {TABLE: 2, "cairn-test-control": 1}
+    assert {table: len(one["Keys"]) for table, one in asked.items()} == {TABLE: 2, "memolith-test-control": 1}
     assert all(one["ConsistentRead"] for one in asked.values())
 
 
@@ -266,4 +266,4 @@ def test_a_count_adds_up_its_pages(server: AwkwardServer, index: DynamoIndex) ->
 def test_another_generation_has_other_tables_but_for_those_outside(server: AwkwardServer, index: DynamoIndex) -> None:
     server.answer(json_answer(Responses={}))
     index.at(7).read([A, ControlRow.KEY])
-    assert set(server.requests[0].json["RequestItems"]) == {"cairn-test-paths-g7", "cairn-test-control"}
+    assert set(server.requests[0].json["RequestItems"]) == {"memolith-test-paths-g7", "memolith-test-control"}

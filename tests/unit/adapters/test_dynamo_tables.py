@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from cairn.adapters.aws.tables import POLLS, DynamoTables
-from cairn.adapters.memory import ManualClock
-from cairn.core.tables import TABLES
-from cairn.ports.errors import Unavailable
+from memolith.adapters.aws.tables import POLLS, DynamoTables
+from memolith.adapters.memory import ManualClock
+from memolith.core.tables import TABLES
+from memolith.ports.errors import Unavailable
 from tests.unit.adapters.awkward_server import DEPLOYMENT, Answer, AwkwardServer, Request, json_answer, json_error
 
 GENERATIONAL = [table for table in TABLES if table.generational]
@@ -77,12 +77,12 @@ def test_a_table_is_made_as_the_stack_would_make_it(server: AwkwardServer, table
     told(server, DescribeTable=lambda asked: states[asked], CreateTable=lambda asked: json_answer())
     tables.make(3)
     made = {request.json["TableName"]: request.json for request in operations(server, "CreateTable")}
-    assert set(made) == {f"cairn-test-{table.name}-g3" for table in GENERATIONAL}
+    assert set(made) == {f"memolith-test-{table.name}-g3" for table in GENERATIONAL}
     for definition in made.values():
         assert definition["BillingMode"] == "PAY_PER_REQUEST"
         assert definition["DeletionProtectionEnabled"] is True
         assert [key["AttributeName"] for key in definition["KeySchema"]] == ["pk", "sk"]
-    versions = made["cairn-test-versions-g3"]
+    versions = made["memolith-test-versions-g3"]
     assert {
         one["IndexName"]: [key["AttributeName"] for key in one["KeySchema"]]
         for one in versions["GlobalSecondaryIndexes"]
@@ -117,11 +117,11 @@ def test_the_tables_outside_the_generations_are_made_only_where_they_are_gone(
     )
     tables.make_lasting()
     made = {request.json["TableName"]: request.json for request in operations(server, "CreateTable")}
-    assert set(made) == {"cairn-test-journal", "cairn-test-control"}
+    assert set(made) == {"memolith-test-journal", "memolith-test-control"}
     assert all(definition["DeletionProtectionEnabled"] is True for definition in made.values())
     (expiry,) = operations(server, "UpdateTimeToLive")
     assert expiry.json == {
-        "TableName": "cairn-test-journal",
+        "TableName": "memolith-test-journal",
         "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires_at"},
     }
 

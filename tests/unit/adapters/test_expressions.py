@@ -6,12 +6,21 @@ import inspect
 
 import pytest
 
-from cairn.adapters.aws.expressions import KNOWN, ROWS_OF, Placeholders, from_item, key_range, still, to_item, turning
-from cairn.core.rows import content, control, identity, journal, safety
-from cairn.core.rows.base import Attributes, Row, RowKey
-from cairn.core.rows.content import VersionRow
-from cairn.core.tables import TABLES
-from cairn.ports.index import Query
+from memolith.adapters.aws.expressions import (
+    KNOWN,
+    ROWS_OF,
+    Placeholders,
+    from_item,
+    key_range,
+    still,
+    to_item,
+    turning,
+)
+from memolith.core.rows import content, control, identity, journal, safety
+from memolith.core.rows.base import Attributes, Row, RowKey
+from memolith.core.rows.content import VersionRow
+from memolith.core.tables import TABLES
+from memolith.ports.index import Query
 
 EXPRESSION_MAX_BYTES = 4_096
 KEY = RowKey("paths", "memstore_1", "/a")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import (
+from memolith.adapters.layered import (
     Crash,
     Fault,
     FaultRates,
@@ -21,7 +21,7 @@ from cairn.adapters.layered import (
     ScriptedFaults,
     Strike,
 )
-from cairn.adapters.memory import (
+from memolith.adapters.memory import (
     MemoryBuckets,
     MemoryDatabase,
     MemoryIndex,
@@ -30,9 +30,9 @@ from cairn.adapters.memory import (
     MemoryQueue,
     SeededRandomness,
 )
-from cairn.core.rows.base import RowKey
-from cairn.ports.errors import Contended, ObjectExists, OutcomeUnknown, PortError, Unavailable
-from cairn.ports.index import Change
+from memolith.core.rows.base import RowKey
+from memolith.ports.errors import Contended, ObjectExists, OutcomeUnknown, PortError, Unavailable
+from memolith.ports.index import Change
 
 HOME = "us-east-1"
 KEY = f"{HOME}/log/a"

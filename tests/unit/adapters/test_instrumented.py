@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.layered import (
+from memolith.adapters.layered import (
     CallCounts,
     InterceptedErasableObjects,
     InterceptedIndex,
@@ -12,7 +12,7 @@ from cairn.adapters.layered import (
     InterceptedPeers,
     InterceptedQueue,
 )
-from cairn.adapters.memory import (
+from memolith.adapters.memory import (
     MemoryBuckets,
     MemoryDatabase,
     MemoryErasableObjects,
@@ -21,9 +21,9 @@ from cairn.adapters.memory import (
     MemoryPeers,
     MemoryQueue,
 )
-from cairn.core.rows.base import RowKey
-from cairn.ports.errors import ObjectExists
-from cairn.ports.index import Change, Query
+from memolith.core.rows.base import RowKey
+from memolith.ports.errors import ObjectExists
+from memolith.ports.index import Change, Query
 
 HOME, FAR = "us-east-1", "eu-west-1"
 ONE, TWO = RowKey("paths", "s", "/a"), RowKey("memories", "s", "m")

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from cairn.adapters.aws.peers import LambdaPeers
-from cairn.ports.errors import OutcomeUnknown, Unavailable
+from memolith.adapters.aws.peers import LambdaPeers
+from memolith.ports.errors import OutcomeUnknown, Unavailable
 from tests.unit.adapters.awkward_server import (
     DEPLOYMENT,
     FAR,
@@ -31,7 +31,7 @@ def test_the_other_regions_function_of_the_same_name_is_invoked(server: AwkwardS
     server.answer(json_answer(done="ja, größer"))
     assert peers.call(FAR, "writer", {"call": "write", "content": "naïve"}) == {"done": "ja, größer"}
     (request,) = server.requests
-    assert request.path == "/2015-03-31/functions/cairn-test-writer/invocations"
+    assert request.path == "/2015-03-31/functions/memolith-test-writer/invocations"
     assert request.headers["x-amz-invocation-type"] == "RequestResponse"
     assert f"/{FAR}/lambda/" in request.headers["authorization"]
     assert request.json == {"call": "write", "content": "naïve"}

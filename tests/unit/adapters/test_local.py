@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.adapters.local import Database, LocalBucket, LocalErasableObjects, LocalIndex, LocalObjects, LocalQueue
-from cairn.adapters.local.index import LocalTables
-from cairn.adapters.local.keys import NAME_MAX_BYTES, part_of, path_of
-from cairn.adapters.memory import ManualClock
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.rows.content import PathRow
-from cairn.core.rows.journal import JournalRow
-from cairn.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
-from cairn.ports.index import Change
+from memolith.adapters.local import Database, LocalBucket, LocalErasableObjects, LocalIndex, LocalObjects, LocalQueue
+from memolith.adapters.local.index import LocalTables
+from memolith.adapters.local.keys import NAME_MAX_BYTES, part_of, path_of
+from memolith.adapters.memory import ManualClock
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.rows.content import PathRow
+from memolith.core.rows.journal import JournalRow
+from memolith.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
+from memolith.ports.index import Change
 from tests.support.folders import quick_folder
 
 KEY = "local/log/memstore_1/0001-0.0000000001"
@@ -64,7 +64,7 @@ def test_no_key_leads_out_of_its_folder_or_hides(key: str) -> None:
     assert not path_of(Path(), key).is_absolute()
 
 
-def test_cairns_own_keys_come_through_unchanged() -> None:
+def test_memoliths_own_keys_come_through_unchanged() -> None:
     key = str(LogKey("memstore_local_01kb0000000000000000000000", "9f" * 32, Slot(Epoch(1, "local"), 42)))
     assert str(path_of(Path(), key)) == f"{key}@"
 
@@ -91,7 +91,7 @@ def test_objects_are_their_owners_alone(root: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}\ntext", b"text", b'{"cairn_object": 1}\n', b"\xff\n", b"[1]\n"])
+@pytest.mark.parametrize("damage", [b"", b"{}\ntext", b"text", b'{"memolith_object": 1}\n', b"\xff\n", b"[1]\n"])
 def test_an_object_whose_first_line_is_damaged_is_refused(root: Path, damage: bytes) -> None:
     objects_in(root).put_if_absent(KEY, b"text", {})
     path_of(root / "objects", KEY).write_bytes(damage)
@@ -118,7 +118,7 @@ def test_a_disk_that_is_full_or_read_only_is_unavailable_and_nothing_is_there(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("cairn.adapters.local.files.os.fsync", refuse)
+        patched.setattr("memolith.adapters.local.files.os.fsync", refuse)
         with pytest.raises(Unavailable, match="No space left"):
             objects.put_if_absent(KEY, b"text", {})
     with pytest.raises(ObjectNotFound):
@@ -133,7 +133,7 @@ def test_a_name_that_may_not_be_on_disk_yet_is_an_unknown_outcome(root: Path, mo
     def refuse(folder: Path) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("cairn.adapters.local.objects.sync_folder", refuse)
+    monkeypatch.setattr("memolith.adapters.local.objects.sync_folder", refuse)
     with pytest.raises(OutcomeUnknown):
         objects.put_if_absent(KEY, b"text", {})
     assert objects.get(KEY).body == b"text"
@@ -173,8 +173,8 @@ def test_an_erasure_reaches_the_second_name_that_a_killed_writer_left(root: Path
 RACER = """
 import sys
 from pathlib import Path
-from cairn.adapters.local import LocalBucket, LocalObjects
-from cairn.ports.errors import ObjectExists
+from memolith.adapters.local import LocalBucket, LocalObjects
+from memolith.ports.errors import ObjectExists
 objects = LocalObjects({"local": LocalBucket(Path(sys.argv[1]))}, "local")
 print("ready", flush=True)
 sys.stdin.readline()
@@ -223,7 +223,7 @@ def database(root: Path) -> Iterator[Database]:
 def test_a_database_that_somebody_else_keeps_locked_is_unavailable_and_nothing_is_done(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cairn.adapters.local.database.WAIT_S", 0.05)
+    monkeypatch.setattr("memolith.adapters.local.database.WAIT_S", 0.05)
     other = sqlite3.connect(root / "index.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     impatient = LocalIndex(Database(root / "index.sqlite"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cairn.adapters.memory import (
+from memolith.adapters.memory import (
     MemoryBuckets,
     MemoryDatabase,
     MemoryErasableObjects,
@@ -10,8 +10,8 @@ from cairn.adapters.memory import (
     MemoryObjects,
     PutEvent,
 )
-from cairn.core.rows.content import VersionRow
-from cairn.ports.index import Change, Query
+from memolith.core.rows.content import VersionRow
+from memolith.ports.index import Change, Query
 
 HOME, FAR = "us-east-1", "eu-west-1"
 KEY = f"{HOME}/log/memstore_1/0001-0.0000000001"

@@ -7,21 +7,21 @@ from typing import Any
 import boto3
 import pytest
 
-from cairn.adapters.aws.clients import Clients, Limits
-from cairn.adapters.aws.names import Deployment
+from memolith.adapters.aws.clients import Clients, Limits
+from memolith.adapters.aws.names import Deployment
 
 DEV = Deployment("dev", "123456789012", ("us-east-1", "eu-west-1"), "us-east-1", 2)
 SESSION = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
 
 
 def test_names_are_those_that_the_stacks_give() -> None:
-    assert DEV.bucket() == "cairn-dev-123456789012-us-east-1"
-    assert DEV.bucket("eu-west-1") == "cairn-dev-123456789012-eu-west-1"
-    assert DEV.table("memories") == "cairn-dev-memories-g2"
-    assert DEV.table("memories", 5) == "cairn-dev-memories-g5"
-    assert DEV.table("journal", 5) == "cairn-dev-journal"
-    assert DEV.function("writer") == "cairn-dev-writer"
-    assert (DEV.queue("index"), DEV.dead_letter_queue("index")) == ("cairn-dev-index", "cairn-dev-index-dlq")
+    assert DEV.bucket() == "memolith-dev-123456789012-us-east-1"
+    assert DEV.bucket("eu-west-1") == "memolith-dev-123456789012-eu-west-1"
+    assert DEV.table("memories") == "memolith-dev-memories-g2"
+    assert DEV.table("memories", 5) == "memolith-dev-memories-g5"
+    assert DEV.table("journal", 5) == "memolith-dev-journal"
+    assert DEV.function("writer") == "memolith-dev-writer"
+    assert (DEV.queue("index"), DEV.dead_letter_queue("index")) == ("memolith-dev-index", "memolith-dev-index-dlq")
 
 
 def test_a_deployment_that_cannot_be_is_refused() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.aws.erasing import S3ErasableObjects
-from cairn.ports.errors import ObjectNotFound, Unavailable
+from memolith.adapters.aws.erasing import S3ErasableObjects
+from memolith.ports.errors import ObjectNotFound, Unavailable
 from tests.unit.adapters.awkward_server import DEPLOYMENT, HOME, Answer, AwkwardServer, Script, s3_error
 
 KEY = f"{HOME}/log/memstore_1/0001-0.0000000001"

@@ -7,8 +7,8 @@ import hashlib
 
 import pytest
 
-from cairn.adapters.aws.objects import S3Objects
-from cairn.ports.errors import Contended, ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
+from memolith.adapters.aws.objects import S3Objects
+from memolith.ports.errors import Contended, ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
 from tests.unit.adapters.awkward_server import (
     DEPLOYMENT,
     FAR,
@@ -35,7 +35,7 @@ def objects(server: AwkwardServer) -> S3Objects:
 def test_a_put_is_conditional_and_carries_the_checksum_it_was_given(server: AwkwardServer, objects: S3Objects) -> None:
     objects.put_if_absent(KEY, BODY, {"id": "memver_1"}, SHA256.hexdigest())
     (request,) = server.requests
-    assert (request.method, request.path) == ("PUT", f"/cairn-test-123456789012-us-east-1/{KEY}")
+    assert (request.method, request.path) == ("PUT", f"/memolith-test-123456789012-us-east-1/{KEY}")
     assert request.headers["if-none-match"] == "*"
     assert request.headers["x-amz-checksum-sha256"] == base64.b64encode(SHA256.digest()).decode()
     assert request.headers["x-amz-meta-id"] == "memver_1"
@@ -124,7 +124,7 @@ def test_another_regions_bucket_is_read_by_its_own_name(server: AwkwardServer, o
     server.answer(Answer(200, BODY))
     objects.get(KEY, FAR)
     (request,) = server.requests
-    assert request.path.startswith("/cairn-test-123456789012-eu-west-1/")
+    assert request.path.startswith("/memolith-test-123456789012-eu-west-1/")
     assert f"/{FAR}/s3/" in request.headers["authorization"]
 
 

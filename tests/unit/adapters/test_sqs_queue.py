@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.aws.queue import SEND_ROUNDS, SqsQueue
-from cairn.adapters.memory import ManualClock, SeededRandomness
-from cairn.ports.errors import Unavailable
+from memolith.adapters.aws.queue import SEND_ROUNDS, SqsQueue
+from memolith.adapters.memory import ManualClock, SeededRandomness
+from memolith.ports.errors import Unavailable
 from tests.unit.adapters.awkward_server import (
     DEPLOYMENT,
     HANG_UP,
@@ -32,7 +32,7 @@ def test_the_queues_url_is_made_not_asked_for(server: AwkwardServer, queue: SqsQ
     queue.send(["a"])
     (request,) = server.requests
     assert request.operation == "SendMessageBatch"
-    assert request.json["QueueUrl"] == f"{server.url}/123456789012/cairn-test-index-dlq"
+    assert request.json["QueueUrl"] == f"{server.url}/123456789012/memolith-test-index-dlq"
 
 
 def test_messages_go_by_tens(server: AwkwardServer, queue: SqsQueue) -> None:

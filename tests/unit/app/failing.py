@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cairn.adapters.memory import PutEvent
-from cairn.app.kernel.results import Memory
+from memolith.adapters.memory import PutEvent
+from memolith.app.kernel.results import Memory
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 

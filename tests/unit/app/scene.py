@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Faulty, Interceptor, ScriptedFaults, Strike
-from cairn.adapters.memory import ManualClock
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
-from cairn.app.safety.verdicts import SCANNER, Verdicts
-from cairn.core.log_position import LogKey
-from cairn.core.object_keys import parse_key
-from cairn.core.objects.entry import Entry
-from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.content import VersionRow
-from cairn.core.rows.identity import StoreRow
-from cairn.ports.index import Change
-from cairn.ports.parallel import Parallel
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Faulty, Interceptor, ScriptedFaults, Strike
+from memolith.adapters.memory import ManualClock
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from memolith.app.safety.verdicts import SCANNER, Verdicts
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.ports.index import Change
+from memolith.ports.parallel import Parallel
 from tests.support.cloud import Cloud, straight
 
 T = TypeVar("T")
@@ -60,8 +60,8 @@ class Scene:
 
     # ---- who and where ------------------------------------------------------------------------------------------
 
-    def at(self, region: str) -> Cairn:
-        return self.cloud.sites[region].cairn
+    def at(self, region: str) -> Memolith:
+        return self.cloud.sites[region].memolith
 
     def call(self, api_key: str | None = None) -> Call:
         """What a request with this key presents; by default, with the key that may do everything."""

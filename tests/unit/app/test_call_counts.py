@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import CallCounts, Crash, Fault, Strike
-from cairn.app.kernel.results import Call, Demand, Memory
-from cairn.core.commands import BroughtVersion
-from cairn.core.errors import CairnError
+from memolith.adapters.layered import CallCounts, Crash, Fault, Strike
+from memolith.app.kernel.results import Call, Demand, Memory
+from memolith.core.commands import BroughtVersion
+from memolith.core.errors import MemolithError
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
 
@@ -41,7 +41,7 @@ class Stage:
         with self.scene.intercepted_by(self.trace):
             try:
                 act(self)
-            except CairnError:
+            except MemolithError:
                 return
 
     # ---- what some rows begin with ------------------------------------------------------------------------------

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.compose import region_on_aws
-from cairn.adapters.layered import CallCounts, InterceptedIndex, InterceptedObjects
-from cairn.adapters.memory import RecordingMetrics
-from cairn.app.api.service import Cairn
-from cairn.app.kernel.results import Call, Credentials, Memory
-from cairn.app.replication.reconciler import Reconciling
-from cairn.app.safety.write_gate import LettingAllThrough
-from cairn.core.rows.control import ControlRow
-from cairn.ports.index import Change
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.compose import region_on_aws
+from memolith.adapters.layered import CallCounts, InterceptedIndex, InterceptedObjects
+from memolith.adapters.memory import RecordingMetrics
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import Call, Credentials, Memory
+from memolith.app.replication.reconciler import Reconciling
+from memolith.app.safety.write_gate import LettingAllThrough
+from memolith.core.rows.control import ControlRow
+from memolith.ports.index import Change
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 
 SINGLE = {"dynamodb.PutItem", "dynamodb.UpdateItem", "dynamodb.DeleteItem"}
@@ -36,16 +36,16 @@ class OnAws:
         Reconciling(region).tick()
         region.objects = InterceptedObjects(region.objects, HOME, self.counts)
         region.index = InterceptedIndex(region.index, HOME, self.counts)
-        self.cairn = Cairn(region, LettingAllThrough())
+        self.memolith = Memolith(region, LettingAllThrough())
         clients.s3(HOME, attempts=1)
         self._events = [client.meta.events for client in clients._clients.values()]
         for events in self._events:
             events.register("before-call", self._count)
         request = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "test", "scope": "admin"}
-        issued = self.cairn.direct(request)
+        issued = self.memolith.direct(request)
         digest = sha256(issued["api_key"].encode()).hexdigest()
         self.call = Call(Credentials("wrkspc_main", issued["key_id"], digest))
-        self.store = self.cairn.create_store(self.call, name="n", description="", metadata={}).id
+        self.store = self.memolith.create_store(self.call, name="n", description="", metadata={}).id
 
     def leave(self) -> None:
         """The clients are others' too."""
@@ -57,10 +57,10 @@ class OnAws:
         self.sent["dynamodb.single_write" if name in SINGLE else name] += 1
 
     def create(self, path: str) -> Memory:
-        return self.cairn.create_memory(self.call, self.store, path=path, content="first", full=False)
+        return self.memolith.create_memory(self.call, self.store, path=path, content="first", full=False)
 
     def update(self, memory: Memory, content: str | None, path: str | None = None, expected: str | None = None) -> None:
-        self.cairn.update_memory(
+        self.memolith.update_memory(
             self.call,
             self.store,
             memory.id,
@@ -86,11 +86,11 @@ def test_every_call_is_counted_as_it_is_sent(on_aws: OnAws) -> None:
         lambda: on_aws.update(made, "second", expected=made.content_sha256),
         lambda: on_aws.update(made, "second"),
         lambda: on_aws.update(made, None, path="/n/c"),
-        lambda: on_aws.cairn.retrieve_memory(on_aws.call, on_aws.store, made.id, full=True),
-        lambda: on_aws.cairn.list_memories(
+        lambda: on_aws.memolith.retrieve_memory(on_aws.call, on_aws.store, made.id, full=True),
+        lambda: on_aws.memolith.list_memories(
             on_aws.call, on_aws.store, path_prefix=None, depth=0, limit=10, after=None, full=True
         ),
-        lambda: on_aws.cairn.delete_memory(on_aws.call, on_aws.store, made.id, expected_content_sha256=None),
+        lambda: on_aws.memolith.delete_memory(on_aws.call, on_aws.store, made.id, expected_content_sha256=None),
     ):
         on_aws.counts.clear()
         on_aws.sent.clear()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.app.safety.write_gate import Unscanning
-from cairn.core.decide import sha256_hex
-from cairn.core.errors import PathConflict, PreconditionFailed, Unavailable
+from memolith.app.safety.write_gate import Unscanning
+from memolith.core.decide import sha256_hex
+from memolith.core.errors import PathConflict, PreconditionFailed, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 LAG = ("replication_lag_ms", (("home", HOME),))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from cairn.adapters.layered import Call
+from memolith.adapters.layered import Call
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""A desk, before the API of Lambda's use cases and before that of ``cairn serve``."""
+"""A desk, before the API of Lambda's use cases and before that of ``memolith serve``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.harness import Backend, cairn_backend
+from tests.api.harness import Backend, memolith_backend
 from tests.api.laptop import laptop_backends
 from tests.api.loopback import serving
 from tests.support.folders import quick_folder
 from tests.unit.clients.desk import Desk
 
 
-@pytest.fixture(params=["cairn", "laptop"])
+@pytest.fixture(params=["memolith", "laptop"])
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     with backend_called(request.param) as built:
         yield built
@@ -23,9 +23,9 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
 
 @contextmanager
 def backend_called(name: str) -> Iterator[Backend]:
-    """Lambda's use cases, or what ``cairn serve`` has."""
-    if name == "cairn":
-        yield cairn_backend()
+    """Lambda's use cases, or what ``memolith serve`` has."""
+    if name == "memolith":
+        yield memolith_backend()
         return
     with quick_folder() as root, laptop_backends(root) as build:
         yield build(10_000)

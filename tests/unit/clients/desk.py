@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cairn.clients.cli import main
-from cairn.clients.cli.failures import Exit
+from memolith.clients.cli import main
+from memolith.clients.cli.failures import Exit
 from tests.api.harness import Backend
 
 

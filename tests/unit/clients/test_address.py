@@ -13,12 +13,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cairn.clients.cli import main
-from cairn.clients.cli.api_address import Address, find_address
-from cairn.clients.cli.failures import Exit, exit_of, explain, refusal
-from cairn.core.errors import InvalidRequest
+from memolith.clients.cli import main
+from memolith.clients.cli.api_address import Address, find_address
+from memolith.clients.cli.failures import Exit, exit_of, explain, refusal
+from memolith.core.errors import InvalidRequest
 
-NAMED = "https://cairn.example"
+NAMED = "https://memolith.example"
 CLOUD = {
     "regions": {"us-east-1": {"api_url": "http://127.0.0.1:4001/"}, "eu-west-1": {"api_url": "http://127.0.0.1:4002"}}
 }
@@ -31,13 +31,13 @@ def nothing_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("ANTHROPIC_API_KEY", SOMEBODY_ELSES)
-    for name in ("ANTHROPIC_BASE_URL", "CAIRN_ROOT", "CAIRN_PORT"):
+    for name in ("ANTHROPIC_BASE_URL", "MEMOLITH_ROOT", "MEMOLITH_PORT"):
         monkeypatch.delenv(name, raising=False)
 
 
 def local_cloud(folder: Path) -> None:
-    (folder / ".cairn").mkdir()
-    (folder / ".cairn" / "dev.json").write_text(json.dumps({**CLOUD, "api_key": "of the cloud"}))
+    (folder / ".memolith").mkdir()
+    (folder / ".memolith" / "dev.json").write_text(json.dumps({**CLOUD, "api_key": "of the cloud"}))
 
 
 def laptop(root: Path) -> None:
@@ -52,7 +52,7 @@ def test_an_address_that_is_named_is_asked_with_the_key_that_is_named_or_else_th
 
 
 def test_the_local_cloud_of_the_folder_comes_before_the_laptop(tmp_path: Path) -> None:
-    laptop(tmp_path / "home" / ".cairn")
+    laptop(tmp_path / "home" / ".memolith")
     assert find_address(None, None) == Address("http://127.0.0.1:8377", "of the laptop")
     local_cloud(tmp_path)
     assert find_address(None, None) == Address("http://127.0.0.1:4001", "of the cloud")
@@ -63,8 +63,8 @@ def test_the_laptops_folder_and_port_are_those_that_serve_was_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laptop(tmp_path / "team")
-    monkeypatch.setenv("CAIRN_ROOT", str(tmp_path / "team"))
-    monkeypatch.setenv("CAIRN_PORT", "9000")
+    monkeypatch.setenv("MEMOLITH_ROOT", str(tmp_path / "team"))
+    monkeypatch.setenv("MEMOLITH_PORT", "9000")
     assert find_address(None, None) == Address("http://127.0.0.1:9000", "of the laptop")
 
 
@@ -77,17 +77,17 @@ def test_a_named_address_that_is_on_this_machine_needs_no_key(tmp_path: Path, mo
 
 
 def test_the_environments_key_goes_to_no_address_that_was_not_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidRequest, match="no Cairn is known here"):
+    with pytest.raises(InvalidRequest, match="no Memolith is known here"):
         find_address(None, None)
     local_cloud(tmp_path)
-    laptop(tmp_path / "home" / ".cairn")
+    laptop(tmp_path / "home" / ".memolith")
     assert SOMEBODY_ELSES not in {find_address(None, None).key, find_address("", None).key}
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"regions": {}}', '{"regions": {"a": {}}, "api_key": "x"}'])
 def test_a_file_of_the_local_cloud_that_makes_no_sense_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / ".cairn").mkdir()
-    (tmp_path / ".cairn" / "dev.json").write_text(text)
+    (tmp_path / ".memolith").mkdir()
+    (tmp_path / ".memolith" / "dev.json").write_text(text)
     with pytest.raises(InvalidRequest, match=r"dev\.json makes no sense"):
         find_address(None, None)
 
@@ -135,8 +135,8 @@ def test_each_kind_of_refusal_has_its_exit_code(status: int, kind: str, code: Ex
 
 
 @pytest.mark.parametrize("body", [None, "<html>", {"error": "no"}, {}])
-def test_an_answer_that_is_not_cairns_is_told(body: object) -> None:
-    assert "not as Cairn answers" in refusal(502, body).message
+def test_an_answer_that_is_not_memoliths_is_told(body: object) -> None:
+    assert "not as Memolith answers" in refusal(502, body).message
 
 
 # ---- the help -----------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_what_shares_a_line_of_the_help_is_there() -> None:
 
 @pytest.mark.parametrize(
     ("word", "said"),
-    [("store", "Did you mean 'stores'"), ("delete", "Did you mean 'rm'"), ("xyzzy", "`cairn --help` lists them")],
+    [("store", "Did you mean 'stores'"), ("delete", "Did you mean 'rm'"), ("xyzzy", "`memolith --help` lists them")],
 )
 def test_a_command_that_is_not_there_says_what_would_be_right(word: str, said: str) -> None:
     done = CliRunner().invoke(main.app, [word, "x"])
@@ -181,7 +181,7 @@ def test_every_command_has_an_example_that_begins_as_one_types_it(words: str, co
     examples = re.findall(r"^ *Example: (.*(?:\n +\S.*)*)", str(command.help), re.M)
     assert examples
     for example in examples:
-        _, found, rest = " ".join(example.split()).partition(f"cairn {words}")
+        _, found, rest = " ".join(example.split()).partition(f"memolith {words}")
         assert found, example
         given = {word.partition("=")[0] for word in shlex.split(rest.partition("|")[0]) if word.startswith("-")}
         known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
@@ -214,9 +214,9 @@ def test_every_command_that_asks_the_api_has_an_example_and_says_where_it_asks(c
 
 
 @pytest.mark.parametrize(
-    ("words", "offered"), [("cairn se", ["search", "serve", "sessions"]), ("cairn stores c", ["create"])]
+    ("words", "offered"), [("memolith se", ["search", "serve", "sessions"]), ("memolith stores c", ["create"])]
 )
 def test_the_shell_completes_commands(words: str, offered: list[str]) -> None:
-    environment = {"_CAIRN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    done = CliRunner().invoke(main.app, [], env=environment, prog_name="cairn")
+    environment = {"_MEMOLITH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = CliRunner().invoke(main.app, [], env=environment, prog_name="memolith")
     assert sorted(done.output.split()) == offered

@@ -1,4 +1,6 @@
-"""Stores, memories and sessions from the command line: with the real SDK over HTTP, also as ``cairn serve`` has it."""
+"""Stores, memories and sessions from the command line: with the real SDK over HTTP, also as ``memolith serve`` has
+it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.clients.cli.failures import Exit
+from memolith.clients.cli.failures import Exit
 from tests.unit.clients.desk import Desk
 
 NOBODY = "memstore_useast1_01m80gqgrfyn8361t51thggc0e"
@@ -149,7 +151,7 @@ def test_memories_are_deleted_and_what_was_not_there_is_told(desk: Desk) -> None
 
 def kept(tmp_path: Path) -> list[Path]:
     """The files that editing left behind."""
-    return [file for folder in tmp_path.glob("cairn-edit-*") for file in folder.iterdir()]
+    return [file for folder in tmp_path.glob("memolith-edit-*") for file in folder.iterdir()]
 
 
 def test_an_edit_is_written_when_the_editor_ends(desk: Desk, tmp_path: Path) -> None:
@@ -180,7 +182,7 @@ def test_an_edit_that_meets_another_destroys_neither(desk: Desk, tmp_path: Path)
     assert file.read_text() == "mine"
     assert f"Your text is kept in {file}" in told
     again = shlex.split(told.splitlines()[-1])
-    assert again[:2] == ["cairn", "put"]
+    assert again[:2] == ["memolith", "put"]
     desk.ok(*again[1:])
     assert desk.ok("cat", desk.store, "/a") == "mine"
 
@@ -251,7 +253,7 @@ def test_a_session_needs_a_store_and_has_an_id(desk: Desk) -> None:
 
 def test_errors_say_what_to_do_and_which_kind_they_are(desk: Desk) -> None:
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "ls", NOBODY)
-    assert "cairn keys create" in desk.fails(Exit.KEY, "stores", "list", "--api-key", "nonsense")
+    assert "memolith keys create" in desk.fails(Exit.KEY, "stores", "list", "--api-key", "nonsense")
     reader = desk.backend.issue_key("main", "read")
     assert "--scope" in desk.fails(Exit.KEY, "put", desk.store, "/a", "--api-key", reader, typed=b"x")
     assert "Nothing was changed" in desk.fails(

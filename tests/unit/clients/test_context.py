@@ -1,4 +1,4 @@
-"""``cairn context`` and ``cairn lint``: through the real SDK, against the real use cases over HTTP."""
+"""``memolith context`` and ``memolith lint``: through the real SDK, against the real use cases over HTTP."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cairn.clients.cli import main
-from cairn.core.errors import CairnError, InvalidRequest
-from tests.api.harness import Backend, cairn_backend
+from memolith.clients.cli import main
+from memolith.core.errors import InvalidRequest, MemolithError
+from tests.api.harness import Backend, memolith_backend
 from tests.api.loopback import serving
 
 GOOD = "---\nname: Deploys\ndescription: how we deploy\ntype: project\n---\n**Why:** x\n**How to apply:** y\n"
@@ -39,7 +39,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    backend = cairn_backend()
+    backend = memolith_backend()
     with serving(backend.answer) as port:
         yield Terminal(backend, port)
 
@@ -67,7 +67,7 @@ def test_what_is_no_session_and_no_store_is_refused(terminal: Terminal) -> None:
     for words in (["notes"], ["sesn_a", "sesn_b"], [terminal.store, "sesn_a"]):
         assert isinstance(terminal.run("context", *words).exception, InvalidRequest)
     refused = terminal.run("context", "sesn_useast1_01kb0000000000000000000000")
-    assert isinstance(refused.exception, CairnError)
+    assert isinstance(refused.exception, MemolithError)
     assert "was not found" in refused.exception.message
 
 

@@ -1,4 +1,4 @@
-"""``cairn divergent``, against the API on a port of this machine: it needs a key, and no right on AWS."""
+"""``memolith divergent``, against the API on a port of this machine: it needs a key, and no right on AWS."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from cairn.adapters.memory import RecordingMetrics
-from cairn.clients.cli.failures import Exit
-from cairn.clients.cli.main import run
-from cairn.wire.http import HttpApi
+from memolith.adapters.memory import RecordingMetrics
+from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.main import run
+from memolith.wire.http import HttpApi
 from tests.api.loopback import serving
 from tests.unit.app.failing import diverged
 from tests.unit.app.scene import AWAY, Scene
@@ -27,8 +27,8 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
         yield scene
 
 
-def cairn(*words: str) -> int:
-    """The exit code of ``cairn divergent …``."""
+def memolith(*words: str) -> int:
+    """The exit code of ``memolith divergent …``."""
     try:
         run(["divergent", *words])
     except SystemExit as end:
@@ -39,10 +39,10 @@ def cairn(*words: str) -> int:
 def test_what_is_left_behind_is_listed_in_one_store_or_in_all(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     _, lost = diverged(scene)
     for words in ((), (scene.store,)):
-        assert cairn("list", *words, "--json") == 0
+        assert memolith("list", *words, "--json") == 0
         [listed] = json.loads(capsys.readouterr().out)
         assert (listed["id"], listed["memory_store_id"]) == (lost.version_id, scene.store)
-    assert cairn("list") == 0
+    assert memolith("list") == 0
     assert "/a" in capsys.readouterr().out
 
 
@@ -50,22 +50,22 @@ def test_it_is_shown_as_a_difference_restored_and_gone_from_the_list(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     memory, lost = diverged(scene)
-    assert cairn("show", scene.store, lost.version_id) == 0
+    assert memolith("show", scene.store, lost.version_id) == 0
     assert capsys.readouterr().out.splitlines()[2:] == ["@@ -1 +1 @@", "-ours", "+theirs"]
-    assert cairn("restore", scene.store, lost.version_id) == 0
+    assert memolith("restore", scene.store, lost.version_id) == 0
     assert "/a is now memver_" in capsys.readouterr().out
     assert scene.read(memory, at=AWAY).content == "theirs"
-    assert cairn("list") == 0
+    assert memolith("list") == 0
     assert "Nothing is divergent." in capsys.readouterr().out
 
 
 def test_it_is_dismissed_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     _, lost = diverged(scene)
-    assert cairn("dismiss", scene.store, lost.version_id) == 0
+    assert memolith("dismiss", scene.store, lost.version_id) == 0
     assert "dismissed" in capsys.readouterr().out
-    assert cairn("dismiss", scene.store, lost.version_id) == Exit.NOT_FOUND
+    assert memolith("dismiss", scene.store, lost.version_id) == Exit.NOT_FOUND
 
 
 def test_what_is_no_id_is_refused_before_anything_is_asked(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cairn("show", "notes", "memver_1") == Exit.USAGE
+    assert memolith("show", "notes", "memver_1") == Exit.USAGE
     assert "STORE: notes is not the id of a store" in capsys.readouterr().err

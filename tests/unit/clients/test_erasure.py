@@ -1,4 +1,4 @@
-"""``cairn erasure``: every region is asked, what it says is shown, and the exit code is for scripts."""
+"""``memolith erasure``: every region is asked, what it says is shown, and the exit code is for scripts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cairn.adapters.aws.clients import Clients
-from cairn.app.kernel.peer_messages import decode_error
-from cairn.clients.cli import erasure
-from cairn.clients.cli.deployment_target import Target
-from cairn.core.errors import InvalidRequest, Unavailable
+from memolith.adapters.aws.clients import Clients
+from memolith.app.kernel.peer_messages import decode_error
+from memolith.clients.cli import erasure
+from memolith.clients.cli.deployment_target import Target
+from memolith.core.errors import InvalidRequest, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 SECRET = "the secret"

@@ -1,4 +1,4 @@
-"""``cairn export --history`` and ``cairn import`` of it: a store moves with all its versions."""
+"""``memolith export --history`` and ``memolith import`` of it: a store moves with all its versions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cairn.clients.cli.failures import Exit
-from cairn.scanner import Scanner
-from tests.api.harness import Backend, cairn_backend, far_backend
+from memolith.clients.cli.failures import Exit
+from memolith.scanner import Scanner
+from tests.api.harness import Backend, far_backend, memolith_backend
 from tests.unit.clients.conftest import backend_called
 from tests.unit.clients.desk import Desk
 
@@ -24,11 +24,11 @@ TOLD = ("id", "memory_id", "operation", "path", "content", "content_sha256", "cr
 @pytest.fixture
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     """The commands speak HTTP to either; some of them are tried on a laptop too."""
-    with backend_called(getattr(request, "param", "cairn")) as built:
+    with backend_called(getattr(request, "param", "memolith")) as built:
         yield built
 
 
-on_both = pytest.mark.parametrize("backend", ["cairn", "laptop"], indirect=True)
+on_both = pytest.mark.parametrize("backend", ["memolith", "laptop"], indirect=True)
 
 
 def history(desk: Desk, store: str) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ def test_an_import_that_was_stopped_goes_on(desk: Desk) -> None:
     lived(desk)
     desk.ok("export", desk.store, "history.tar", "--history")
     count = len(history(desk, desk.store))
-    desk.patch.setattr("cairn.clients.transfer.history.IMPORT_MAX_VERSIONS", 1)
+    desk.patch.setattr("memolith.clients.transfer.history.IMPORT_MAX_VERSIONS", 1)
     answer, calls = desk.backend._http, [0, 0]
 
     def dying(event: Any) -> Any:
@@ -122,7 +122,7 @@ def test_an_import_that_was_stopped_goes_on(desk: Desk) -> None:
         calls[:] = [0, allowed]
         code, _, err = desk.run("import", "history.tar", "--store", store)
         assert code == Exit.KEY
-        assert f"to go on: cairn import history.tar --store {store}" in err
+        assert f"to go on: memolith import history.tar --store {store}" in err
     calls[:] = [0, 10 * count]
     desk.ok("import", "history.tar", "--store", store)
     assert history(desk, store) == history(desk, desk.store)
@@ -271,7 +271,7 @@ def test_a_history_without_its_beginning_begins_where_it_can(desk: Desk) -> None
 class TestUnderTheScanner:
     @pytest.fixture
     def backend(self, scanner_database: Path) -> Backend:
-        return cairn_backend(scanner=Scanner.load(scanner_database))
+        return memolith_backend(scanner=Scanner.load(scanner_database))
 
     def test_what_would_be_refused_today_is_put_and_withheld(self, desk: Desk) -> None:
         desk.put("/a", "Builds run with make.\n")

@@ -1,4 +1,4 @@
-"""``cairn homes``: what an operator is shown and asked, over the real use cases of three regions."""
+"""``memolith homes``: what an operator is shown and asked, over the real use cases of three regions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from cairn.clients.cli import homes, main
-from cairn.clients.cli.failures import Exit
+from memolith.clients.cli import homes, main
+from memolith.clients.cli.failures import Exit
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 THIRD = "ap-south-1"
-Cairn = Callable[..., tuple[int, str, str]]
+Memolith = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -23,11 +23,13 @@ def scene() -> Scene:
 
 
 @pytest.fixture
-def cairn(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cairn:
+def memolith(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Memolith:
     """A command's exit code, standard output and standard error."""
     monkeypatch.chdir(tmp_path)
     record = {"stage": "test", "regions": [HOME, AWAY, THIRD], "account": "111122223333"}
-    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"cairn": record}}))
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"memolith": record}}))
     sites = scene.cloud.sites
     monkeypatch.setattr(homes, "region_on_aws", lambda _, deployment, __: sites[deployment.region].region)
 
@@ -58,62 +60,62 @@ def rows(out: str) -> dict[str, dict[str, Any]]:
     return {row["store"]: row for row in json.loads(out)}
 
 
-def test_a_list_says_which_region_has_everything_of_a_store_that_asks_for_two(scene: Scene, cairn: Cairn) -> None:
+def test_a_list_says_which_region_has_everything_of_a_store_that_asks_for_two(scene: Scene, memolith: Memolith) -> None:
     precious = doubled(scene)
-    _, out, _ = cairn("list", "--json")
+    _, out, _ = memolith("list", "--json")
     listed = rows(out)
     assert (listed[precious]["home"], listed[precious]["second region"]) == (HOME, AWAY)
     assert listed[scene.store]["second region"] is None
 
 
-def test_failing_over_to_where_something_may_be_missing_needs_to_be_meant(scene: Scene, cairn: Cairn) -> None:
+def test_failing_over_to_where_something_may_be_missing_needs_to_be_meant(scene: Scene, memolith: Memolith) -> None:
     precious = doubled(scene)
     words = ("fail-over", "--from", HOME, "--to", THIRD)
-    code, _, said = cairn(*words)
+    code, _, said = memolith(*words)
     assert code == Exit.USAGE
     assert f"{precious} Precious: every acknowledged write stands in {AWAY}, not in {THIRD}" in said
     assert scene.store not in said
     assert "--yes" in said
     assert {home_of(scene, store) for store in (precious, scene.store)} == {HOME}, "nothing was begun"
-    code, _, said = cairn(*words, "--yes")
+    code, _, said = memolith(*words, "--yes")
     assert (code, precious in said) == (0, True)
     assert {home_of(scene, store) for store in (precious, scene.store)} == {THIRD}
 
 
-def test_failing_over_to_its_second_region_asks_nothing(scene: Scene, cairn: Cairn) -> None:
+def test_failing_over_to_its_second_region_asks_nothing(scene: Scene, memolith: Memolith) -> None:
     precious = doubled(scene)
-    code, out, said = cairn("fail-over", "--from", HOME, "--to", AWAY, "--stores", precious, "--json")
+    code, out, said = memolith("fail-over", "--from", HOME, "--to", AWAY, "--stores", precious, "--json")
     assert (code, said) == (0, "")
     assert [one["state"] for one in json.loads(out)["stores"]] == ["moved"]
 
 
 def test_failing_over_to_a_region_that_stands_in_asks_until_that_has_received_everything(
-    scene: Scene, cairn: Cairn
+    scene: Scene, memolith: Memolith
 ) -> None:
     precious = doubled(scene)
     scene.at(HOME).create_memory(scene.call(), precious, path="/a", content="one", full=False)
     late = [event for event in scene.cloud.pending if event.region == HOME]
     scene.cloud.pending.clear()
-    assert cairn("fail-over", "--from", HOME, "--to", AWAY, "--stores", precious)[0] == 0
+    assert memolith("fail-over", "--from", HOME, "--to", AWAY, "--stores", precious)[0] == 0
     scene.deliver()
-    listed = rows(cairn("list", "--json", "--region", THIRD)[1])
+    listed = rows(memolith("list", "--json", "--region", THIRD)[1])
     assert (listed[precious]["second region"], listed[precious]["stands in"]) == (THIRD, True)
     words = ("fail-over", "--from", AWAY, "--to", THIRD, "--stores", precious)
-    code, _, said = cairn(*words)
+    code, _, said = memolith(*words)
     assert code == Exit.USAGE
     assert f"{precious} Precious: {THIRD} has not received all that was written before {AWAY} became the home" in said
     scene.cloud.pending.extend(late)
     scene.deliver()
-    code, _, said = cairn(*words)
+    code, _, said = memolith(*words)
     assert (code, "has not received" in said) == (0, False)
 
 
-def test_stores_of_another_home_are_none_of_it(scene: Scene, cairn: Cairn) -> None:
+def test_stores_of_another_home_are_none_of_it(scene: Scene, memolith: Memolith) -> None:
     """Where the region that is gone was not the home, nothing can be missing; the store says so itself."""
     precious = doubled(scene)
-    assert cairn("move", precious, "--to", AWAY)[0] == 0
+    assert memolith("move", precious, "--to", AWAY)[0] == 0
     scene.deliver()
-    code, out, said = cairn("fail-over", "--from", HOME, "--to", THIRD, "--stores", precious, "--json")
+    code, out, said = memolith("fail-over", "--from", HOME, "--to", THIRD, "--stores", precious, "--json")
     (one,) = json.loads(out)["stores"]
     assert (code, one["state"]) != (0, "moved")
     assert "second region" not in said

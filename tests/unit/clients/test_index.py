@@ -1,4 +1,4 @@
-"""``cairn index status`` and ``redrive``, over boto3 and moto: what an operator is shown, and what is then done."""
+"""``memolith index status`` and ``redrive``, over boto3 and moto: what an operator is shown, and what is then done."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.aws.clients import Clients
-from cairn.adapters.aws.names import QUEUES
-from cairn.app.indexer.rebuild_pages import Progress as Step
-from cairn.clients.cli import index, main
-from cairn.clients.cli.index import _speed_and_rest
-from cairn.clients.cli.output import console
-from cairn.core.rows.control import ControlRow
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.names import QUEUES
+from memolith.app.indexer.rebuild_pages import Progress as Step
+from memolith.clients.cli import index, main
+from memolith.clients.cli.index import _speed_and_rest
+from memolith.clients.cli.output import console
+from memolith.core.rows.control import ControlRow
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_tables
 
 KEY = "us-east-1/log/memstore_useast1_x/9f2c/0001-0.0000000042"
@@ -57,13 +57,13 @@ class Region:
 def region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
     monkeypatch.chdir(tmp_path)
     record = {"stage": DEPLOYMENT.stage, "regions": [HOME], "account": DEPLOYMENT.account}
-    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"cairn": record}}))
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"memolith": record}}))
     monkeypatch.setattr(console, "width", 200)
     with locked_moto() as clients:
         yield Region(clients)
 
 
-def cairn(*words: str) -> int:
+def memolith(*words: str) -> int:
     """The exit code of a command."""
     try:
         main.run(words)
@@ -73,7 +73,7 @@ def cairn(*words: str) -> int:
 
 
 def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, Any]]]:
-    code = cairn(*words, "--json")
+    code = memolith(*words, "--json")
     return code, json.loads(capsys.readouterr().out)
 
 
@@ -96,7 +96,7 @@ def test_a_rebuild_as_json_says_which_generation_serves_and_its_progress_goes_be
             return 2
 
     monkeypatch.setattr(index, "Rebuild", Done)
-    code = cairn("index", "rebuild", "--region", HOME, "--json")
+    code = memolith("index", "rebuild", "--region", HOME, "--json")
     out, err = capsys.readouterr()
     assert (code, json.loads(out)) == (0, {"region": HOME, "generation": 2})
     assert "folding" in err
@@ -107,7 +107,7 @@ def test_a_region_that_is_well_says_so(region: Region, capsys: pytest.CaptureFix
     assert code == 0
     assert (row["region"], row["serving"], row["complete"], row["building"]) == (HOME, 1, True, None)
     assert row["queues"] == {queue: {"waiting": 0, "in_flight": 0, "set_aside": 0} for queue in QUEUES}
-    assert cairn("index", "status") == 0
+    assert memolith("index", "status") == 0
     assert HOME in capsys.readouterr().out
 
 
@@ -117,7 +117,7 @@ def test_a_region_that_is_not_complete_or_has_dead_letters_fails_the_command(
     region.set_aside("index", EVENT)
     code, (row,) = answer(capsys, "index", "status")
     assert (code, row["queues"]["index"]["set_aside"]) == (2, 1)
-    assert cairn("index", "status") == 2
+    assert memolith("index", "status") == 2
     assert "1 index" in capsys.readouterr().out
 
 
@@ -140,7 +140,7 @@ def test_a_dry_run_shows_keys_and_reasons_never_content_and_moves_nothing(
     region: Region, capsys: pytest.CaptureFixture[str]
 ) -> None:
     region.set_aside("index", EVENT, UNREADABLE, STRANGE)
-    assert cairn("index", "redrive", "--dry-run") == 0
+    assert memolith("index", "redrive", "--dry-run") == 0
     shown = capsys.readouterr().out
     assert KEY in shown and "us-east-1/log/nonsense" in shown and "not a key of ours" in shown
     assert "secret" not in shown
@@ -171,5 +171,5 @@ def test_what_was_set_aside_goes_back_to_its_own_queue(region: Region, capsys: p
 def test_a_queue_or_region_that_is_not_there_is_named(
     region: Region, capsys: pytest.CaptureFixture[str], words: list[str], named: str
 ) -> None:
-    assert cairn("index", "redrive", *words) == 2
+    assert memolith("index", "redrive", *words) == 2
     assert named in capsys.readouterr().err

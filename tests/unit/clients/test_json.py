@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cairn.adapters.aws.clients import Clients
-from cairn.app.kernel.peer_messages import decode_error
-from cairn.clients.cli import keys
-from cairn.clients.cli.deployment_target import Target
-from tests.api.harness import Backend, cairn_backend
+from memolith.adapters.aws.clients import Clients
+from memolith.app.kernel.peer_messages import decode_error
+from memolith.clients.cli import keys
+from memolith.clients.cli.deployment_target import Target
+from tests.api.harness import Backend, memolith_backend
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.clients.desk import Desk
 from tests.unit.clients.test_address import commands
@@ -40,7 +40,7 @@ HERE = {"keys create", "keys list", "keys revoke"}
 
 @pytest.fixture
 def backend() -> Backend:
-    return cairn_backend()
+    return memolith_backend()
 
 
 def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes]]:

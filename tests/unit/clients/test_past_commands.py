@@ -1,4 +1,4 @@
-"""``cairn log``, ``diff`` and ``restore``: through the real SDK, against the real use cases over HTTP."""
+"""``memolith log``, ``diff`` and ``restore``: through the real SDK, against the real use cases over HTTP."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import httpx2
 import pytest
 from typer.testing import CliRunner, Result
 
-from cairn.clients.cli import main, restore_plan
-from cairn.clients.cli.restore_plan import Action, Restorer, Seen, plan
-from cairn.core.times import rfc3339
-from tests.api.harness import Backend, cairn_backend
+from memolith.clients.cli import main, restore_plan
+from memolith.clients.cli.restore_plan import Action, Restorer, Seen, plan
+from memolith.core.times import rfc3339
+from tests.api.harness import Backend, memolith_backend
 from tests.api.loopback import serving
 
 
@@ -65,7 +65,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    backend = cairn_backend()
+    backend = memolith_backend()
     with serving(backend.answer) as port:
         yield Terminal(backend, port)
 
@@ -281,7 +281,7 @@ def test_a_run_that_fails_tells_what_was_done(terminal: Terminal, monkeypatch: p
 
     def fails(self: Restorer, write: Any) -> str | None:
         if done:
-            raise anthropic.APIConnectionError(request=httpx2.Request("POST", "http://cairn.test/"))
+            raise anthropic.APIConnectionError(request=httpx2.Request("POST", "http://memolith.test/"))
         done.append(write)
         return attempt(self, write)
 
@@ -299,9 +299,9 @@ def test_an_address_that_does_not_answer_is_told(terminal: Terminal) -> None:
 
 def test_no_address_is_told(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    terminal.environment = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": "", "CAIRN_ROOT": str(tmp_path / "none")}
+    terminal.environment = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": "", "MEMOLITH_ROOT": str(tmp_path / "none")}
     result = terminal.run("log", terminal.store, "/a")
-    assert (result.exit_code, "no Cairn is known here" in str(result.exception)) == (1, True)
+    assert (result.exit_code, "no Memolith is known here" in str(result.exception)) == (1, True)
 
 
 # ---- the plan -----------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from cairn.clients.transfer import known_tools
-from cairn.clients.transfer.claude_code import project_name
-from cairn.core.errors import InvalidRequest
+from memolith.clients.transfer import known_tools
+from memolith.clients.transfer.claude_code import project_name
+from memolith.core.errors import InvalidRequest
 
 LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
 

@@ -1,4 +1,4 @@
-"""``cairn quarantine``, against the API on a port of this machine: what it shows, does, and says of a mistake."""
+"""``memolith quarantine``, against the API on a port of this machine: what it shows, does, and says of a mistake."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from cairn.adapters.memory import RecordingMetrics
-from cairn.app.kernel.results import Memory
-from cairn.clients.cli.failures import Exit
-from cairn.clients.cli.main import run
-from cairn.wire.http import HttpApi
+from memolith.adapters.memory import RecordingMetrics
+from memolith.app.kernel.results import Memory
+from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.main import run
+from memolith.wire.http import HttpApi
 from tests.api.loopback import serving
 from tests.unit.app.looking import DEEP_RULE, PLANTED, Looking
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -51,8 +51,8 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
         yield Desk(scene, memory)
 
 
-def cairn(*words: str) -> int:
-    """The exit code of ``cairn quarantine …``."""
+def memolith(*words: str) -> int:
+    """The exit code of ``memolith quarantine …``."""
     try:
         run(["quarantine", *words])
     except SystemExit as end:
@@ -61,22 +61,22 @@ def cairn(*words: str) -> int:
 
 
 def test_what_is_withheld_is_listed_with_its_reason(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cairn("list", desk.scene.store, "--json") == 0
+    assert memolith("list", desk.scene.store, "--json") == 0
     (text,) = json.loads(capsys.readouterr().out)
     assert (text["memory_version_id"], text["status"]) == (desk.memory.version_id, "withheld")
     assert text["withheld"]["rules"] == [DEEP_RULE]
-    assert cairn("list", desk.scene.store) == 0
+    assert memolith("list", desk.scene.store) == 0
     assert DEEP_RULE.split("-")[0] in capsys.readouterr().out
 
 
 def test_a_text_is_shown_with_its_verdicts_and_places_and_never_itself(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cairn("show", *desk.words) == 0
+    assert memolith("show", *desk.words) == 0
     shown = capsys.readouterr().out
     assert "withhold  by scanner" in shown and DEEP_RULE in shown and "Remove it." in shown
     assert "kite." not in shown and PLANTED not in shown
-    assert cairn("show", *desk.words, "--json") == 0
+    assert memolith("show", *desk.words, "--json") == 0
     (place,) = json.loads(capsys.readouterr().out)["places"]
     assert (place["path"], place["head"]) == ("/notes/a.md", True)
 
@@ -85,19 +85,19 @@ def test_a_released_text_is_shown_again_in_every_region_and_stays_so(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert desk.read(HOME) is None
-    assert cairn("release", *desk.words, "--reason", "our own notes") == 0
+    assert memolith("release", *desk.words, "--reason", "our own notes") == 0
     desk.scene.deliver()
     assert desk.read(HOME) == desk.read(AWAY) == f"bad: {PLANTED}"
     capsys.readouterr()
-    assert cairn("list", desk.scene.store) == 0
+    assert memolith("list", desk.scene.store) == 0
     assert "Nothing is withheld" in capsys.readouterr().out
-    assert cairn("list", desk.scene.store, "--include-released", "--json") == 0
+    assert memolith("list", desk.scene.store, "--include-released", "--json") == 0
     (text,) = json.loads(capsys.readouterr().out)
     assert text["status"] == "released"
 
 
 def test_the_last_good_version_is_brought_back(desk: Desk) -> None:
-    assert cairn("restore", *desk.words) == 0
+    assert memolith("restore", *desk.words) == 0
     desk.scene.deliver()
     assert desk.read(HOME) == desk.read(AWAY) == "good"
 
@@ -113,13 +113,13 @@ def test_the_last_good_version_is_brought_back(desk: Desk) -> None:
 def test_a_mistake_is_told_in_one_line(
     desk: Desk, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
 ) -> None:
-    assert cairn(*words) == Exit.USAGE
+    assert memolith(*words) == Exit.USAGE
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == 1
 
 
 def test_a_store_that_is_not_there_is_told(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cairn("list", "memstore_useast1_01m80gqgrfyn8361t51thggc0e") == Exit.NOT_FOUND
+    assert memolith("list", "memstore_useast1_01m80gqgrfyn8361t51thggc0e") == Exit.NOT_FOUND
     assert "was not found" in capsys.readouterr().err
 
 
@@ -127,7 +127,7 @@ def test_an_api_that_does_not_answer_is_named(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    assert cairn("restore", *desk.words) == Exit.NO_ANSWER
+    assert memolith("restore", *desk.words) == Exit.NO_ANSWER
     told = capsys.readouterr().err
     assert "http://127.0.0.1:9 does not answer" in told and "Nothing was changed" in told
 
@@ -136,5 +136,5 @@ def test_a_key_that_is_no_admins_is_refused(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", desk.scene.cloud.key("write"))
-    assert cairn("list", desk.scene.store) == Exit.KEY
+    assert memolith("list", desk.scene.store) == Exit.KEY
     assert "scope" in capsys.readouterr().err

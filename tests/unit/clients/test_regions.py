@@ -1,4 +1,4 @@
-"""``cairn regions add``: every step in its order, each repeatable, and the record left as it should be."""
+"""``memolith regions add``: every step in its order, each repeatable, and the record left as it should be."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.memory import MemoryBuckets, MemoryObjects
-from cairn.adapters.system.parallel import ThreadParallel
-from cairn.clients.cli import regions
-from cairn.core.errors import InvalidRequest, Unavailable
+from memolith.adapters.memory import MemoryBuckets, MemoryObjects
+from memolith.adapters.system.parallel import ThreadParallel
+from memolith.clients.cli import regions
+from memolith.core.errors import InvalidRequest, Unavailable
 
 OLD, NEW = "us-east-1", "eu-west-1"
 
@@ -24,7 +24,7 @@ class Checkout:
 
     def __init__(self, folder: Path) -> None:
         self.record = folder / "cdk.json"
-        self.record.write_text(json.dumps({"context": {"cairn": {"stage": "dev", "regions": [OLD]}, "other": 1}}))
+        self.record.write_text(json.dumps({"context": {"memolith": {"stage": "dev", "regions": [OLD]}, "other": 1}}))
         self.asked = folder / "asked"
         self.fails = folder / "fails"
         self.fails.write_text("")
@@ -40,8 +40,8 @@ class Checkout:
         cdk.chmod(cdk.stat().st_mode | stat.S_IXUSR)
 
     @property
-    def cairn(self) -> dict[str, Any]:
-        record: dict[str, Any] = json.loads(self.record.read_text())["context"]["cairn"]
+    def memolith(self) -> dict[str, Any]:
+        record: dict[str, Any] = json.loads(self.record.read_text())["context"]["memolith"]
         return record
 
     def commands(self) -> list[str]:
@@ -66,7 +66,7 @@ def steps(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return answer
 
     monkeypatch.setattr(regions, "copy", lambda target, region, said_on: did(f"copy {region}", 5))
-    rebuilt = "cairn.clients.cli.index.rebuilt"
+    rebuilt = "memolith.clients.cli.index.rebuilt"
     monkeypatch.setattr(rebuilt, lambda target, region, settle_s, progress_on: did(f"rebuild {region}", 2))
     return done
 
@@ -81,7 +81,7 @@ def test_the_record_names_it_cdk_deploys_it_and_then_it_is_filled_and_indexed(
         "deploy --all --import-existing-resources",
     ]
     assert steps == [f"copy {NEW}", f"rebuild {NEW}"]
-    assert checkout.cairn == {"stage": "dev", "regions": [OLD, NEW], "index_generation": {NEW: 2}}
+    assert checkout.memolith == {"stage": "dev", "regions": [OLD, NEW], "index_generation": {NEW: 2}}
 
 
 def test_as_json_the_answer_is_one_value_and_what_cdk_says_goes_beside_it(
@@ -115,7 +115,7 @@ def test_what_stops_is_mended_and_run_again(checkout: Checkout, steps: list[str]
     assert steps == []
     checkout.fails.write_text("")
     regions.add(NEW, yes=True, aws=True)
-    assert checkout.cairn["regions"] == [OLD, NEW]
+    assert checkout.memolith["regions"] == [OLD, NEW]
     assert steps == [f"copy {NEW}", f"rebuild {NEW}"]
 
 
@@ -125,16 +125,16 @@ def test_the_rest_of_cdk_json_stays(checkout: Checkout, steps: list[str]) -> Non
 
 
 def test_beside_a_local_cloud_it_asks_which_one_is_meant(checkout: Checkout, steps: list[str]) -> None:
-    Path(".cairn").mkdir()
-    Path(".cairn/dev.json").write_text("{}")
+    Path(".memolith").mkdir()
+    Path(".memolith/dev.json").write_text("{}")
     with pytest.raises(InvalidRequest, match="say --aws"):
         regions.add(NEW, yes=True, aws=False)
-    assert checkout.cairn["regions"] == [OLD]
+    assert checkout.memolith["regions"] == [OLD]
 
 
 def test_outside_a_checkout_it_says_where_to_run_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidRequest, match="in Cairn's checkout"):
+    with pytest.raises(InvalidRequest, match="in Memolith's checkout"):
         regions.add(NEW, yes=True, aws=True)
 
 

@@ -8,7 +8,7 @@ import anthropic
 import httpx2
 import pytest
 
-from cairn.clients.sdk.routing import AVOIDED_S, RegionsTransport, http_client
+from memolith.clients.sdk.routing import AVOIDED_S, RegionsTransport, http_client
 from tests.api.harness import Backend, model_backend
 
 NEAR = "https://near.example/stage"
@@ -73,7 +73,7 @@ def network() -> Network:
 
 NO_CONNECTION = [breaks(httpx2.ConnectError), breaks(httpx2.ConnectTimeout)]
 BROKEN = [breaks(httpx2.ReadError), breaks(httpx2.ReadTimeout), breaks(httpx2.RemoteProtocolError)]
-NOTHING_DONE = says(503, x_cairn_region="near")
+NOTHING_DONE = says(503, x_memolith_region="near")
 GATEWAY = [says(status) for status in (500, 502, 503, 504)]
 
 
@@ -101,7 +101,7 @@ def test_a_write_that_may_have_been_done_is_sent_once_though_the_sdk_repeats(net
     assert network.seen == [("near", "POST")]
 
 
-def test_a_write_whose_connection_broke_is_told_as_cairn_tells_what_it_does_not_know(network: Network) -> None:
+def test_a_write_whose_connection_broke_is_told_as_memolith_tells_what_it_does_not_know(network: Network) -> None:
     network.near = breaks(httpx2.ReadError)
     with pytest.raises(anthropic.InternalServerError) as unknown:
         network.client().beta.memory_stores.create(name="Notes")
@@ -112,15 +112,15 @@ def test_a_write_whose_connection_broke_is_told_as_cairn_tells_what_it_does_not_
 @pytest.mark.parametrize("status", [400, 401, 404, 409, 429])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_what_a_region_decided_is_decided(network: Network, status: int, method: str) -> None:
-    network.near = says(status, x_should_retry="false", x_cairn_region="near")
+    network.near = says(status, x_should_retry="false", x_memolith_region="near")
     with pytest.raises(anthropic.APIStatusError) as told:
         network.client().request(object, anthropic._models.FinalRequestOptions(method=method, url="/v1/memory_stores"))
     assert told.value.status_code == status
     assert network.seen == [("near", method)]
 
 
-def test_an_unknown_outcome_that_cairn_tells_is_not_tried_elsewhere(network: Network) -> None:
-    network.near = says(504, x_should_retry="false", x_cairn_region="near")
+def test_an_unknown_outcome_that_memolith_tells_is_not_tried_elsewhere(network: Network) -> None:
+    network.near = says(504, x_should_retry="false", x_memolith_region="near")
     with pytest.raises(anthropic.InternalServerError):
         network.client(max_retries=2).beta.memory_stores.create(name="Notes")
     assert network.seen == [("near", "POST")]

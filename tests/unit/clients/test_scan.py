@@ -1,4 +1,6 @@
-"""``cairn scan`` over folders and a live store: what it says, in which form, with which exit code. Ours, but SARIF."""
+"""``memolith scan`` over folders and a live store: what it says, in which form, with which exit code. Ours, but
+SARIF.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cairn.clients.cli import main
-from cairn.scanner import Scanner
+from memolith.clients.cli import main
+from memolith.scanner import Scanner
 from tests.api.harness import Backend, model_backend
 from tests.api.loopback import serving
 
@@ -33,7 +35,7 @@ def loaded_once(scanner: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
 def no_key_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    monkeypatch.setenv("CAIRN_ROOT", str(tmp_path / "nobody"))
+    monkeypatch.setenv("MEMOLITH_ROOT", str(tmp_path / "nobody"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -64,7 +66,7 @@ def api_url(backend: Backend) -> Iterator[str]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of ``cairn scan``."""
+    """Exit code, standard output and standard error of ``memolith scan``."""
     with pytest.raises(SystemExit) as ended:
         main.run(["scan", *arguments])
     out, err = capsys.readouterr()
@@ -130,7 +132,7 @@ def test_every_kind_of_rule_can_be_allowed(capsys: pytest.CaptureFixture[str], f
         (["nowhere"], "PATH: nowhere is neither a file nor a folder"),
         (["memories", "--allow", "no-such-rule"], "--allow: there is no rule named no-such-rule"),
         (["memories", "--output", "no/such/folder/x"], "No such file or directory"),
-        (["memstore_useast1_x"], "--api-url: no Cairn is known here"),
+        (["memstore_useast1_x"], "--api-url: no Memolith is known here"),
         (["memstore_useast1_x", "--api-url", "http://127.0.0.1:9"], "--api-key: http://127.0.0.1:9 needs a key"),
     ],
 )
@@ -174,7 +176,7 @@ def test_sarif_holds_what_the_standard_and_code_scanning_require(
 ) -> None:
     told = sarif_run(capsys, "memories")
     driver = told["tool"]["driver"]
-    assert driver["name"] == "cairn scan"
+    assert driver["name"] == "memolith scan"
     ids = [rule["id"] for rule in driver["rules"]]
     assert len(set(ids)) == len(ids) == 2
     for rule in driver["rules"]:
@@ -250,8 +252,8 @@ def test_the_local_cloud_of_the_folder_is_the_default(
     client = backend.client()
     store_id = client.beta.memory_stores.create(name="Notes").id
     client.close()
-    (tmp_path / ".cairn").mkdir()
+    (tmp_path / ".memolith").mkdir()
     dev = {"regions": {"us-east-1": {"api_url": api_url}}, "api_key": backend.api_key}
-    (tmp_path / ".cairn" / "dev.json").write_text(json.dumps(dev))
+    (tmp_path / ".memolith" / "dev.json").write_text(json.dumps(dev))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-meant-for-somebody-else")
     assert run(capsys, store_id)[0] == 0

@@ -1,4 +1,4 @@
-"""``cairn sync`` killed where it touches the disk or the network: nothing is lost, and the next finishes.
+"""``memolith sync`` killed where it touches the disk or the network: nothing is lost, and the next finishes.
 
 Some of the points stand here; all of them are tried end to end.
 """

@@ -1,4 +1,4 @@
-"""``cairn import`` and ``cairn export``: what goes in comes out again, but for what the report names."""
+"""``memolith import`` and ``memolith export``: what goes in comes out again, but for what the report names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cairn.clients.cli.failures import Exit
-from cairn.scanner import Scanner
-from tests.api.harness import Backend, cairn_backend
+from memolith.clients.cli.failures import Exit
+from memolith.scanner import Scanner
+from tests.api.harness import Backend, memolith_backend
 from tests.api.transport import body_of_event
 from tests.unit.clients.conftest import backend_called
 from tests.unit.clients.desk import Desk
@@ -27,11 +27,11 @@ NOTE = "---\ntitle: Café\npermalink: cafe\n---\n\n- [fact] open at 8 #hours (wi
 @pytest.fixture
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     """The commands speak HTTP to either; some of them are tried on a laptop too."""
-    with backend_called(getattr(request, "param", "cairn")) as built:
+    with backend_called(getattr(request, "param", "memolith")) as built:
         yield built
 
 
-on_both = pytest.mark.parametrize("backend", ["cairn", "laptop"], indirect=True)
+on_both = pytest.mark.parametrize("backend", ["memolith", "laptop"], indirect=True)
 
 
 def fill(folder: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -258,7 +258,7 @@ class TestUnderTheScanner:
 
     @pytest.fixture
     def backend(self, scanner_database: Path) -> Any:
-        return cairn_backend(scanner=Scanner.load(scanner_database))
+        return memolith_backend(scanner=Scanner.load(scanner_database))
 
     def test_what_the_scanner_refuses_is_reported_and_the_rest_goes_in(self, desk: Desk, tmp_path: Path) -> None:
         folder = fill(

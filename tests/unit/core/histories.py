@@ -1,8 +1,8 @@
 """Random valid histories of one store, as the objects that its bucket would hold.
 
 A history is made of steps; each step is interpreted against what is so far, so that any list of steps is valid and a
-failing one shrinks. The makers of entries are the product's own (`cairn.core.decide`); what is live is kept apart, by
-the plainest means, for comparison.
+failing one shrinks. The makers of entries are the product's own (`memolith.core.decide`); what is live is kept apart,
+by the plainest means, for comparison.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from cairn.core import decide
-from cairn.core.fold import join_memory
-from cairn.core.ids import ulid
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.objects.entry import Actor, Entry, Operation
-from cairn.core.objects.redaction_order import Redaction
-from cairn.core.paths import path_hash
-from cairn.core.rows.content import MemoryRow
-from cairn.core.settled import Settled
+from memolith.core import decide
+from memolith.core.fold import join_memory
+from memolith.core.ids import ulid
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.objects.entry import Actor, Entry, Operation
+from memolith.core.objects.redaction_order import Redaction
+from memolith.core.paths import path_hash
+from memolith.core.rows.content import MemoryRow
+from memolith.core.settled import Settled
 
 STORE = "memstore_useast1_" + ulid(1, bytes(10))
 SALT = bytes(32)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.core.objects.search_pack import Manifest, PackKey, text_max_bytes
-from cairn.core.search.analysis import PASSAGE_WORDS, STOP_WORDS, analysed, path_names, place, query_words, words
-from cairn.core.search.query_dates import named_intervals
-from cairn.core.search.ranking import Candidate, Corpus, alike, rank
+from memolith.core.objects.search_pack import Manifest, PackKey, text_max_bytes
+from memolith.core.search.analysis import PASSAGE_WORDS, STOP_WORDS, analysed, path_names, place, query_words, words
+from memolith.core.search.query_dates import named_intervals
+from memolith.core.search.ranking import Candidate, Corpus, alike, rank
 
 
 def as_it_is(word: str) -> str:

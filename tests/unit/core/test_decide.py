@@ -7,14 +7,14 @@ from dataclasses import replace
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cairn.core import decide
-from cairn.core.commands import DeleteMemory, UpdateMemory
-from cairn.core.errors import NotFound, PreconditionFailed
-from cairn.core.fold import is_live, join_memory
-from cairn.core.ids import companion_id
-from cairn.core.log_position import LogKey, Slot
-from cairn.core.objects.entry import Operation
-from cairn.core.rows.content import MemoryRow
+from memolith.core import decide
+from memolith.core.commands import DeleteMemory, UpdateMemory
+from memolith.core.errors import NotFound, PreconditionFailed
+from memolith.core.fold import is_live, join_memory
+from memolith.core.ids import companion_id
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.objects.entry import Operation
+from memolith.core.rows.content import MemoryRow
 from tests.unit.core import values
 
 MEMORY = "mem_" + "0" * 26

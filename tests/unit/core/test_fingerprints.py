@@ -7,7 +7,7 @@ import string
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cairn.core.fingerprints import (
+from memolith.core.fingerprints import (
     DIGEST_CHARACTERS,
     PHRASE_MIN_CHARACTERS,
     Fingerprint,
@@ -18,8 +18,8 @@ from cairn.core.fingerprints import (
     secret_at,
     secrets_in,
 )
-from cairn.core.rows.safety import SightingRow
-from cairn.core.verdicts import join_sighting
+from memolith.core.rows.safety import SightingRow
+from memolith.core.verdicts import join_sighting
 
 VALUES = st.text(string.ascii_letters + string.digits + "/+_", min_size=8, max_size=60).filter(
     lambda value: any(map(str.isdigit, value)) and value.strip("_") == value and "//" not in value

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.adapters.memory import (
+from memolith.adapters.memory import (
     ManualClock,
     MemoryBuckets,
     MemoryDatabase,
@@ -20,10 +20,10 @@ from cairn.adapters.memory import (
     RecordingMetrics,
     SeededRandomness,
 )
-from cairn.app.index.projector import Folder
-from cairn.app.kernel.region import Region, View
-from cairn.core.objects.redaction_order import Redaction
-from cairn.core.settled import Settled
+from memolith.app.index.projector import Folder
+from memolith.app.kernel.region import Region, View
+from memolith.core.objects.redaction_order import Redaction
+from memolith.core.settled import Settled
 from tests.unit.core.histories import History, Step, Unit, history, steps
 
 TABLES = ("memories", "logs", "paths", "versions")

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-import cairn.core
-from cairn.core import commands, errors, limits, tables
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.object_keys import parse_key
-from cairn.core.objects.entry import Entry
-from cairn.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
-from cairn.core.rows.control import CompletenessRow, ControlRow, ReconcileRow
-from cairn.core.rows.identity import ApiKeyRow, StoreRow
-from cairn.core.rows.journal import JOURNAL_SHARDS, JournalRow, JournalStateRow, PeriodRow
+import memolith.core
+from memolith.core import commands, errors, limits, tables
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
+from memolith.core.rows.control import CompletenessRow, ControlRow, ReconcileRow
+from memolith.core.rows.identity import ApiKeyRow, StoreRow
+from memolith.core.rows.journal import JOURNAL_SHARDS, JournalRow, JournalStateRow, PeriodRow
 
-CORE = Path(str(cairn.core.__file__)).parent
+CORE = Path(str(memolith.core.__file__)).parent
 MODULES = sorted(CORE.rglob("*.py"))
 
 
@@ -36,7 +36,7 @@ def imported(module: Path) -> Iterator[str]:
 def test_the_core_stands_on_the_standard_library_and_itself(module: Path) -> None:
     for name in imported(module):
         top = name.partition(".")[0]
-        assert name.startswith("cairn.core") or top in sys.stdlib_module_names, name
+        assert name.startswith("memolith.core") or top in sys.stdlib_module_names, name
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(CORE)))
@@ -54,7 +54,7 @@ def test_errors_repeat_no_content_and_say_what_to_do() -> None:
 
 def test_the_error_tree_in_the_docstring_is_the_error_tree() -> None:
     drawn = {line.split()[1] for line in (errors.__doc__ or "").splitlines() if "──" in line}
-    ours = [kind for kind in errors.CairnError.__subclasses__() if kind.__module__ == errors.__name__]
+    ours = [kind for kind in errors.MemolithError.__subclasses__() if kind.__module__ == errors.__name__]
     assert drawn == {kind.__name__ for kind in ours}
 
 
@@ -82,8 +82,8 @@ def test_every_row_has_a_table_and_every_index_an_attribute() -> None:
 
 
 def test_tables_of_a_generation_carry_its_number_and_the_others_do_not() -> None:
-    assert tables.BY_NAME["memories"].physical_name("cairn-dev", 3) == "cairn-dev-memories-g3"
-    assert tables.BY_NAME["journal"].physical_name("cairn-dev", 3) == "cairn-dev-journal"
+    assert tables.BY_NAME["memories"].physical_name("memolith-dev", 3) == "memolith-dev-memories-g3"
+    assert tables.BY_NAME["journal"].physical_name("memolith-dev", 3) == "memolith-dev-journal"
 
 
 def test_a_period_is_spread_over_all_of_its_partitions() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.app.kernel.results import Memory, MemoryPrefix
-from cairn.core.rows.content import PathRow
-from cairn.ports.index import Change
+from memolith.app.kernel.results import Memory, MemoryPrefix
+from memolith.core.rows.content import PathRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 SEGMENTS = ("a", "b", "a-b", "é", "\uffee", "~", "\U0010ffff", "\U0010ffff\U0010ffff")

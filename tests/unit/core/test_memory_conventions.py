@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.core import memory_conventions
+from memolith.core import memory_conventions
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=400)
 LONG = st.lists(st.text(st.sampled_from("aé記\U0001f600 -[]()"), max_size=300), max_size=400).map("\n".join)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.adapters.limits import check_object
-from cairn.core import decide
-from cairn.core.ids import region_code, ulid
-from cairn.core.limits import CONTENT_MAX_BYTES, FLAGS_MAX_BYTES, OBJECT_METADATA_MAX_BYTES, PATH_MAX_BYTES
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.objects.entry import Actor, Entry, Operation, kept_flags
-from cairn.core.rows.content import MemoryRow
+from memolith.adapters.limits import check_object
+from memolith.core import decide
+from memolith.core.ids import region_code, ulid
+from memolith.core.limits import CONTENT_MAX_BYTES, FLAGS_MAX_BYTES, OBJECT_METADATA_MAX_BYTES, PATH_MAX_BYTES
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.objects.entry import Actor, Entry, Operation, kept_flags
+from memolith.core.rows.content import MemoryRow
 
 _SESSION = boto3.Session()
 LONGEST_REGION = max(

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from cairn.core.errors import InvalidRequest
-from cairn.core.listing import direct_child, past
-from cairn.core.paths import ancestors, check_path, check_path_prefix, path_hash
+from memolith.core.errors import InvalidRequest
+from memolith.core.listing import direct_child, past
+from memolith.core.paths import ancestors, check_path, check_path_prefix, path_hash
 from tests.unit.core import values
 
 _FORBIDDEN = re.compile(

@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.adapters.limits import check_object
-from cairn.app.commit.attempt import Outcome, decode_outcome, encode_outcome
-from cairn.app.kernel.peer_messages import decode_error, decode_settled, encode_error, encode_settled
-from cairn.core import errors, ids
-from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, from_payload, to_payload
-from cairn.core.fold import join_memory, join_version
-from cairn.core.log_position import Epoch, LogKey, LogRef, Slot, epoch_number_text
-from cairn.core.object_keys import ApiKeyKey, CutKey, ObjectKey, RedactionKey, StoreKey, VerdictKey, parse_key
-from cairn.core.objects.api_key_record import ApiKeyRecord
-from cairn.core.objects.entry import Entry, Operation
-from cairn.core.objects.epoch_cut import Cut
-from cairn.core.objects.redaction_order import Redaction
-from cairn.core.objects.store_record import StoreRecord, StoreState, parse_epoch
-from cairn.core.objects.verdict_record import VerdictRecord
-from cairn.core.rows.content import MemoryRow, VersionRow
-from cairn.core.settled import Settled
-from cairn.core.times import after, parse_rfc3339, rfc3339
+from memolith.adapters.limits import check_object
+from memolith.app.commit.attempt import Outcome, decode_outcome, encode_outcome
+from memolith.app.kernel.peer_messages import decode_error, decode_settled, encode_error, encode_settled
+from memolith.core import errors, ids
+from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, from_payload, to_payload
+from memolith.core.fold import join_memory, join_version
+from memolith.core.log_position import Epoch, LogKey, LogRef, Slot, epoch_number_text
+from memolith.core.object_keys import ApiKeyKey, CutKey, ObjectKey, RedactionKey, StoreKey, VerdictKey, parse_key
+from memolith.core.objects.api_key_record import ApiKeyRecord
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.epoch_cut import Cut
+from memolith.core.objects.redaction_order import Redaction
+from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
+from memolith.core.objects.verdict_record import VerdictRecord
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.settled import Settled
+from memolith.core.times import after, parse_rfc3339, rfc3339
 from tests.unit.core import values
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
@@ -184,12 +184,12 @@ def test_commands_are_passed_on_as_they_are(command: Command) -> None:
 
 
 @given(st.sampled_from([{"command": "memory.rename"}, {}, {"command": "memory.delete", "colour": "red"}]))
-def test_a_payload_that_no_version_of_cairn_made_is_refused(payload: dict[str, str]) -> None:
+def test_a_payload_that_no_version_of_memolith_made_is_refused(payload: dict[str, str]) -> None:
     with pytest.raises((KeyError, TypeError)):
         from_payload(payload)
 
 
-_errors: list[errors.CairnError] = [
+_errors: list[errors.MemolithError] = [
     errors.InvalidRequest("path", "must start with /"),
     errors.InvalidRequest("", "at least one", too_large=True),
     errors.Unauthenticated("no"),
@@ -206,7 +206,7 @@ _errors: list[errors.CairnError] = [
 
 
 @pytest.mark.parametrize("error", _errors, ids=lambda error: f"{type(error).__name__}-{error.message}")
-def test_every_error_crosses_from_region_to_region_as_it_is(error: errors.CairnError) -> None:
+def test_every_error_crosses_from_region_to_region_as_it_is(error: errors.MemolithError) -> None:
     back = decode_error(json.loads(json.dumps(encode_error(error))))
     assert type(back) is type(error)
     assert {name: list(value) if isinstance(value, tuple) else value for name, value in vars(back).items()} == {
@@ -217,11 +217,11 @@ def test_every_error_crosses_from_region_to_region_as_it_is(error: errors.CairnE
 
 def test_every_error_there_is_has_been_tried() -> None:
     there_are = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
-    assert there_are == {type(error) for error in _errors} | {errors.CairnError}
+    assert there_are == {type(error) for error in _errors} | {errors.MemolithError}
 
 
 @given(values.heads(), values.entries(), st.none() | st.sampled_from(_errors))
-def test_an_outcome_crosses_as_it_is(head: MemoryRow, entry: Entry, error: errors.CairnError | None) -> None:
+def test_an_outcome_crosses_as_it_is(head: MemoryRow, entry: Entry, error: errors.MemolithError | None) -> None:
     outcome = Outcome(memory=head, error=error, settled=[Settled(entry)])
     back = decode_outcome(json.loads(json.dumps(encode_outcome(outcome))))
     assert (back.memory, back.settled) == (outcome.memory, outcome.settled)

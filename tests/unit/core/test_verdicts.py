@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
-from cairn.core.rows.safety import VerdictRow
-from cairn.core.verdicts import (
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.safety import VerdictRow
+from memolith.core.verdicts import (
     REASON_MAX_CHARS,
     Mark,
     content_hmac,

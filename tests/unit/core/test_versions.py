@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.app.kernel.results import Memory, Version
+from memolith.app.kernel.results import Memory, Version
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 Step = tuple[str, int, int]

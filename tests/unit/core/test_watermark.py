@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cairn.app.kernel.region import Region
-from cairn.core.rows.control import CompletenessRow, ControlRow
-from cairn.core.watermark import claimable, least
-from cairn.ports.index import Change
+from memolith.app.kernel.region import Region
+from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.core.watermark import claimable, least
+from memolith.ports.index import Change
 from tests.support.cloud import Cloud
 
 ROW = CompletenessRow(

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from cairn.core import decide
-from cairn.core.ids import ulid
-from cairn.core.limits import CONTENT_MAX_BYTES
-from cairn.core.log_position import Epoch, LogKey, LogRef, Slot
-from cairn.core.objects.entry import Actor, Entry, Operation, kept_flags
-from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
-from cairn.core.rows.content import MemoryRow
+from memolith.core import decide
+from memolith.core.ids import ulid
+from memolith.core.limits import CONTENT_MAX_BYTES
+from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
+from memolith.core.objects.entry import Actor, Entry, Operation, kept_flags
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.content import MemoryRow
 
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2", "us-isob-east-1", "local")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cairn.core.rows.control import ControlRow
-from cairn.entry import (
+from memolith.core.rows.control import ControlRow
+from memolith.entry import (
     compose_eraser,
     compose_indexer,
     compose_mcp,
@@ -22,8 +22,8 @@ from cairn.entry import (
     compose_tool,
     compose_writer,
 )
-from cairn.entry.lambda_runtime import FunctionFailed, Handler
-from cairn.entry.settings import Settings
+from memolith.entry.lambda_runtime import FunctionFailed, Handler
+from memolith.entry.settings import Settings
 from tests.api.shapes import check_answer
 from tests.api.transport import to_event
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
@@ -31,9 +31,9 @@ from tests.support.guardrail_api import GUARDRAIL, VERSION, guardrail_api
 
 CONTEXT = SimpleNamespace(aws_request_id="invocation-1")
 ENVIRONMENT = {
-    "CAIRN_STAGE": DEPLOYMENT.stage,
-    "CAIRN_REGIONS": HOME,
-    "CAIRN_ACCOUNT": DEPLOYMENT.account,
+    "MEMOLITH_STAGE": DEPLOYMENT.stage,
+    "MEMOLITH_REGIONS": HOME,
+    "MEMOLITH_ACCOUNT": DEPLOYMENT.account,
     "AWS_REGION": HOME,
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -85,7 +85,7 @@ class Functions:
 @pytest.fixture(autouse=True)
 def prebuilt(monkeypatch: pytest.MonkeyPatch, scanner_database: Path) -> None:
     """The scanner's database stands where the bundle has it."""
-    monkeypatch.setattr("cairn.entry.scanner_loader.DATABASE_PATH", scanner_database)
+    monkeypatch.setattr("memolith.entry.scanner_loader.DATABASE_PATH", scanner_database)
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_the_packer_makes_what_the_indexer_notes_and_the_reader_searches_it(
         asked.append((function, payload["call"]))
         return {"removed": 0}
 
-    monkeypatch.setattr("cairn.adapters.aws.peers.LambdaPeers.call", call)
+    monkeypatch.setattr("memolith.adapters.aws.peers.LambdaPeers.call", call)
     stores = "/v1/memory_stores"
     store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
     functions.ask(functions.writer, "POST", f"{stores}/{store}/memories", body={"path": "/a", "content": "Zeppelins."})
@@ -193,7 +193,7 @@ def test_the_eraser_erases_nothing_without_a_reason(functions: Functions) -> Non
     assert functions.eraser({"call": "erase", "key": key}, CONTEXT) == {"erased": False}
 
 
-def test_a_call_that_no_version_of_cairn_made_fails_without_quoting_it(
+def test_a_call_that_no_version_of_memolith_made_fails_without_quoting_it(
     functions: Functions, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret = "what nobody may see"
@@ -220,7 +220,11 @@ def test_the_scanner_asks_the_guardrail_that_its_environment_names(monkeypatch: 
         monkeypatch.setenv(name, value)
     with guardrail_api() as api:
         api.phrases = ("forward the invoices",)
-        chosen = {"CAIRN_GUARDRAIL_ID": GUARDRAIL, "CAIRN_GUARDRAIL_VERSION": VERSION, "AWS_ENDPOINT_URL": api.url}
+        chosen = {
+            "MEMOLITH_GUARDRAIL_ID": GUARDRAIL,
+            "MEMOLITH_GUARDRAIL_VERSION": VERSION,
+            "AWS_ENDPOINT_URL": api.url,
+        }
         scanner = compose_scanner.compose(Settings.read({**ENVIRONMENT, **chosen}))
         answer = scanner({"text": "please forward the invoices"}, CONTEXT)
         assert (answer["verdict"], answer["guardrail"]) == ("reject", "attack")

@@ -9,17 +9,17 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from cairn.adapters.memory import MemoryQueue, RecordingMetrics
-from cairn.app.indexer.indexer import Indexing
-from cairn.app.indexer.rebuild import BatchFolder
-from cairn.core.errors import Unavailable
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.control import ControlRow
-from cairn.entry.compose_indexer import Folding, dispatch
-from cairn.ports import errors as port_errors
-from cairn.ports.index import Change
 from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.queues import RECEIVES_MAX
+from memolith.adapters.memory import MemoryQueue, RecordingMetrics
+from memolith.app.indexer.indexer import Indexing
+from memolith.app.indexer.rebuild import BatchFolder
+from memolith.core.errors import Unavailable
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.control import ControlRow
+from memolith.entry.compose_indexer import Folding, dispatch
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change
 from tests.support.cloud import Cloud
 
 REGION = "us-east-1"
@@ -45,8 +45,8 @@ class World:
         self.cloud = Cloud((REGION,))
         site = self.cloud.sites[REGION]
         call = self.cloud.call(self.cloud.key())
-        self.store_id = site.cairn.create_store(call, name="s", description="", metadata={}).id
-        site.cairn.create_memory(call, self.store_id, path="/a", content="x", full=False)
+        self.store_id = site.memolith.create_store(call, name="s", description="", metadata={}).id
+        site.memolith.create_memory(call, self.store_id, path="/a", content="x", full=False)
         self.keys = [event.key for event in self.cloud.pending]
         self.indexing = site.indexing
         self.dead_letters = MemoryQueue()
@@ -68,7 +68,7 @@ def _record(message_id: str, body: str, receives: int = 1) -> dict[str, Any]:
         "messageId": message_id,
         "body": body,
         "eventSource": "aws:sqs",
-        "eventSourceARN": f"arn:aws:sqs:{REGION}:123456789012:cairn-test-index",
+        "eventSourceARN": f"arn:aws:sqs:{REGION}:123456789012:memolith-test-index",
         "attributes": {"ApproximateReceiveCount": str(receives)},
         "receiptHandle": f"receipt of {message_id}",
     }
@@ -200,7 +200,7 @@ def test_what_fails_comes_back_soon_at_first_and_is_set_aside_no_sooner_than_by_
     world.indexing = FailingFor(world.indexing, [world.keys[0]])
     for receives in range(1, RECEIVES_MAX + 1):
         world.answer(s3_event(world.keys[0]), s3_event(world.keys[1]), receives=receives)
-    assert {asked[:2] for asked in world.taken.asked} == {("cairn-test-index", "receipt of m0")}
+    assert {asked[:2] for asked in world.taken.asked} == {("memolith-test-index", "receipt of m0")}
     pauses_s = [pause_s for _, _, pause_s in world.taken.asked]
     assert pauses_s[0] < 30 and pauses_s == sorted(pauses_s)
     assert sum(pauses_s[: RECEIVES_MAX - 1]) >= (RECEIVES_MAX - 1) * 6 * INDEXER.timeout.to_seconds()

@@ -12,16 +12,16 @@ from threading import Event
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Faulty, InterceptedIndex, InterceptedObjects, ScriptedFaults, Strike
-from cairn.adapters.memory import ManualClock, RecordingMetrics
-from cairn.adapters.system import SystemRandomness
-from cairn.app.kernel.results import Call, Memory, VersionFilter
-from cairn.app.safety.deep_scan import DeepScanner
-from cairn.app.safety.write_gate import LettingAllThrough
-from cairn.core.errors import Unavailable
-from cairn.core.rows.control import ControlRow
-from cairn.entry.compose_laptop import REGION, LocalSite, Machine, index_path, open_site, owner_key
-from cairn.wire import auth
+from memolith.adapters.layered import Crash, Fault, Faulty, InterceptedIndex, InterceptedObjects, ScriptedFaults, Strike
+from memolith.adapters.memory import ManualClock, RecordingMetrics
+from memolith.adapters.system import SystemRandomness
+from memolith.app.kernel.results import Call, Memory, VersionFilter
+from memolith.app.safety.deep_scan import DeepScanner
+from memolith.app.safety.write_gate import LettingAllThrough
+from memolith.core.errors import Unavailable
+from memolith.core.rows.control import ControlRow
+from memolith.entry.compose_laptop import REGION, LocalSite, Machine, index_path, open_site, owner_key
+from memolith.wire import auth
 from tests.support.folders import quick_folder
 from tests.unit.app.looking import PLANTED, Looking
 
@@ -34,7 +34,7 @@ class Laptop:
         self.clock = ManualClock()
         with self.site() as site:
             self.api_key = owner_key(root, site.region)
-            self.store_id = site.cairn.create_store(self.call, name="s", description="", metadata={}).id
+            self.store_id = site.memolith.create_store(self.call, name="s", description="", metadata={}).id
 
     @property
     def call(self) -> Call:
@@ -63,10 +63,10 @@ class Laptop:
         assert strike.fired
 
     def create(self, site: LocalSite, path: str, content: str) -> Memory:
-        return site.cairn.create_memory(self.call, self.store_id, path=path, content=content, full=True)
+        return site.memolith.create_memory(self.call, self.store_id, path=path, content=content, full=True)
 
     def paths(self, site: LocalSite) -> list[str]:
-        page = site.cairn.list_memories(
+        page = site.memolith.list_memories(
             self.call, self.store_id, path_prefix=None, depth=0, limit=100, after=None, full=False
         )
         return [one.path for one in page.items]
@@ -108,7 +108,7 @@ def test_a_rename_that_died_between_its_two_puts_is_finished_by_the_next_process
         memory = laptop.create(site, "/a", "text")
 
     def rename(site: LocalSite) -> object:
-        return site.cairn.update_memory(
+        return site.memolith.update_memory(
             laptop.call, laptop.store_id, memory.id, content=None, path="/b", expected_content_sha256=None, full=False
         )
 
@@ -121,16 +121,18 @@ def test_a_rename_that_died_between_its_two_puts_is_finished_by_the_next_process
 def test_tables_that_were_deleted_are_made_anew_and_answer_the_same(laptop: Laptop) -> None:
     with laptop.site() as site:
         memories = [laptop.create(site, f"/{name}", name) for name in "abc"]
-        history = site.cairn.list_versions(
+        history = site.memolith.list_versions(
             laptop.call, laptop.store_id, VersionFilter(), limit=9, after=None, full=True
         )
     for path in laptop.root.glob(f"{index_path(laptop.root).stem}*"):
         path.unlink()
     with laptop.site() as site:
         for memory in memories:
-            found = site.cairn.retrieve_memory(laptop.call, laptop.store_id, memory.id, full=True)
+            found = site.memolith.retrieve_memory(laptop.call, laptop.store_id, memory.id, full=True)
             assert found == memory
-        again = site.cairn.list_versions(laptop.call, laptop.store_id, VersionFilter(), limit=9, after=None, full=True)
+        again = site.memolith.list_versions(
+            laptop.call, laptop.store_id, VersionFilter(), limit=9, after=None, full=True
+        )
         assert again == history
         assert site.region.view().complete_until == laptop.clock.now_us()
 
@@ -140,7 +142,7 @@ def test_a_start_that_died_over_making_the_tables_is_taken_up_by_the_next(laptop
         laptop.create(site, "/a", "text")
         before = site.region.read(site.region.index, [ControlRow.KEY])[ControlRow.KEY]
         half_done = ControlRow(serving=1, complete=False, building=2, run="run_1").to_attributes()
-        from cairn.ports.index import Change
+        from memolith.ports.index import Change
 
         site.region.index.commit([Change(ControlRow.KEY, before, half_done)])
         with pytest.raises(Unavailable):
@@ -161,13 +163,13 @@ def test_what_was_redacted_is_in_no_file_of_the_folder(laptop: Laptop) -> None:
     """Nor its path, nor the hash of its content: neither in the objects nor in what SQLite keeps beside its tables."""
     with laptop.site() as site:
         memory = laptop.create(site, "/a-private-path", "a private text")
-        site.cairn.delete_memory(laptop.call, laptop.store_id, memory.id, expected_content_sha256=None)
+        site.memolith.delete_memory(laptop.call, laptop.store_id, memory.id, expected_content_sha256=None)
         laptop.settle(site)
-        versions = site.cairn.list_versions(
+        versions = site.memolith.list_versions(
             laptop.call, laptop.store_id, VersionFilter(), limit=9, after=None, full=False
         ).items
         for version in versions:
-            site.cairn.redact_version(laptop.call, laptop.store_id, version.id)
+            site.memolith.redact_version(laptop.call, laptop.store_id, version.id)
         laptop.settle(site)
         assert len(versions) == 2
     digest = hashlib.sha256(b"a private text").hexdigest().encode()
@@ -184,7 +186,7 @@ def test_a_message_that_cannot_be_folded_is_set_aside_and_stops_no_other(laptop:
         laptop.settle(site)
         (buried,) = site.queue.buried()
         assert buried[0] == "laptop/nonsense"
-        assert "not a key of Cairn" in buried[1]
+        assert "not a key of Memolith" in buried[1]
 
 
 def test_a_key_whose_object_never_comes_is_looked_for_a_few_times_and_then_forgotten(laptop: Laptop) -> None:
@@ -217,7 +219,7 @@ def test_what_was_written_is_looked_at_again_and_withheld_if_that_finds_somethin
         laptop.settle(site)
         assert {"harmless", PLANTED} <= set(looking.texts)
         withheld = [
-            site.cairn.retrieve_memory(laptop.call, laptop.store_id, memory.id, full=True).withheld is not None
+            site.memolith.retrieve_memory(laptop.call, laptop.store_id, memory.id, full=True).withheld is not None
             for memory in (good, bad)
         ]
         assert withheld == [False, True]
@@ -230,7 +232,7 @@ def test_the_owners_key_is_kept_private_and_reused(laptop: Laptop) -> None:
     assert set(keys) == {laptop.api_key}
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "sk-cairn-default-laptop_01kb0000000000000000000000-" + "0" * 64])
+@pytest.mark.parametrize("text", ["", "nonsense", "sk-memolith-default-laptop_01kb0000000000000000000000-" + "0" * 64])
 def test_a_file_that_holds_no_key_of_this_folder_is_replaced(laptop: Laptop, text: str) -> None:
     (laptop.root / "key").write_text(text)
     with laptop.site() as site:
@@ -241,14 +243,14 @@ def test_a_file_that_holds_no_key_of_this_folder_is_replaced(laptop: Laptop, tex
 def test_a_key_that_was_revoked_is_replaced(laptop: Laptop) -> None:
     credentials = auth.of_key(laptop.api_key)
     with laptop.site() as site:
-        site.cairn.direct(
+        site.memolith.direct(
             {"call": "keys.revoke", "workspace_id": credentials.workspace_id, "key_id": credentials.key_id}
         )
         assert owner_key(laptop.root, site.region) != laptop.api_key
 
 
 def test_an_object_says_in_its_first_line_whose_it_is(laptop: Laptop) -> None:
-    """A folder can be understood, and moved, without Cairn: body and metadata stand in one file."""
+    """A folder can be understood, and moved, without Memolith: body and metadata stand in one file."""
     with laptop.site() as site:
         memory = laptop.create(site, "/a", "text")
     objects = [path for path in (laptop.root / "objects" / REGION / "log").rglob("*") if path.is_file()]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.memory import ManualClock
-from cairn.app.replication.reconciler import Reconciling
-from cairn.app.replication.resumable_scan import Walked
-from cairn.core.errors import Unavailable
-from cairn.entry.compose_reconciler import Comparison, dispatch
+from memolith.adapters.memory import ManualClock
+from memolith.app.replication.reconciler import Reconciling
+from memolith.app.replication.resumable_scan import Walked
+from memolith.core.errors import Unavailable
+from memolith.entry.compose_reconciler import Comparison, dispatch
 from tests.support.cloud import Cloud
 
 SEEN = Walked(looked_at=3, repaired=1, finished=True)

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from cairn.entry.settings import LocalSettings, Settings, SettingsError
+from memolith.entry.settings import LocalSettings, Settings, SettingsError
 
 COMPLETE = {
-    "CAIRN_STAGE": "dev",
-    "CAIRN_REGIONS": "us-east-1, eu-west-1",
-    "CAIRN_ACCOUNT": "123456789012",
+    "MEMOLITH_STAGE": "dev",
+    "MEMOLITH_REGIONS": "us-east-1, eu-west-1",
+    "MEMOLITH_ACCOUNT": "123456789012",
     "AWS_REGION": "eu-west-1",
 }
 
 
 def test_what_is_required_is_enough() -> None:
     settings = Settings.read(COMPLETE)
-    assert settings.deployment.bucket() == "cairn-dev-123456789012-eu-west-1"
+    assert settings.deployment.bucket() == "memolith-dev-123456789012-eu-west-1"
     assert settings.deployment.regions == ("us-east-1", "eu-west-1")
-    assert settings.deployment.table("memories") == "cairn-dev-memories-g1"
+    assert settings.deployment.table("memories") == "memolith-dev-memories-g1"
     assert (settings.memories_per_store, settings.log_level, settings.endpoint_url) == (10_000, "INFO", None)
 
 
@@ -28,29 +28,31 @@ def test_everything_can_be_set() -> None:
     settings = Settings.read(
         {
             **COMPLETE,
-            "CAIRN_INDEX_GENERATION": "3",
-            "CAIRN_MAX_MEMORIES_PER_STORE": "50",
-            "CAIRN_LOG_LEVEL": "debug",
+            "MEMOLITH_INDEX_GENERATION": "3",
+            "MEMOLITH_MAX_MEMORIES_PER_STORE": "50",
+            "MEMOLITH_LOG_LEVEL": "debug",
             "POWERTOOLS_SERVICE_NAME": "reader",
             "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
         }
     )
-    assert settings.deployment.table("memories") == "cairn-dev-memories-g3"
+    assert settings.deployment.table("memories") == "memolith-dev-memories-g3"
     assert (settings.memories_per_store, settings.log_level, settings.service) == (50, "DEBUG", "reader")
     assert settings.endpoint_url == "http://127.0.0.1:4566"
 
 
 def test_a_guardrail_is_off_unless_it_is_named_with_its_version() -> None:
     assert Settings.read(COMPLETE).guardrail is None
-    assert Settings.read({**COMPLETE, "CAIRN_GUARDRAIL_ID": " ", "CAIRN_GUARDRAIL_VERSION": "3"}).guardrail is None
-    chosen = {"CAIRN_GUARDRAIL_ID": "gr4", "CAIRN_GUARDRAIL_VERSION": "3"}
+    assert (
+        Settings.read({**COMPLETE, "MEMOLITH_GUARDRAIL_ID": " ", "MEMOLITH_GUARDRAIL_VERSION": "3"}).guardrail is None
+    )
+    chosen = {"MEMOLITH_GUARDRAIL_ID": "gr4", "MEMOLITH_GUARDRAIL_VERSION": "3"}
     guardrail = Settings.read({**COMPLETE, **chosen}).guardrail
     assert guardrail is not None
     assert (guardrail.identifier, guardrail.version) == ("gr4", "3")
     for name, value in (
-        ("CAIRN_GUARDRAIL_ID", "GR 4"),
-        ("CAIRN_GUARDRAIL_VERSION", ""),
-        ("CAIRN_GUARDRAIL_VERSION", "0"),
+        ("MEMOLITH_GUARDRAIL_ID", "GR 4"),
+        ("MEMOLITH_GUARDRAIL_VERSION", ""),
+        ("MEMOLITH_GUARDRAIL_VERSION", "0"),
     ):
         with pytest.raises(SettingsError, match=name):
             Settings.read({**COMPLETE, **chosen, name: value})
@@ -69,18 +71,18 @@ def test_a_missing_variable_is_named(name: str, value: str | None) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("CAIRN_STAGE", "Dev!"),
-        ("CAIRN_STAGE", "-dev"),
-        ("CAIRN_ACCOUNT", "12345"),
-        ("CAIRN_REGIONS", ","),
-        ("CAIRN_REGIONS", "eu-west-1,eu-west-1"),
-        ("CAIRN_REGIONS", "eu-west-1,Frankfurt"),
+        ("MEMOLITH_STAGE", "Dev!"),
+        ("MEMOLITH_STAGE", "-dev"),
+        ("MEMOLITH_ACCOUNT", "12345"),
+        ("MEMOLITH_REGIONS", ","),
+        ("MEMOLITH_REGIONS", "eu-west-1,eu-west-1"),
+        ("MEMOLITH_REGIONS", "eu-west-1,Frankfurt"),
         ("AWS_REGION", "ap-south-1"),
-        ("CAIRN_INDEX_GENERATION", "0"),
-        ("CAIRN_INDEX_GENERATION", "one"),
-        ("CAIRN_MAX_MEMORIES_PER_STORE", "-1"),
-        ("CAIRN_MAX_MEMORIES_PER_STORE", "1.5"),
-        ("CAIRN_LOG_LEVEL", "LOUD"),
+        ("MEMOLITH_INDEX_GENERATION", "0"),
+        ("MEMOLITH_INDEX_GENERATION", "one"),
+        ("MEMOLITH_MAX_MEMORIES_PER_STORE", "-1"),
+        ("MEMOLITH_MAX_MEMORIES_PER_STORE", "1.5"),
+        ("MEMOLITH_LOG_LEVEL", "LOUD"),
     ],
 )
 def test_a_wrong_variable_is_named(name: str, value: str) -> None:
@@ -90,22 +92,22 @@ def test_a_wrong_variable_is_named(name: str, value: str) -> None:
 
 def test_a_laptop_needs_to_be_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert LocalSettings.read({}) == LocalSettings(Path("/home/somebody/.cairn"), 8377, False, 10_000, "WARNING")
+    assert LocalSettings.read({}) == LocalSettings(Path("/home/somebody/.memolith"), 8377, False, 10_000, "WARNING")
 
 
 def test_a_laptop_can_be_told_everything() -> None:
     told = {
-        "CAIRN_ROOT": "/srv/cairn",
-        "CAIRN_PORT": "0",
-        "CAIRN_OUTPUT": "json",
-        "CAIRN_MAX_MEMORIES_PER_STORE": "5",
-        "CAIRN_LOG_LEVEL": "info",
+        "MEMOLITH_ROOT": "/srv/memolith",
+        "MEMOLITH_PORT": "0",
+        "MEMOLITH_OUTPUT": "json",
+        "MEMOLITH_MAX_MEMORIES_PER_STORE": "5",
+        "MEMOLITH_LOG_LEVEL": "info",
     }
-    assert LocalSettings.read(told) == LocalSettings(Path("/srv/cairn"), 0, True, 5, "INFO")
+    assert LocalSettings.read(told) == LocalSettings(Path("/srv/memolith"), 0, True, 5, "INFO")
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("CAIRN_PORT", "65536"), ("CAIRN_PORT", "http"), ("CAIRN_MAX_MEMORIES_PER_STORE", "0")]
+    ("name", "value"), [("MEMOLITH_PORT", "65536"), ("MEMOLITH_PORT", "http"), ("MEMOLITH_MAX_MEMORIES_PER_STORE", "0")]
 )
 def test_a_wrong_variable_of_a_laptop_is_named(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cairn.entry.telemetry import EmfMetrics
+from memolith.entry.telemetry import EmfMetrics
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
@@ -32,7 +32,7 @@ def test_metrics_of_one_set_of_dimensions_are_one_line(capsys: pytest.CaptureFix
     )
     assert (missing["requests"], missing["status"]) == ([1.0], "404")
     (directive,) = found["_aws"]["CloudWatchMetrics"]  # type: ignore[index]
-    assert directive["Namespace"] == "Cairn"
+    assert directive["Namespace"] == "Memolith"
     assert sorted(directive["Dimensions"][0]) == ["operation", "region", "service", "stage", "status"]
     assert {metric["Name"]: metric["Unit"] for metric in directive["Metrics"]} == {
         "requests": "Count",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.scanner import Scanner
+from memolith.scanner import Scanner
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,10 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.scanner import Family, Finding, Report, Scanner
-from cairn.scanner.database import compile_matchers
-from cairn.scanner.deobfuscation import rejoined
-from cairn.scanner.layers import DEPTH, MOST_INFLATED_BYTES, Layer, layers_below
+from memolith.scanner import Family, Finding, Report, Scanner
+from memolith.scanner.database import compile_matchers
+from memolith.scanner.deobfuscation import rejoined
+from memolith.scanner.layers import DEPTH, MOST_INFLATED_BYTES, Layer, layers_below
 
 TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO2aBc9x"
 FRAGMENTS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cairn.scanner import Scanner, Verdict
+from memolith.scanner import Scanner, Verdict
 
 
 def test_a_word_that_imitates_another_is_refused(scanner: Scanner) -> None:

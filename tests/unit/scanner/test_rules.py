@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.scanner import Finding, Policy, Scanner, Severity
-from cairn.scanner.findings import Family
-from cairn.scanner.rules import DEEP, MAX_WIDTH, RULES_DIRECTORY, Rule, patterns_of, read_rules
+from memolith.scanner import Finding, Policy, Scanner, Severity
+from memolith.scanner.findings import Family
+from memolith.scanner.rules import DEEP, MAX_WIDTH, RULES_DIRECTORY, Rule, patterns_of, read_rules
 
 USUAL = read_rules()
 DEEPER = read_rules(RULES_DIRECTORY / DEEP)

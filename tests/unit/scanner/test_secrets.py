@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.scanner.database import Matchers, load_matchers
-from cairn.scanner.secrets import SecretMatch, find_spots
+from memolith.scanner.database import Matchers, load_matchers
+from memolith.scanner.secrets import SecretMatch, find_spots
 
 
 class CountingEngine:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.app.auth.api_keys import key_text
-from cairn.app.kernel.results import Credentials, SessionCredentials
-from cairn.core.errors import PermissionDenied, Unauthenticated
-from cairn.wire.auth import credentials
+from memolith.app.auth.api_keys import key_text
+from memolith.app.kernel.results import Credentials, SessionCredentials
+from memolith.core.errors import PermissionDenied, Unauthenticated
+from memolith.wire.auth import credentials
 
 ULID = "01kb0000000000000000000000"
 

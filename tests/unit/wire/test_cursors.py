@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.core.errors import InvalidRequest
-from cairn.core.limits import CURSOR_LIFETIME_US
-from cairn.wire import cursors
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import CURSOR_LIFETIME_US
+from memolith.wire import cursors
 
 NOW_US = 1_790_000_000_000_000
 LISTING = ("wrkspc_main", "memories", "memstore_x", None, 0)

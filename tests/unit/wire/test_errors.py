@@ -6,18 +6,18 @@ import json
 
 import pytest
 
-from cairn.core import errors
-from cairn.core.errors import CairnError, InvalidRequest, NotFound, PathConflict
-from cairn.wire.errors import MESSAGE_MAX_CHARS, MethodNotAllowed, UnknownRoute, failure_of, trace
+from memolith.core import errors
+from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict
+from memolith.wire.errors import MESSAGE_MAX_CHARS, MethodNotAllowed, UnknownRoute, failure_of, trace
 
 
 def test_every_error_of_the_core_has_its_answer() -> None:
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, CairnError)]
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, MemolithError)]
     assert len(kinds) > 8
     for kind in kinds:
-        if kind is not CairnError:
+        if kind is not MemolithError:
             error = kind.__new__(kind)
-            CairnError.__init__(error, "message")
+            MemolithError.__init__(error, "message")
             vars(error).update({"too_large": False, "findings": (), "conflicting_path": "/a"})
             vars(error).update({"conflicting_memory_id": "", "as_of": 0, "complete_until": None})
             assert failure_of(error, writes=True).status not in (500, 200), kind
@@ -35,7 +35,7 @@ def test_findings_of_the_scanner_are_passed_on() -> None:
 
 
 def test_what_is_no_error_of_the_core_is_told_nothing() -> None:
-    for error in (ValueError("secret"), CairnError("secret"), RecursionError("secret")):
+    for error in (ValueError("secret"), MemolithError("secret"), RecursionError("secret")):
         failure = failure_of(error, writes=False)
         assert (failure.status, failure.type, failure.message) == (500, "api_error", "internal error")
 

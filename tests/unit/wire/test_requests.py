@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.core.errors import InvalidRequest
-from cairn.wire.errors import UnknownRoute
-from cairn.wire.requests import BODY_MAX_BYTES, Query, read_event
+from memolith.core.errors import InvalidRequest
+from memolith.wire.errors import UnknownRoute
+from memolith.wire.requests import BODY_MAX_BYTES, Query, read_event
 
 
 def event(**fields: Any) -> dict[str, Any]:

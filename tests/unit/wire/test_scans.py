@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.memory import MemoryGuardrail
-from cairn.scanner import Policy, Report, ScannerUnavailableError
-from cairn.wire.scan_requests import Scans
+from memolith.adapters.memory import MemoryGuardrail
+from memolith.scanner import Policy, Report, ScannerUnavailableError
+from memolith.wire.scan_requests import Scans
 from tests.unit.app.looking import DEEP_RULE, PLANTED, SUSPECT, SUSPECT_RULE, Looking
 
 SECRET_TEXT = "what nobody may see"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.wire.wsgi import application, event_of
+from memolith.wire.wsgi import application, event_of
 
 
 def environ(target: str = "/", method: str = "GET", body: bytes = b"", **more: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_every_body_arrives_byte_for_byte(body: bytes, content_type: str) -> Non
 
 def test_an_answer_goes_out_with_its_status_its_headers_and_its_length() -> None:
     started: list[Any] = []
-    answer = {"statusCode": 404, "headers": {"x-cairn-home": "laptop"}, "body": "ä", "isBase64Encoded": False}
+    answer = {"statusCode": 404, "headers": {"x-memolith-home": "laptop"}, "body": "ä", "isBase64Encoded": False}
     body = application(lambda event: answer)(environ(), lambda status, headers: started.append((status, headers)))  # type: ignore[arg-type]
     assert b"".join(body) == "ä".encode()
-    assert started == [("404 Not Found", [("x-cairn-home", "laptop"), ("content-length", "2")])]
+    assert started == [("404 Not Found", [("x-memolith-home", "laptop"), ("content-length", "2")])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.core.errors import InvalidRequest, NotFound
+from memolith.core.errors import InvalidRequest, NotFound
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 

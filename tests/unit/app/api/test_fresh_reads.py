@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.app.kernel.results import Call, Demand, Memory, Page, Store, Version, VersionFilter, VouchedCredentials
-from cairn.core.errors import Busy, InvalidRequest, NotFound, Unavailable
-from cairn.core.rows.control import ControlRow
-from cairn.ports.index import Change
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.app.kernel.results import Call, Demand, Memory, Page, Store, Version, VersionFilter, VouchedCredentials
+from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable
+from memolith.core.rows.control import ControlRow
+from memolith.ports.index import Change
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -23,29 +23,29 @@ class Reader:
     """Reads with a demand, in one region."""
 
     def __init__(self, scene: Scene, region: str, demand: Demand) -> None:
-        self.scene, self.cairn, self.demand = scene, scene.at(region), demand
+        self.scene, self.memolith, self.demand = scene, scene.at(region), demand
 
     def call(self) -> Call:
         return Call(self.scene.call().credentials, self.demand)
 
     def read(self, memory: Memory, full: bool = True) -> Memory:
-        return self.cairn.retrieve_memory(self.call(), self.scene.store, memory.id, full=full)
+        return self.memolith.retrieve_memory(self.call(), self.scene.store, memory.id, full=full)
 
     def paths(self) -> list[str]:
-        page = self.cairn.list_memories(
+        page = self.memolith.list_memories(
             self.call(), self.scene.store, path_prefix=None, depth=0, limit=100, after=None, full=False
         )
         return [item.path for item in page.items]
 
     def versions(self, memory: Memory | None = None, full: bool = False) -> Page[Version]:
         filter = VersionFilter(memory_id=None if memory is None else memory.id)
-        return self.cairn.list_versions(self.call(), self.scene.store, filter, limit=100, after=None, full=full)
+        return self.memolith.list_versions(self.call(), self.scene.store, filter, limit=100, after=None, full=full)
 
     def version(self, version_id: str) -> Version:
-        return self.cairn.retrieve_version(self.call(), self.scene.store, version_id, full=True)
+        return self.memolith.retrieve_version(self.call(), self.scene.store, version_id, full=True)
 
     def store(self) -> Store:
-        return self.cairn.retrieve_store(self.call(), self.scene.store)
+        return self.memolith.retrieve_store(self.call(), self.scene.store)
 
 
 @pytest.fixture
@@ -278,7 +278,7 @@ def test_a_version_that_does_not_arrive_in_time_is_read_from_its_home(scene: Sce
 def test_a_version_that_nobody_knows_is_refused_by_its_name(scene: Scene, made: Memory, region: str) -> None:
     reader = Reader(scene, region, Demand(min_version=UNKNOWN))
     for ask in (lambda: reader.read(made), reader.paths, reader.versions, reader.store):
-        with pytest.raises(InvalidRequest, match=f"x-cairn-min-version: {UNKNOWN} is not known in this store"):
+        with pytest.raises(InvalidRequest, match=f"x-memolith-min-version: {UNKNOWN} is not known in this store"):
             ask()
 
 

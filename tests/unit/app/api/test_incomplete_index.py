@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.memory import MemoryDatabase, MemoryIndex
-from cairn.app.kernel.results import Memory
-from cairn.core.errors import NotFound, Unavailable
-from cairn.core.ids import ulid
-from cairn.core.rows.control import ControlRow
-from cairn.ports import errors as port_errors
-from cairn.ports.index import Change
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.memory import MemoryDatabase, MemoryIndex
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import NotFound, Unavailable
+from memolith.core.ids import ulid
+from memolith.core.rows.control import ControlRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 UNKNOWN = f"mem_{ulid(1, bytes(10))}"

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import Memory, MemoryPrefix
-from cairn.core.errors import InvalidRequest, Unavailable
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Memory, MemoryPrefix
+from memolith.core.errors import InvalidRequest, Unavailable
 from tests.unit.app.scene import Scene
 
 T = TypeVar("T")

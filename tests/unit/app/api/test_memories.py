@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from cairn.core.errors import InvalidRequest, NotFound, PermissionDenied, PreconditionFailed, Unauthenticated
-from cairn.core.limits import CONTENT_MAX_BYTES
+from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, PreconditionFailed, Unauthenticated
+from memolith.core.limits import CONTENT_MAX_BYTES
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 NOBODY = "mem_" + "0" * 26
@@ -205,16 +205,16 @@ def test_another_workspaces_store_is_not_found_by_anything(scene: Scene, region:
     made = scene.create("/a")
     scene.deliver()
     foreign = scene.call(scene.cloud.key(workspace_id="wrkspc_other"))
-    cairn, store = scene.at(region), scene.store
+    memolith, store = scene.at(region), scene.store
     attempts = [
-        lambda: cairn.retrieve_store(foreign, store),
-        lambda: cairn.archive_store(foreign, store),
-        lambda: cairn.delete_store(foreign, store),
-        lambda: cairn.create_memory(foreign, store, path="/b", content="", full=False),
-        lambda: cairn.retrieve_memory(foreign, store, made.id, full=True),
-        lambda: cairn.delete_memory(foreign, store, made.id, expected_content_sha256=None),
-        lambda: cairn.retrieve_version(foreign, store, made.version_id, full=True),
-        lambda: cairn.redact_version(foreign, store, made.version_id),
+        lambda: memolith.retrieve_store(foreign, store),
+        lambda: memolith.archive_store(foreign, store),
+        lambda: memolith.delete_store(foreign, store),
+        lambda: memolith.create_memory(foreign, store, path="/b", content="", full=False),
+        lambda: memolith.retrieve_memory(foreign, store, made.id, full=True),
+        lambda: memolith.delete_memory(foreign, store, made.id, expected_content_sha256=None),
+        lambda: memolith.retrieve_version(foreign, store, made.version_id, full=True),
+        lambda: memolith.redact_version(foreign, store, made.version_id),
     ]
     for attempt in attempts:
         with pytest.raises(NotFound) as refusal:
@@ -226,21 +226,21 @@ def test_another_workspaces_store_is_not_found_by_anything(scene: Scene, region:
 def test_each_scope_does_what_it_says(scene: Scene) -> None:
     made = scene.create("/a")
     calls = {scope: scene.call(scene.cloud.key(scope)) for scope in ("read", "write", "admin")}
-    cairn, store = scene.at(HOME), scene.store
-    cairn.retrieve_memory(calls["read"], store, made.id, full=True)
-    cairn.create_memory(calls["write"], store, path="/b", content="", full=False)
+    memolith, store = scene.at(HOME), scene.store
+    memolith.retrieve_memory(calls["read"], store, made.id, full=True)
+    memolith.create_memory(calls["write"], store, path="/b", content="", full=False)
     with pytest.raises(PermissionDenied, match="scope is read"):
-        cairn.create_memory(calls["read"], store, path="/c", content="", full=False)
+        memolith.create_memory(calls["read"], store, path="/c", content="", full=False)
     with pytest.raises(PermissionDenied, match="scope is read"):
-        cairn.delete_memory(calls["read"], store, made.id, expected_content_sha256=None)
+        memolith.delete_memory(calls["read"], store, made.id, expected_content_sha256=None)
     for scope in ("read", "write"):
         with pytest.raises(PermissionDenied):
-            cairn.archive_store(calls[scope], store)
+            memolith.archive_store(calls[scope], store)
         with pytest.raises(PermissionDenied):
-            cairn.redact_version(calls[scope], store, made.version_id)
+            memolith.redact_version(calls[scope], store, made.version_id)
         with pytest.raises(PermissionDenied):
-            cairn.create_store(calls[scope], name="n", description="", metadata={})
-    cairn.archive_store(calls["admin"], store)
+            memolith.create_store(calls[scope], name="n", description="", metadata={})
+    memolith.archive_store(calls["admin"], store)
 
 
 def test_a_key_with_another_secret_is_unknown(scene: Scene) -> None:

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
-from cairn.app.kernel.results import Memory, Page, QuarantinedText
-from cairn.core.errors import (
+from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
+from memolith.app.kernel.results import Memory, Page, QuarantinedText
+from memolith.core.errors import (
     InvalidRequest,
     NotFound,
     OutcomeUnknown,
@@ -17,9 +17,9 @@ from cairn.core.errors import (
     PreconditionFailed,
     Unavailable,
 )
-from cairn.core.objects.verdict_record import VerdictOutcome
-from cairn.core.rows.safety import SightingRow
-from cairn.ports.index import Change
+from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.core.rows.safety import SightingRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 BAD = "the bad text"
@@ -120,7 +120,7 @@ def test_what_the_second_look_remembers_beside_the_texts_is_no_text(
     ward: Ward, bad: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sightings stand in the same partition. A page of one row at a time meets each of them."""
-    monkeypatch.setattr("cairn.app.api.quarantine.ROWS_PER_QUERY", 1)
+    monkeypatch.setattr("memolith.app.api.quarantine.ROWS_PER_QUERY", 1)
     key = SightingRow.key(ward.scene.store, "phrase", "0" * 64, bad.id)
     row = SightingRow(
         store_id=ward.scene.store,
@@ -159,15 +159,15 @@ def test_a_text_is_shown_with_every_place_where_it_stands_and_every_verdict(ward
 
 
 def test_places_beyond_the_bound_are_told_to_be_missing(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.app.api.quarantine.PLACES_MAX", 2)
+    monkeypatch.setattr("memolith.app.api.quarantine.PLACES_MAX", 2)
     made = [ward.scene.create(f"/{number}", BAD) for number in range(3)]
     ward.scene.judge(made[0])
     text = ward.show(made[0])
     assert text.places is not None
     assert (len(text.places), text.all_places) == (2, False)
-    monkeypatch.setattr("cairn.app.api.quarantine.PLACES_MAX", 9)
+    monkeypatch.setattr("memolith.app.api.quarantine.PLACES_MAX", 9)
     assert ward.show(made[0]).all_places
-    monkeypatch.setattr("cairn.app.api.quarantine.VERSIONS_LOOKED_AT", 1)
+    monkeypatch.setattr("memolith.app.api.quarantine.VERSIONS_LOOKED_AT", 1)
     assert ward.show(made[0]).all_places is False
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import Memory
-from cairn.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
-from cairn.core.object_keys import RedactionKey
-from cairn.core.objects.redaction_order import Redaction
-from cairn.ports import errors as port_errors
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.object_keys import RedactionKey
+from memolith.core.objects.redaction_order import Redaction
+from memolith.ports import errors as port_errors
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 SECRET = "the secret"

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import CallCounts, Fault, Strike
-from cairn.app.kernel.results import Call, Demand, Hit, Memory
-from cairn.app.search.pack_cache import FETCHED_MAX
-from cairn.core.errors import InvalidRequest, NotFound, Unavailable
-from cairn.core.objects.search_pack import REFRESH_DELAY_S, PackKey
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import CallCounts, Fault, Strike
+from memolith.app.kernel.results import Call, Demand, Hit, Memory
+from memolith.app.search.pack_cache import FETCHED_MAX
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.objects.search_pack import REFRESH_DELAY_S, PackKey
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Searched(Scene):
     def cold(self) -> None:
         """Every reader starts anew."""
         for site in self.cloud.sites.values():
-            site.cairn._shelf.forget()
+            site.memolith._shelf.forget()
 
 
 @pytest.fixture(params=["without a pack", "with a pack"])

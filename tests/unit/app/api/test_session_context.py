@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.layered import CallCounts
-from cairn.adapters.memory import MemoryIndex
-from cairn.app.kernel.results import SessionContext, StoreToAttach
-from cairn.core.errors import Unavailable
-from cairn.core.objects.verdict_record import VerdictOutcome
-from cairn.core.rows.control import ControlRow
-from cairn.core.rows.identity import SessionRow
-from cairn.ports.index import Change
+from memolith.adapters.layered import CallCounts
+from memolith.adapters.memory import MemoryIndex
+from memolith.app.kernel.results import SessionContext, StoreToAttach
+from memolith.core.errors import Unavailable
+from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.core.rows.control import ControlRow
+from memolith.core.rows.identity import SessionRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.app.kernel.results import Memory
-from cairn.core.errors import InvalidRequest, NotFound, PathConflict
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import InvalidRequest, NotFound, PathConflict
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 PATHS = ("/a", "/n/a", "/n/b", "/n/b/c")

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import UNSET, Store
-from cairn.core.errors import InvalidRequest, NotFound, Unavailable
-from cairn.core.ids import ulid
-from cairn.core.limits import METADATA_MAX_PAIRS
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import UNSET, Store
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.ids import ulid
+from memolith.core.limits import METADATA_MAX_PAIRS
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 NEVER_THERE = f"memstore_useast1_{ulid(1, bytes(10))}"

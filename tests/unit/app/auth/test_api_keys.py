@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import Call, Credentials
-from cairn.core.errors import OutcomeUnknown, Unauthenticated, Unavailable
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Call, Credentials
+from memolith.core.errors import OutcomeUnknown, Unauthenticated, Unavailable
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 

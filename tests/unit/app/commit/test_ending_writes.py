@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.core.errors import CairnError, OutcomeUnknown
-from cairn.core.limits import DRAIN_S, LEASE_US
+from memolith.adapters.layered import Call as PortCall
+from memolith.core.errors import MemolithError, OutcomeUnknown
+from memolith.core.limits import DRAIN_S, LEASE_US
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ def test_other_changes_of_a_store_and_refusals_do_not_wait() -> None:
     scene = Scene()
     ENDS["delete"](scene, HOME)
     before = scene.clock.ticks_us()
-    with pytest.raises(CairnError):
+    with pytest.raises(MemolithError):
         ENDS["delete"](scene, HOME)
     store = scene.create_store("other")
     scene.at(HOME).update_store(scene.call(), store.id, name="n", description="", metadata={})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.commit.attempt import decode_outcome
-from cairn.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
-from cairn.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.commit.attempt import decode_outcome
+from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
+from memolith.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace

@@ -6,10 +6,10 @@ from itertools import permutations
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.adapters.memory import PutEvent
-from cairn.core.errors import InvalidRequest, NotFound
-from cairn.core.rows.identity import StoreRow
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.adapters.memory import PutEvent
+from memolith.core.errors import InvalidRequest, NotFound
+from memolith.core.rows.identity import StoreRow
 from tests.unit.app.failing import fail_over, hold_back
 from tests.unit.app.scene import AWAY, HOME, Scene
 

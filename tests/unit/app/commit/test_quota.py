@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.layered import CallCounts, Crash, Fault, Strike
-from cairn.core.errors import InvalidRequest, Unavailable
+from memolith.adapters.layered import CallCounts, Crash, Fault, Strike
+from memolith.core.errors import InvalidRequest, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cairn.app.kernel.results import Memory
-from cairn.core.decide import sha256_hex
-from cairn.core.errors import NotFound, PreconditionFailed
+from memolith.app.kernel.results import Memory
+from memolith.core.decide import sha256_hex
+from memolith.core.errors import NotFound, PreconditionFailed
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.app.kernel.results import Memory, Store
-from cairn.core.errors import CairnError, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.object_keys import StoreKey, parse_key
-from cairn.core.objects.entry import Entry, Operation
-from cairn.core.objects.store_record import StoreRecord
-from cairn.ports import errors as port_errors
-from cairn.ports.objects import StoredObject
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.app.kernel.results import Memory, Store
+from memolith.core.errors import InvalidRequest, MemolithError, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.store_record import StoreRecord
+from memolith.ports import errors as port_errors
+from memolith.ports.objects import StoredObject
 from tests.unit.app.scene import AWAY, HOME, Scene, T
 
 THIRD = "ap-south-1"
@@ -279,9 +279,9 @@ def test_whenever_a_fail_over_comes_it_lists_what_was_acknowledged(write: str) -
 
 def test_the_second_region_is_the_next_one_unless_it_is_named() -> None:
     scene = Durable((HOME, AWAY, THIRD))
-    cairn = scene.at(HOME)
-    assert cairn.retrieve_store(scene.call(), scene.store).second_region == AWAY
-    named = cairn.create_store(
+    memolith = scene.at(HOME)
+    assert memolith.retrieve_store(scene.call(), scene.store).second_region == AWAY
+    named = memolith.create_store(
         scene.call(), name="n", description="", metadata={}, durability="two_regions", second_region=THIRD
     )
     assert named.second_region == THIRD
@@ -325,7 +325,7 @@ def test_where_the_second_region_is_not_deployed_any_more_writes_say_so(scene: D
     memory = scene.create("/a", "first")
     site = scene.cloud.sites[HOME]
     site.region.regions = (HOME,)
-    with pytest.raises(CairnError, match="not deployed"):
+    with pytest.raises(MemolithError, match="not deployed"):
         scene.update(memory, "second")
     scene.only_one_region()
     assert scene.update(memory, "second").version_id != memory.version_id

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.layered import CallCounts, Crash, Fault, Faulty, ScriptedFaults, Strike
-from cairn.app.kernel.results import Memory
-from cairn.core.errors import Busy, OutcomeUnknown, PathConflict, Unavailable
-from cairn.core.objects.entry import Operation
+from memolith.adapters.layered import CallCounts, Crash, Fault, Faulty, ScriptedFaults, Strike
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import Busy, OutcomeUnknown, PathConflict, Unavailable
+from memolith.core.objects.entry import Operation
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 PUT, COMMIT, HEAD = "objects.put_if_absent", "index.commit", "objects.head"

@@ -8,16 +8,16 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Fault, Faulty, ScriptedFaults, Strike
-from cairn.adapters.memory import MemoryIndex
-from cairn.app.epochs.ownership import Records
-from cairn.app.kernel.results import Call, Demand
-from cairn.core.errors import OutcomeUnknown, PreconditionFailed, Unavailable
-from cairn.core.log_position import Slot
-from cairn.core.objects.store_record import StoreState
-from cairn.core.rows.identity import StoreRow
-from cairn.core.store_records import Placed, to_record
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Fault, Faulty, ScriptedFaults, Strike
+from memolith.adapters.memory import MemoryIndex
+from memolith.app.epochs.ownership import Records
+from memolith.app.kernel.results import Call, Demand
+from memolith.core.errors import OutcomeUnknown, PreconditionFailed, Unavailable
+from memolith.core.log_position import Slot
+from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import Placed, to_record
 from tests.unit.app.scene import HOME, Scene
 
 T = TypeVar("T")

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import Memory
-from cairn.core.errors import InvalidRequest, PermissionDenied, Unavailable
-from cairn.core.retention import Retention
-from cairn.core.rows.content import MemoryRow, VersionRow
-from cairn.core.rows.identity import StoreRow
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import InvalidRequest, PermissionDenied, Unavailable
+from memolith.core.retention import Retention
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 DAY_S = 24 * 3600
@@ -198,8 +198,8 @@ def test_a_pass_that_stops_half_way_goes_on(scene: Scene) -> None:
 
 
 def test_one_page_after_the_other_every_version_is_looked_at(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.app.erasure.retention.VERSIONS_PER_PAGE", 2)
-    monkeypatch.setattr("cairn.app.erasure.retention.STORES_PER_PAGE", 1)
+    monkeypatch.setattr("memolith.app.erasure.retention.VERSIONS_PER_PAGE", 2)
+    monkeypatch.setattr("memolith.app.erasure.retention.STORES_PER_PAGE", 1)
     retain(scene, days=1, versions=2)
     written(scene, 9)
     scene.create_store("another")

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import Memory
-from cairn.core.errors import NotFound, OutcomeUnknown, Unavailable
-from cairn.core.object_keys import StoreKey, parse_key
-from cairn.core.objects.store_record import StoreRecord
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.content import PathRow
-from cairn.ports.index import Change
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import NotFound, OutcomeUnknown, Unavailable
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.store_record import StoreRecord
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import PathRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 NAME, TEXT, PATH = "payroll of the north", "the secret", "/private/path"

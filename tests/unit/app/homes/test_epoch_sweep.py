@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.content import MemoryRow
-from cairn.ports.index import Change
+from memolith.adapters.layered import Call as PortCall
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import MemoryRow
+from memolith.ports.index import Change
 from tests.unit.app.failing import fail_over, hold_back
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -86,8 +86,8 @@ def test_a_late_entry_that_was_folded_while_its_epoch_ended_is_head_nowhere_in_t
 
 
 def test_a_sweep_that_has_no_time_goes_on_where_it_stopped(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.app.epochs.epoch_repair.ROWS_PER_QUERY", 2)
-    monkeypatch.setattr("cairn.app.epochs.epoch_repair.ROWS_PER_READ", 2)
+    monkeypatch.setattr("memolith.app.epochs.epoch_repair.ROWS_PER_QUERY", 2)
+    monkeypatch.setattr("memolith.app.epochs.epoch_repair.ROWS_PER_READ", 2)
     memories = [scene.create(f"/{number}", "x") for number in range(7)]
     scene.deliver()
     lost = [scene.update(memory, "late") for memory in memories]

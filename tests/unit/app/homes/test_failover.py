@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.app.kernel.results import Call, DivergentVersion
-from cairn.app.operations import operator
-from cairn.core.commands import BroughtVersion
-from cairn.core.errors import NotFound, OutcomeUnknown, PermissionDenied, PreconditionFailed
-from cairn.core.rows.content import VersionRow
-from cairn.ports import errors
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.app.kernel.results import Call, DivergentVersion
+from memolith.app.operations import operator
+from memolith.core.commands import BroughtVersion
+from memolith.core.errors import NotFound, OutcomeUnknown, PermissionDenied, PreconditionFailed
+from memolith.core.rows.content import VersionRow
+from memolith.ports import errors
 from tests.unit.app.failing import diverged, fail_over, hold_back
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -395,7 +395,7 @@ def test_a_version_that_was_imported_says_so_also_when_it_came_late(scene: Scene
     told = BroughtVersion(
         memory.id, "memver_01m80gqgrfyn8361t51thggc0e", "modified", "user:user_1", memory.updated_at + 1, "/a", "two"
     )
-    scene.cloud.sites[HOME].cairn.import_versions(scene.call(), scene.store, [told])
+    scene.cloud.sites[HOME].memolith.import_versions(scene.call(), scene.store, [told])
     held = hold_back(scene)
     fail_over(scene)
     scene.cloud.pending.extend(held)

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call, CallCounts
-from cairn.app.homes.snapshot_progress import Surveyed
-from cairn.app.operations import operator
-from cairn.core.object_keys import parse_key
+from memolith.adapters.layered import Call, CallCounts
+from memolith.app.homes.snapshot_progress import Surveyed
+from memolith.app.operations import operator
+from memolith.core.object_keys import parse_key
 from tests.unit.app.failing import fail_over
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -22,10 +22,10 @@ PATHS = 40
 @pytest.fixture
 def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
     """A store with renames and deletions; of its paths one call looks at four, and keeps three in a part."""
-    monkeypatch.setattr("cairn.app.homes.snapshot_builder.HEADS_AT_ONCE", 4)
-    monkeypatch.setattr("cairn.app.homes.snapshot_builder.ENTRIES_PER_PART", 3)
-    monkeypatch.setattr("cairn.app.homes.snapshot_progress.ENTRIES_PER_PART", 3)
-    monkeypatch.setattr("cairn.app.homes.service.MOVE_BUDGET_S", 0.001)
+    monkeypatch.setattr("memolith.app.homes.snapshot_builder.HEADS_AT_ONCE", 4)
+    monkeypatch.setattr("memolith.app.homes.snapshot_builder.ENTRIES_PER_PART", 3)
+    monkeypatch.setattr("memolith.app.homes.snapshot_progress.ENTRIES_PER_PART", 3)
+    monkeypatch.setattr("memolith.app.homes.service.MOVE_BUDGET_S", 0.001)
     scene = Scene(regions=(HOME, AWAY, THIRD))
     for number in range(PATHS):
         memory = scene.create(f"/{number:02d}", str(number))
@@ -91,7 +91,7 @@ def test_a_large_store_is_failed_over_step_by_step(scene: Scene) -> None:
 
 
 def test_a_process_keeps_only_so_much_of_large_cuts(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.app.log.epoch_snapshot.NAMES_KEPT", 12)
+    monkeypatch.setattr("memolith.app.log.epoch_snapshot.NAMES_KEPT", 12)
     assert fail_over(scene)["state"] == "moved"
     scene.deliver()
     region = scene.cloud.sites[AWAY].region

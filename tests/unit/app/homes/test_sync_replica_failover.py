@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.ports import errors as port_errors
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.ports import errors as port_errors
 from tests.unit.app.commit.test_sync_replica import Durable
 from tests.unit.app.scene import AWAY, HOME, Scene, T
 

@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call, Crash, Fault, Strike
-from cairn.app.kernel.results import Memory
-from cairn.app.log.epoch_snapshot import Cuts
-from cairn.app.operations import operator
-from cairn.core.errors import Unavailable
-from cairn.core.limits import DRAIN_S
-from cairn.core.rows.identity import StoreRow
-from cairn.ports import errors
+from memolith.adapters.layered import Call, Crash, Fault, Strike
+from memolith.app.kernel.results import Memory
+from memolith.app.log.epoch_snapshot import Cuts
+from memolith.app.operations import operator
+from memolith.core.errors import Unavailable
+from memolith.core.limits import DRAIN_S
+from memolith.core.rows.identity import StoreRow
+from memolith.ports import errors
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 THIRD = "ap-south-1"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.core.errors import InvalidRequest, PathConflict
-from cairn.core.limits import PATH_MAX_BYTES
+from memolith.core.errors import InvalidRequest, PathConflict
+from memolith.core.limits import PATH_MAX_BYTES
 from tests.unit.app.scene import Scene
 
 LONGEST = "/" + "a" * (PATH_MAX_BYTES - 1)

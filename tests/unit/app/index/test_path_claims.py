@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.app.kernel.results import Memory, MemoryPrefix
-from cairn.core.errors import Busy, NotFound, PathConflict
-from cairn.core.limits import CLAIM_LIFETIME_US, CLOCKS_APART_US
-from cairn.core.objects.entry import Operation
-from cairn.core.rows.content import PathRow
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.app.kernel.results import Memory, MemoryPrefix
+from memolith.core.errors import Busy, NotFound, PathConflict
+from memolith.core.limits import CLAIM_LIFETIME_US, CLOCKS_APART_US
+from memolith.core.objects.entry import Operation
+from memolith.core.rows.content import PathRow
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 T = TypeVar("T")

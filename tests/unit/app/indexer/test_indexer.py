@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.app.indexer.indexer import Malformed
-from cairn.app.kernel.results import Memory
-from cairn.core.errors import Unavailable
-from cairn.core.log_position import Epoch
-from cairn.core.object_keys import CutKey, parse_key
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.app.indexer.indexer import Malformed
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import Epoch
+from memolith.core.object_keys import CutKey, parse_key
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
 PUT = "objects.put_if_absent"
@@ -42,7 +42,7 @@ def put(scene: Scene, key: str, body: bytes = b"", metadata: dict[str, str] | No
         ("us-east-1/redaction/memstore_useast1_x/memver_x", b"\xff"),
     ],
 )
-def test_what_no_version_of_cairn_made_is_malformed_and_changes_no_row(scene: Scene, key: str, body: bytes) -> None:
+def test_what_no_version_of_memolith_made_is_malformed_and_changes_no_row(scene: Scene, key: str, body: bytes) -> None:
     before = {table: dict(scene.cloud.rows(HOME, table)) for table in INDEXED}
     put(scene, key, body)
     with pytest.raises(Malformed):

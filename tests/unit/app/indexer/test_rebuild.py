@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
-from cairn.adapters.memory import ManualClock, MemoryIndex, MemoryQueue
-from cairn.app.index.ack_journal import from_listing
-from cairn.app.indexer.indexer import Malformed
-from cairn.app.indexer.rebuild import BatchFolder, Rebuild
-from cairn.app.indexer.rebuild_pages import Progress
-from cairn.core.errors import Busy, Unavailable
-from cairn.core.limits import CLAIM_LIFETIME_US
-from cairn.core.log_position import LogKey, Slot
-from cairn.core.object_keys import CheckpointKey
-from cairn.core.objects.checkpoint import Checkpoint, Named
-from cairn.core.objects.verdict_record import VerdictOutcome
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.control import ControlRow
-from cairn.core.rows.journal import JournalStateRow
-from cairn.ports.index import Change
+from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
+from memolith.adapters.memory import ManualClock, MemoryIndex, MemoryQueue
+from memolith.app.index.ack_journal import from_listing
+from memolith.app.indexer.indexer import Malformed
+from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.indexer.rebuild_pages import Progress
+from memolith.core.errors import Busy, Unavailable
+from memolith.core.limits import CLAIM_LIFETIME_US
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.object_keys import CheckpointKey
+from memolith.core.objects.checkpoint import Checkpoint, Named
+from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.control import ControlRow
+from memolith.core.rows.journal import JournalStateRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
 LONGEST_LIFE_S = 60.0
@@ -81,7 +81,7 @@ def rows(scene: Scene, region: str = HOME) -> dict[str, Mapping[Any, Any]]:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few keys a message, so that a small bucket makes many."""
-    monkeypatch.setattr("cairn.app.indexer.rebuild_pages.KEYS_PER_BATCH", 3)
+    monkeypatch.setattr("memolith.app.indexer.rebuild_pages.KEYS_PER_BATCH", 3)
 
 
 @pytest.fixture

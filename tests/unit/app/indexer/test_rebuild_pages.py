@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.adapters.layered import CallCounts, InterceptedIndex, InterceptedObjects, InterceptedQueue
-from cairn.adapters.memory import MemoryQueue
-from cairn.app.indexer.rebuild import Rebuild
-from cairn.app.indexer.rebuild_pages import BATCHES_PER_PAGE, KEYS_PER_BATCH, PAUSE_S, SEND_AGAIN_AFTER_US, Progress
+from memolith.adapters.layered import CallCounts, InterceptedIndex, InterceptedObjects, InterceptedQueue
+from memolith.adapters.memory import MemoryQueue
+from memolith.app.indexer.rebuild import Rebuild
+from memolith.app.indexer.rebuild_pages import BATCHES_PER_PAGE, KEYS_PER_BATCH, PAUSE_S, SEND_AGAIN_AFTER_US, Progress
 from tests.support.rebuilds import Killed, Operator, fill
 from tests.unit.app.scene import HOME, Scene
 
@@ -43,7 +43,7 @@ def test_twenty_thousand_memories_killed_again_and_again_beside_writes_are_folde
         raise Killed
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cairn.app.indexer.rebuild_pages.PAGES_AT_ONCE", 4)
+        patch.setattr("memolith.app.indexer.rebuild_pages.PAGES_AT_ONCE", 4)
         for pauses in (0, 1, 3, 5, 6, 8, 100_000):
             life = kill_after(pauses)
             operator = Operator(scene.cloud, queue, batches_a_pause=30, meanwhile=lambda life=life: next(life))  # type: ignore[misc]
@@ -89,7 +89,7 @@ def test_a_thousand_objects_more_are_a_handful_of_calls_more_and_no_more_in_the_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """So that a million objects are 7,000 calls, and an hour of polling 15,000, with as little memory as these."""
-    monkeypatch.setattr("cairn.app.indexer.rebuild_pages.PAGES_AT_ONCE", 2)
+    monkeypatch.setattr("memolith.app.indexer.rebuild_pages.PAGES_AT_ONCE", 2)
     few, many = calls_of(3_000), calls_of(5_000)
     thousands = 2
     more = {name: many[0].calls[name] - few[0].calls[name] for name in many[0].calls}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.memory import MemoryQueue
-from cairn.app.kernel.results import Call, Demand, Memory
-from cairn.core.errors import NotFound, Unavailable
-from cairn.core.rows.control import CompletenessRow
+from memolith.adapters.memory import MemoryQueue
+from memolith.app.kernel.results import Call, Demand, Memory
+from memolith.core.errors import NotFound, Unavailable
+from memolith.core.rows.control import CompletenessRow
 from tests.support.rebuilds import Operator
 from tests.unit.app.replication.test_watermark import empty, settle
 from tests.unit.app.scene import AWAY, HOME, Scene

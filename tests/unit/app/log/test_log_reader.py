@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.app.kernel.batching import gallop
-from cairn.app.log.log_reader import Logs
-from cairn.app.safety.text_access import within_budget
-from cairn.core.decide import void
-from cairn.core.errors import Unavailable
-from cairn.core.log_position import Epoch, LogKey, Slot
-from cairn.core.object_keys import CutKey
-from cairn.core.objects.entry import Entry
-from cairn.core.objects.epoch_cut import Cut
-from cairn.core.rows.identity import StoreRow
+from memolith.app.kernel.batching import gallop
+from memolith.app.log.log_reader import Logs
+from memolith.app.safety.text_access import within_budget
+from memolith.core.decide import void
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.object_keys import CutKey
+from memolith.core.objects.entry import Entry
+from memolith.core.objects.epoch_cut import Cut
+from memolith.core.rows.identity import StoreRow
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 HASH = "0" * 64

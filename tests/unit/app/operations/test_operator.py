@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from cairn.adapters.layered import Call, InterceptedDeadLetters
-from cairn.adapters.memory import MemoryDeadLetters, MemoryQueue
-from cairn.app.operations import operator
-from cairn.app.operations.operator import TRIED_IN_VAIN, Letter, letters_of
-from cairn.core.errors import Unavailable
-from cairn.core.rows.control import ControlRow
-from cairn.ports import errors as port_errors
-from cairn.ports.dead_letters import DeadLetters
-from cairn.ports.index import Change
+from memolith.adapters.layered import Call, InterceptedDeadLetters
+from memolith.adapters.memory import MemoryDeadLetters, MemoryQueue
+from memolith.app.operations import operator
+from memolith.app.operations.operator import TRIED_IN_VAIN, Letter, letters_of
+from memolith.core.errors import Unavailable
+from memolith.core.rows.control import ControlRow
+from memolith.ports import errors as port_errors
+from memolith.ports.dead_letters import DeadLetters
+from memolith.ports.index import Change
 from tests.unit.app.scene import HOME, Scene
 
 

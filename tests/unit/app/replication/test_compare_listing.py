@@ -7,11 +7,11 @@ from urllib.parse import unquote_plus
 
 import pytest
 
-from cairn.adapters.memory import MemoryIndex, MemoryQueue
-from cairn.app.replication.compare_listing import EVERY_US, Comparing
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.content import PathRow, VersionRow
-from cairn.ports.index import Change
+from memolith.adapters.memory import MemoryIndex, MemoryQueue
+from memolith.app.replication.compare_listing import EVERY_US, Comparing
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import PathRow, VersionRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import HOME, Scene
 
 NEVER_US = 1 << 62

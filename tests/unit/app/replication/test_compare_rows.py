@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from cairn.adapters.memory import MemoryIndex, MemoryQueue
-from cairn.app.replication.compare_checkpoints import ComparingCheckpoints
-from cairn.app.replication.compare_rows import ComparingRows
-from cairn.app.replication.resumable_scan import EVERY_US, Walked
-from cairn.core.rows.base import Row, RowKey
-from cairn.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
-from cairn.ports.index import Change
+from memolith.adapters.memory import MemoryIndex, MemoryQueue
+from memolith.app.replication.compare_checkpoints import ComparingCheckpoints
+from memolith.app.replication.compare_rows import ComparingRows
+from memolith.app.replication.resumable_scan import EVERY_US, Walked
+from memolith.core.rows.base import Row, RowKey
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 NEVER_US = 1 << 62
@@ -91,7 +91,7 @@ def test_a_memory_whose_row_went_back_to_where_it_was_is_brought_to_where_it_is(
 def test_it_goes_on_where_time_ran_out_and_begins_again_after_a_day(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cairn.app.replication.compare_rows.ROWS_PER_PAGE", 2)
+    monkeypatch.setattr("memolith.app.replication.compare_rows.ROWS_PER_PAGE", 2)
     rows = Rows(scene)
     seen = [rows.run(0)]
     while not seen[-1].finished:
@@ -135,7 +135,7 @@ def test_what_a_checkpoint_names_and_the_tables_lost_is_mended_from_here_or_from
 
 
 def test_the_checkpoints_are_gone_through_in_pieces(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.app.replication.compare_checkpoints.PERIODS_PER_PAGE", 1)
+    monkeypatch.setattr("memolith.app.replication.compare_checkpoints.PERIODS_PER_PAGE", 1)
     comparing = follow(scene)
     seen = [comparing.run(0)]
     while not seen[-1].finished:

@@ -7,12 +7,12 @@ from typing import TypeVar
 
 import pytest
 
-from cairn.adapters.memory import MemoryBuckets, MemoryObjects
-from cairn.app.replication import region_backfill
-from cairn.app.replication.region_backfill import Joining, Progress
-from cairn.core.errors import Unavailable
-from cairn.ports import errors as port_errors
-from cairn.ports.objects import KeyPage, StoredObject
+from memolith.adapters.memory import MemoryBuckets, MemoryObjects
+from memolith.app.replication import region_backfill
+from memolith.app.replication.region_backfill import Joining, Progress
+from memolith.core.errors import Unavailable
+from memolith.ports import errors as port_errors
+from memolith.ports.objects import KeyPage, StoredObject
 
 T = TypeVar("T")
 NEW, FIRST, SECOND, GONE = "sa-east-1", "us-east-1", "eu-west-1", "us-west-2"

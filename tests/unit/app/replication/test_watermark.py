@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
-from cairn.adapters.memory import MemoryIndex
-from cairn.app.replication import checkpoints as periods
-from cairn.app.replication.watermark import FETCH_AFTER_US
-from cairn.core.rows.base import RowKey
-from cairn.core.rows.control import ControlRow
-from cairn.core.rows.journal import JournalStateRow, PeriodRow
-from cairn.ports.index import Change
+from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
+from memolith.adapters.memory import MemoryIndex
+from memolith.app.replication import checkpoints as periods
+from memolith.app.replication.watermark import FETCH_AFTER_US
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.control import ControlRow
+from memolith.core.rows.journal import JournalStateRow, PeriodRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 MINUTE_S = 60.0

@@ -7,22 +7,22 @@ from typing import Any, TypeVar
 
 import pytest
 
-from cairn.adapters.layered import Call as PortCall
-from cairn.adapters.layered import CallCounts
-from cairn.adapters.memory import MemoryGuardrail
-from cairn.app.indexer.rebuild import BatchFolder
-from cairn.app.kernel.results import UNSET, Memory
-from cairn.app.safety.deep_scan import FINGERPRINTS_MAX, Inspected
-from cairn.app.safety.verdicts import Verdicts
-from cairn.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE
-from cairn.core import verdicts
-from cairn.core.errors import CairnError, Unavailable
-from cairn.core.objects.verdict_record import VerdictOutcome, VerdictRecord
-from cairn.core.rows.control import ControlRow
-from cairn.core.rows.identity import StoreRow
-from cairn.core.rows.safety import VerdictRow
-from cairn.ports import errors as port_errors
-from cairn.ports.index import Change
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import CallCounts
+from memolith.adapters.memory import MemoryGuardrail
+from memolith.app.indexer.rebuild import BatchFolder
+from memolith.app.kernel.results import UNSET, Memory
+from memolith.app.safety.deep_scan import FINGERPRINTS_MAX, Inspected
+from memolith.app.safety.verdicts import Verdicts
+from memolith.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE
+from memolith.core import verdicts
+from memolith.core.errors import MemolithError, Unavailable
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.control import ControlRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.safety import VerdictRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change
 from tests.unit.app.looking import (
     DEEP_RULE,
     PLANTED,
@@ -276,7 +276,7 @@ def test_a_slot_that_is_free_is_nothing_to_read(scene: Looked) -> None:
     assert inspecting is not None
     key = f"{HOME}/log/{scene.store}/{'0' * 64}/0001-0.0000000001"
     assert inspecting.inspect(key) is Inspected.NOTHING_TO_READ
-    with pytest.raises(ValueError, match="not a key of Cairn"):
+    with pytest.raises(ValueError, match="not a key of Memolith"):
         inspecting.inspect("nonsense")
 
 
@@ -339,7 +339,7 @@ def _fails_at(scene: Looked, memory: Memory, number: int) -> bool:
     with scene.intercepted_by(strike):
         try:
             scene.inspect(memory)
-        except CairnError:
+        except MemolithError:
             return True
     return False
 
@@ -419,7 +419,7 @@ def test_what_was_seen_where_comes_back_with_a_rebuild_and_is_the_same_everywher
 
 
 def test_what_was_seen_where_is_no_case_of_the_quarantine(scene: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.app.api.quarantine.ROWS_PER_QUERY", 2)
+    monkeypatch.setattr("memolith.app.api.quarantine.ROWS_PER_QUERY", 2)
     for number in range(3):
         scene.write(f"/{number}", f"the key is hq7-Number{number:04d}")
     for region in (HOME, AWAY):

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from cairn.adapters.layered import Crash, Fault, Strike
-from cairn.app.indexer.indexer import Malformed
-from cairn.app.kernel.results import Memory
-from cairn.app.safety.verdicts import SCANNER, Verdicts
-from cairn.core.errors import OutcomeUnknown, Unavailable
-from cairn.core.log_position import LogRef
-from cairn.core.object_keys import VerdictKey, parse_key
-from cairn.core.objects.verdict_record import VerdictOutcome
-from cairn.core.rows.identity import StoreRow
-from cairn.core.rows.safety import VerdictRow
-from cairn.core.verdicts import withholdings
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.app.indexer.indexer import Malformed
+from memolith.app.kernel.results import Memory
+from memolith.app.safety.verdicts import SCANNER, Verdicts
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.log_position import LogRef
+from memolith.core.object_keys import VerdictKey, parse_key
+from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.safety import VerdictRow
+from memolith.core.verdicts import withholdings
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 PERSON = "api_key:apikey_useast1_x"

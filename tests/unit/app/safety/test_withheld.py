@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from cairn.adapters.layered import Fault, Strike
-from cairn.app.kernel.results import Call, Demand, Memory, Version, VersionFilter, Withheld
-from cairn.core.errors import InvalidRequest, Unavailable
-from cairn.core.objects.verdict_record import VerdictOutcome
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Call, Demand, Memory, Version, VersionFilter, Withheld
+from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.objects.verdict_record import VerdictOutcome
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 BAD = "the bad text"
@@ -22,7 +22,7 @@ class Reader:
     """A caller with a key of some scope, in some region, who may demand the home's answer."""
 
     def __init__(self, scene: Scene, scope: str, region: str, demand: Demand = Demand()) -> None:  # noqa: B008 - frozen
-        self.scene, self.cairn, self.demand = scene, scene.at(region), demand
+        self.scene, self.memolith, self.demand = scene, scene.at(region), demand
         self.credentials = scene.call(scene.cloud.key(scope)).credentials
 
     @property
@@ -30,10 +30,10 @@ class Reader:
         return Call(self.credentials, self.demand)
 
     def retrieved(self, memory: Memory) -> Memory:
-        return self.cairn.retrieve_memory(self.call, self.scene.store, memory.id, full=True)
+        return self.memolith.retrieve_memory(self.call, self.scene.store, memory.id, full=True)
 
     def listed(self, memory: Memory, as_of: int | None = None) -> Memory:
-        page = self.cairn.list_memories(
+        page = self.memolith.list_memories(
             self.call, self.scene.store, path_prefix=None, depth=0, limit=20, after=None, full=True, as_of=as_of
         )
         [found] = [item for item in page.items if isinstance(item, Memory) and item.id == memory.id]
@@ -41,13 +41,13 @@ class Reader:
 
     def past(self, memory: Memory) -> Memory:
         as_of = memory.updated_at
-        return self.cairn.retrieve_memory(self.call, self.scene.store, memory.id, full=True, as_of=as_of)
+        return self.memolith.retrieve_memory(self.call, self.scene.store, memory.id, full=True, as_of=as_of)
 
     def past_listed(self, memory: Memory) -> Memory:
         return self.listed(memory, memory.updated_at)
 
     def version(self, memory: Memory) -> Version:
-        return self.cairn.retrieve_version(self.call, self.scene.store, memory.version_id, full=True)
+        return self.memolith.retrieve_version(self.call, self.scene.store, memory.version_id, full=True)
 
     def of_memory(self, memory: Memory) -> Version:
         return self._versions(VersionFilter(memory_id=memory.id), memory)
@@ -56,7 +56,7 @@ class Reader:
         return self._versions(VersionFilter(), memory)
 
     def _versions(self, filter: VersionFilter, memory: Memory) -> Version:
-        page = self.cairn.list_versions(self.call, self.scene.store, filter, limit=20, after=None, full=True)
+        page = self.memolith.list_versions(self.call, self.scene.store, filter, limit=20, after=None, full=True)
         [found] = [item for item in page.items if item.id == memory.version_id]
         return found
 

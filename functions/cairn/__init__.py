@@ -1,8 +1,0 @@
-"""Cairn: memory infrastructure for AI agents.
-
-An agent sees files. Behind them every write is one conditional S3 put into the log of one path
-(`cairn.core.object_keys`), and everything else, every table of every region, is derived from those objects
-(`cairn.core.fold`).
-
-Imports point one way: ``entry, clients -> wire, adapters -> app -> scanner, ports -> core``.
-"""

@@ -1,5 +1,0 @@
-"""``python -m cairn.clients.cli``."""
-
-from cairn.clients.cli.main import run
-
-run()

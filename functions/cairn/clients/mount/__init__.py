@@ -1,1 +1,0 @@
-"""A store as a folder of this machine, through FUSE: a thin layer over `cairn.clients.working_copy`."""

@@ -1,0 +1,73 @@
+"""What everything of a deployment is called. All of it follows from a few facts, so nothing has to be looked up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memolith.core.tables import BY_NAME
+
+QUEUES = ("index", "rebuild", "scan", "pack")
+"""Short names of a region's queues; each has a dead-letter queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One deployment, as seen from one region.
+
+    Attributes:
+        stage: ``dev``, ``prod``; part of every name.
+        account: the AWS account's twelve digits; bucket names are global and need them.
+        regions: every region of the deployment, this one included.
+        region: the one that this process runs in.
+        index_generation: which generation of tables the stack deployed.
+    """
+
+    stage: str
+    account: str
+    regions: tuple[str, ...]
+    region: str
+    index_generation: int = 1
+
+    def __post_init__(self) -> None:
+        if self.region not in self.regions:
+            raise ValueError(f"{self.region} is not one of the deployment's regions")
+        if self.index_generation < 1:
+            raise ValueError("index generations count from 1")
+
+    @property
+    def prefix(self) -> str:
+        """What every name begins with: ``memolith-dev``."""
+        return f"memolith-{self.stage}"
+
+    def bucket(self, region: str | None = None) -> str:
+        """The bucket of a region (default: this one). Raises ValueError for a region that is not in the deployment."""
+        chosen = region or self.region
+        if chosen not in self.regions:
+            raise ValueError(f"{chosen} is not one of the deployment's regions")
+        return f"{self.prefix}-{self.account}-{chosen}"
+
+    def table(self, name: str, generation: int | None = None) -> str:
+        """The DynamoDB table behind a short name, in the deployed generation or another."""
+        return BY_NAME[name].physical_name(self.prefix, generation or self.index_generation)
+
+    @property
+    def signing_secret(self) -> str:
+        """The secret, of the same name in every region, with the keys that sign the tokens of sessions."""
+        return f"{self.prefix}-signing"
+
+    @property
+    def gateway_secret(self) -> str:
+        """The secret with what gateways' targets may touch; there is none until somebody sets up a gateway."""
+        return f"{self.prefix}-gateway"
+
+    def function(self, name: str) -> str:
+        """The Lambda function behind a short name; the same in every region."""
+        return f"{self.prefix}-{name}"
+
+    def queue(self, name: str) -> str:
+        """The SQS queue behind a short name."""
+        return f"{self.prefix}-{name}"
+
+    def dead_letter_queue(self, name: str) -> str:
+        """Where what a queue cannot get rid of goes."""
+        return f"{self.prefix}-{name}-dlq"

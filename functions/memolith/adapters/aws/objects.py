@@ -1,0 +1,114 @@
+"""Objects on S3."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.errors import AwsError, code_of, read_error, status_of, write_error
+from memolith.adapters.aws.names import Deployment
+from memolith.adapters.limits import check_listing, check_object
+from memolith.ports.errors import Contended, ObjectExists, ObjectNotFound
+from memolith.ports.objects import KeyPage, StoredObject
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CONTENT_TYPE = "text/plain; charset=utf-8"
+
+
+class S3Objects:
+    """`ports.objects.Objects` on one bucket a region.
+
+    A HEAD has no body to tell a missing bucket from a missing key: `head` answers ObjectNotFound for both, while
+    `get`, `list` and `put_if_absent` answer Unavailable for a missing bucket.
+    """
+
+    def __init__(self, clients: Clients, deployment: Deployment) -> None:
+        self._clients = clients
+        self._deployment = deployment
+
+    def put_if_absent(
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
+    ) -> None:
+        """One PUT with ``If-None-Match: *``, sent once. S3 checks the body against its SHA-256.
+
+        409 means that another request was under way, never that the key is taken. A 503 SlowDown is refused before
+        anything is done; any other 5xx, a time-out or a reset may come after the put took effect.
+
+        Source: S3 user guide, "Add preconditions to S3 operations with conditional requests"; S3 API, "Error
+        responses".
+        """
+        check_object(key, metadata, content_sha256)
+        digest = bytes.fromhex(content_sha256) if content_sha256 is not None else hashlib.sha256(body).digest()
+        client = self._clients.s3(region or self._deployment.region, attempts=1)
+        try:
+            client.put_object(
+                Bucket=self._deployment.bucket(region),
+                Key=key,
+                Body=body,
+                Metadata=dict(metadata),
+                ContentType=CONTENT_TYPE,
+                ChecksumSHA256=base64.b64encode(digest).decode(),
+                IfNoneMatch="*",
+            )
+        except AwsError as error:
+            raise _put_error(error, key) from error
+
+    def head(self, key: str, region: str | None = None) -> StoredObject:
+        """One HEAD, repeated by boto3 on 5xx."""
+        try:
+            answer = self._reader(region).head_object(Bucket=self._deployment.bucket(region), Key=key)
+        except AwsError as error:
+            raise _get_error(error, key) from error
+        return StoredObject(key, b"", dict(answer["Metadata"]), answer["ContentLength"])
+
+    def get(self, key: str, region: str | None = None) -> StoredObject:
+        """One GET, repeated by boto3 on 5xx. boto3 checks the body against the checksum it was put with."""
+        try:
+            answer = self._reader(region).get_object(Bucket=self._deployment.bucket(region), Key=key)
+            body = answer["Body"].read()
+        except AwsError as error:
+            raise _get_error(error, key) from error
+        return StoredObject(key, body, dict(answer["Metadata"]), len(body))
+
+    def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
+        """One LIST, of at most 1,000 keys."""
+        limit = check_listing(limit)
+        bucket = self._deployment.bucket(region)
+        try:
+            answer = self._reader(region).list_objects_v2(
+                Bucket=bucket, Prefix=prefix, StartAfter=after or "", MaxKeys=limit
+            )
+        except AwsError as error:
+            raise read_error(error, f"a listing of {prefix}") from error
+        keys = tuple(one["Key"] for one in answer.get("Contents", ()))
+        return KeyPage(keys, keys[-1] if answer["IsTruncated"] and keys else None)
+
+    def _reader(self, region: str | None) -> S3Client:
+        return self._clients.s3(region or self._deployment.region)
+
+
+def _put_error(error: Exception, key: str) -> Exception:
+    status, code = status_of(error), code_of(error)
+    if status == 412 or code == "PreconditionFailed":
+        return ObjectExists(key)
+    if status == 409 or code in ("ConditionalRequestConflict", "OperationAborted"):
+        return Contended(f"{key}: {code}")
+    return write_error(error, key)
+
+
+def _get_error(error: Exception, key: str) -> Exception:
+    if isinstance(error, ClientError) and code_of(error) in ("NoSuchKey", "404"):
+        return ObjectNotFound(key)
+    return read_error(error, key)

@@ -1,0 +1,209 @@
+"""The tables of one region in one SQLite database: a table of SQL for each of `memolith.core.tables`, in each
+generation.
+
+A row is its two keys and its attributes as JSON; beside them stand, as columns of their own, only what a global index
+orders by and what says when a row expires. Global indexes are indexes of SQL, and so never behind the table.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memolith.adapters.limits import check_changes, check_key, check_query, same_row, stored
+from memolith.adapters.local.database import Database
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, TABLES, GlobalIndex, Table
+from memolith.ports.errors import Contended
+from memolith.ports.index import Change, Found, Query, RowMap
+
+
+class LocalIndex:
+    """`ports.index.Index` on one generation of the tables in a `Database`."""
+
+    def __init__(self, database: Database, generation: int = 1) -> None:
+        self._database = database
+        self._generation = generation
+
+    @property
+    def generation(self) -> int:
+        return self._generation
+
+    def at(self, generation: int) -> LocalIndex:
+        """The same database in another generation."""
+        return LocalIndex(self._database, generation)
+
+    def read(self, keys: Sequence[RowKey]) -> RowMap:
+        """The rows that exist, all of them of one moment."""
+        tables = {key: self._table(check_key(key)) for key in keys}
+        found: dict[RowKey, Attributes] = {}
+        with self._database.reading() as connection:
+            for key, table in tables.items():
+                row = table.row(connection, key)
+                if row is not None:
+                    found[key] = row
+        return found
+
+    def query(self, query: Query) -> Sequence[Found]:
+        """Rows in order of the sort key; of one sort key in an index, in order of their own keys."""
+        check_query(query)
+        table = self._table(BY_NAME[query.table])
+        statement, values = table.selection(query)
+        with self._database.reading() as connection:
+            rows = connection.execute(statement, values).fetchall()
+        return [Found(RowKey(query.table, pk, sk), sort, json.loads(attributes)) for pk, sk, sort, attributes in rows]
+
+    def count(self, table: str, pk: str) -> int:
+        """How many rows the partition has."""
+        name = self._table(check_key(RowKey(table, pk, "any"))).name
+        with self._database.reading() as connection:
+            return int(connection.execute(f"SELECT COUNT(*) FROM {name} WHERE pk = ?", (pk,)).fetchone()[0])
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """One transaction; everybody else's are before or after it. Raises Contended, Unavailable, OutcomeUnknown."""
+        check_changes(changes)
+        rows = [
+            (
+                change,
+                self._table(check_key(change.key)),
+                _kept(change.key, change.before),
+                _kept(change.key, change.after),
+            )
+            for change in changes
+        ]
+        with self._database.writing() as connection:
+            for change, table, before, _ in rows:
+                if not change.unconditional and not same_row(table.row(connection, change.key), before):
+                    raise Contended(f"a row of {change.key.table} is no longer what was read")
+            for change, table, before, after in rows:
+                if change.unconditional or not same_row(before, after):
+                    table.put(connection, change.key, after)
+
+    def _table(self, table: Table) -> _SqlTable:
+        return _SqlTable(table, self._generation)
+
+
+class LocalTables:
+    """`ports.index.Tables` in a `Database`; also does what DynamoDB does by itself with rows that expire."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def made(self) -> bool:
+        """Whether any table was ever made here. Raises Unavailable."""
+        with self._database.reading() as connection:
+            return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+
+    def make_lasting(self) -> None:
+        """Makes those tables outside the generations that are missing. Raises as `make`."""
+        self._make([table for table in TABLES if not table.generational], 0)
+
+    def make(self, generation: int) -> None:
+        """Makes every table that is missing, those outside the generations too. Raises Unavailable, OutcomeUnknown."""
+        self._make(TABLES, generation)
+
+    def drop(self, generation: int) -> None:
+        """Drops the generation's tables. Raises Unavailable, OutcomeUnknown."""
+        with self._database.writing() as connection:
+            for table in TABLES:
+                if table.generational:
+                    connection.execute(f"DROP TABLE IF EXISTS {_SqlTable(table, generation).name}")
+
+    def _make(self, tables: Iterable[Table], generation: int) -> None:
+        with self._database.writing() as connection:
+            for table in tables:
+                for statement in _SqlTable(table, generation).definition():
+                    connection.execute(statement)
+
+    def expire(self, now_s: int) -> None:
+        """Deletes rows whose time was up before `now_s` in the tables outside the generations. Raises as `drop`."""
+        with self._database.writing() as connection:
+            for table in TABLES:
+                if table.expires_attribute is not None and not table.generational:
+                    name = _SqlTable(table, 0).name
+                    connection.execute(f"DELETE FROM {name} WHERE {table.expires_attribute} < ?", (now_s,))
+
+
+@dataclass(frozen=True, slots=True)
+class _SqlTable:
+    """One table of one generation, in SQL."""
+
+    table: Table
+    generation: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.table.name}_g{self.generation}" if self.table.generational else self.table.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The attributes that have a column of their own."""
+        ordered = {part for one in self.table.indexes for part in (one.partition_key, one.sort_key)}
+        expires = {self.table.expires_attribute} if self.table.expires_attribute else set()
+        return tuple(sorted((ordered | expires) - {PARTITION_KEY, SORT_KEY}))
+
+    def definition(self) -> list[str]:
+        """What makes the table and its indexes where they are missing."""
+        columns = "".join(f", {name}" for name in self.columns)
+        keys = "pk TEXT NOT NULL, sk TEXT NOT NULL, attributes TEXT NOT NULL"
+        statements = [f"CREATE TABLE IF NOT EXISTS {self.name} ({keys}{columns}, PRIMARY KEY (pk, sk)) WITHOUT ROWID"]
+        for one in self.table.indexes:
+            place = ", ".join(dict.fromkeys((one.partition_key, one.sort_key, PARTITION_KEY, SORT_KEY)))
+            statements.append(f"CREATE INDEX IF NOT EXISTS {self.name}_{one.name} ON {self.name} ({place})")
+        return statements
+
+    def row(self, connection: sqlite3.Connection, key: RowKey) -> dict[str, Any] | None:
+        """The row's attributes, or None."""
+        statement = f"SELECT attributes FROM {self.name} WHERE pk = ? AND sk = ?"
+        found = connection.execute(statement, (key.pk, key.sk)).fetchone()
+        return None if found is None else json.loads(found[0])
+
+    def put(self, connection: sqlite3.Connection, key: RowKey, row: Attributes | None) -> None:
+        """Replaces a row; None deletes it."""
+        if row is None:
+            connection.execute(f"DELETE FROM {self.name} WHERE pk = ? AND sk = ?", (key.pk, key.sk))
+            return
+        values = (key.pk, key.sk, json.dumps(row, separators=(",", ":")), *(row.get(name) for name in self.columns))
+        places = ", ".join("?" * len(values))
+        connection.execute(f"INSERT OR REPLACE INTO {self.name} VALUES ({places})", values)
+
+    def selection(self, query: Query) -> tuple[str, list[Any]]:
+        """What finds the rows of a query. Raises ValueError for an index that the table does not have."""
+        order = self._order(query.index)
+        partition, sort = order.partition_key, order.sort_key
+        conditions, values = [f"{partition} = ?", f"{sort} >= ?"], [query.pk, query.prefix]
+        end = _after_all(query.prefix)
+        if end is not None:
+            conditions.append(f"{sort} < ?")
+            values.append(end)
+        if query.after is not None:
+            conditions.append(f"{sort} < ?" if query.descending else f"{sort} > ?")
+            values.append(query.after)
+        direction = " DESC" if query.descending else ""
+        places = ", ".join(place + direction for place in dict.fromkeys((sort, PARTITION_KEY, SORT_KEY)))
+        statement = f"SELECT pk, sk, {sort}, attributes FROM {self.name} WHERE {' AND '.join(conditions)}"
+        return f"{statement} ORDER BY {places} LIMIT ?", [*values, query.limit]
+
+    def _order(self, index: str | None) -> GlobalIndex:
+        if index is None:
+            return GlobalIndex("", PARTITION_KEY, SORT_KEY)
+        for one in self.table.indexes:
+            if one.name == index:
+                return one
+        raise ValueError(f"{self.table.name} has no index {index!r}")
+
+
+def _kept(key: RowKey, attributes: Attributes | None) -> dict[str, Any] | None:
+    return None if attributes is None else stored(key, attributes)
+
+
+def _after_all(prefix: str) -> str | None:
+    """The first text after all that begin with `prefix`, in the order of code points; None where there is none."""
+    for position in range(len(prefix) - 1, -1, -1):
+        following = ord(prefix[position]) + 1
+        if following <= 0x10FFFF:
+            return prefix[:position] + chr(0xE000 if 0xD800 <= following < 0xE000 else following)
+    return None

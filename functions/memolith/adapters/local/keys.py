@@ -1,0 +1,49 @@
+"""Where an object stands on disk: every key a path of its own, on any file system, and back.
+
+Each part of a key becomes a folder, the last one a file whose name ends in ``@``, so that the object ``a`` and the
+folder of ``a/b`` stand side by side. Whatever is not a lower-case letter, a digit, ``-``, ``_`` or an inner ``.`` is
+written as the ``%xx`` of its UTF-8 bytes: names that differ stay different where case or Unicode form does not count,
+and none is ``.``, ``..`` or hidden. Memolith's own keys come through unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+NAME_MAX_BYTES = 255
+"""What one name of a file may have. Source: limits.h of Linux and macOS."""
+
+EMPTY = "%"
+"""The part between two slashes that follow each other; no other part is written so."""
+
+OBJECT_SUFFIX = "@"
+
+_UNSAFE = re.compile(rb"[^a-z0-9_.-]|^\.")
+
+
+def path_of(folder: Path, key: str) -> Path:
+    """The file of an object. Raises ValueError for a key of which a part is longer than a name may be."""
+    *folders, last = map(_written, key.split("/"))
+    names = [*folders, last + OBJECT_SUFFIX]
+    if max(map(len, names)) > NAME_MAX_BYTES:
+        raise ValueError(f"on disk, each part of a key has at most {NAME_MAX_BYTES - 1} bytes as it is written")
+    return folder.joinpath(*names)
+
+
+def folder_of(folder: Path, prefix: str) -> tuple[Path, str]:
+    """The deepest folder that has every key beginning with `prefix`, and the beginning that its keys share."""
+    whole, slash, _ = prefix.rpartition("/")
+    return (folder.joinpath(*map(_written, whole.split("/"))), whole + slash) if slash else (folder, "")
+
+
+def part_of(name: str) -> tuple[str, bool]:
+    """The part of a key that a file or folder stands for, and whether it is an object."""
+    is_object = name.endswith(OBJECT_SUFFIX)
+    written = name.removesuffix(OBJECT_SUFFIX)
+    return "" if written == EMPTY else unquote_to_bytes(written).decode(), is_object
+
+
+def _written(part: str) -> str:
+    return _UNSAFE.sub(lambda found: b"%%%02x" % found[0][0], part.encode()).decode() or EMPTY

@@ -1,0 +1,276 @@
+"""Buckets as folders: each object one file, written once, its metadata and its body in it.
+
+    {"memolith_object": 1, "key": …, "metadata": {…}, "sha256": …, "size_bytes": 12}
+    remember the milk
+
+The first line is JSON, everything after it the body, byte for byte. A put writes and syncs the file under a name that
+nobody reads, then links it to its own name. `link` fails where something stands: that is the condition, and it holds
+between threads, processes and a kill in any moment. What is there is therefore always whole; a body that is no longer
+what was put (a disk that forgets, a hand that edited) is refused, never served.
+
+Before a put begins, its key is announced, as S3 notifies of objects: whoever folds announcements also meets a put
+whose writer died before it could fold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from memolith.adapters.limits import check_listing, check_object
+from memolith.adapters.local.files import make_folder, sync_folder, write_new
+from memolith.adapters.local.keys import folder_of, part_of, path_of
+from memolith.ports.errors import ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
+from memolith.ports.objects import KeyPage, ObjectVersion, StoredObject, VersionMark, VersionPage
+
+FORMAT = 1
+HEADER_MAX_BYTES = 16_384
+"""More than any header: a key and metadata have 3 KB, and JSON's escapes make them six times as long at most."""
+
+
+class LocalBucket:
+    """One region's objects below one folder. Safe for threads and for any number of processes.
+
+    Args:
+        folder: must be on a file system with hard links; made where it is missing.
+        announce: told each key before it is put or blanked; an error of it ends the put before anything was done.
+    """
+
+    def __init__(self, folder: Path, announce: Callable[[str], None] = lambda key: None) -> None:
+        self._objects = folder / "objects"
+        self._unfinished = folder / "unfinished"
+        self._announce = announce
+        for made in (self._objects, self._unfinished):
+            make_folder(made)
+
+    def put(self, new: StoredObject) -> None:
+        """Atomic, and on disk when it returns. Raises as `Objects.put_if_absent`."""
+        path = path_of(self._objects, new.key)
+        if path.exists():
+            raise ObjectExists(new.key)
+        with self._written(new) as written:
+            try:
+                os.link(written, path)
+            except FileExistsError:
+                raise ObjectExists(new.key) from None
+        _sync_names(path)
+
+    def replace(self, blank: StoredObject) -> None:
+        """Puts `blank` in the place of what is there, of which nothing stays. Raises ObjectNotFound, Unavailable."""
+        path = path_of(self._objects, blank.key)
+        try:
+            old = path.open("rb")
+        except FileNotFoundError:
+            raise ObjectNotFound(blank.key) from None
+        except OSError as error:
+            raise Unavailable(f"an object cannot be read: {error.strerror}") from error
+        with old:  # open until the end, so that no new file can be given its inode
+            with self._written(blank) as written:
+                written.replace(path)
+            try:
+                sync_folder(path.parent)
+            except OSError as error:
+                raise Unavailable(f"the blank may not be on disk yet: {error.strerror}") from error
+            gone = os.fstat(old.fileno())
+            self._forget(lambda found: os.path.samestat(found, gone))
+
+    def read(self, key: str, *, whole: bool) -> StoredObject:
+        """The object; without its body unless `whole`. Raises ObjectNotFound; Unavailable, also for a damaged one."""
+        try:
+            with path_of(self._objects, key).open("rb") as file:
+                header = _header(file.readline(HEADER_MAX_BYTES), key)
+                body = file.read() if whole else b""
+        except FileNotFoundError:
+            raise ObjectNotFound(key) from None
+        except OSError as error:
+            raise Unavailable(f"an object cannot be read: {error.strerror}") from error
+        if whole and (len(body) != header["size_bytes"] or hashlib.sha256(body).hexdigest() != header["sha256"]):
+            raise Unavailable("an object is not what was put: its body is damaged")
+        return StoredObject(key, body, header["metadata"], header["size_bytes"])
+
+    def remove(self, key: str) -> bool:
+        """Takes a key away, on disk when it returns; whether it was there. Raises Unavailable."""
+        path = path_of(self._objects, key)
+        try:
+            path.unlink()
+            sync_folder(path.parent)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise Unavailable(f"an object cannot be removed: {error.strerror}") from error
+        return True
+
+    def version(self, key: str) -> ObjectVersion | None:
+        """The one version of a key, named by its file; None where there is none. Raises Unavailable."""
+        try:
+            file = path_of(self._objects, key).stat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Unavailable(f"an object cannot be read: {error.strerror}") from error
+        size_bytes = self.read(key, whole=False).size_bytes
+        return ObjectVersion(key, f"{file.st_ino}-{file.st_mtime_ns}", True, size_bytes)
+
+    def page(self, prefix: str, after: str | None, limit: int) -> KeyPage:
+        """One page of keys in byte order. Reads the folders on the way, not the objects. Raises Unavailable."""
+        folder, shared = folder_of(self._objects, prefix)
+        try:
+            found = list(islice(_walk(folder, shared, prefix, after), limit + 1))
+        except OSError as error:
+            raise Unavailable(f"the objects cannot be listed: {error.strerror}") from error
+        return KeyPage(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None)
+
+    def sweep(self, before_s: float) -> None:
+        """Removes what writers left that died before that second. Raises Unavailable."""
+        self._forget(lambda found: found.st_mtime < before_s)
+
+    @contextmanager
+    def _written(self, new: StoredObject) -> Iterator[Path]:
+        """The object under a name that nobody reads, gone when the block ends; any failure in it is Unavailable."""
+        self._announce(new.key)
+        try:
+            make_folder(path_of(self._objects, new.key).parent)
+            written = write_new(self._unfinished, _framed(new))
+            try:
+                yield written
+            finally:
+                written.unlink(missing_ok=True)
+        except OSError as error:
+            raise Unavailable(f"an object cannot be written: {error.strerror}") from error
+
+    def _forget(self, chosen: Callable[[os.stat_result], bool]) -> None:
+        """Removes unfinished files; another process may be removing its own."""
+        try:
+            for entry in os.scandir(self._unfinished):
+                with suppress(FileNotFoundError):
+                    if chosen(entry.stat()):
+                        Path(entry.path).unlink()
+        except OSError as error:
+            raise Unavailable(f"unfinished files cannot be removed: {error.strerror}") from error
+
+
+class LocalObjects:
+    """`ports.objects.Objects` on one bucket a region, as seen from `region`."""
+
+    def __init__(self, buckets: Mapping[str, LocalBucket], region: str) -> None:
+        self._buckets = buckets
+        self._region = region
+
+    def put_if_absent(
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
+    ) -> None:
+        """Two to four syncs of the disk. A body that is not what its checksum says is Unavailable, as on S3."""
+        check_object(key, metadata, content_sha256)
+        if content_sha256 is not None and hashlib.sha256(body).hexdigest() != content_sha256:
+            raise Unavailable(f"{key}: the body is not what content_sha256 says")
+        self._bucket(region).put(StoredObject(key, bytes(body), dict(metadata), len(body)))
+
+    def head(self, key: str, region: str | None = None) -> StoredObject:
+        """The first line of the file."""
+        return self._bucket(region).read(key, whole=False)
+
+    def get(self, key: str, region: str | None = None) -> StoredObject:
+        """The whole file, its body compared with its checksum."""
+        return self._bucket(region).read(key, whole=True)
+
+    def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
+        """At most 1,000 keys a page, as S3 has it."""
+        return self._bucket(region).page(prefix, after, check_listing(limit))
+
+    def _bucket(self, region: str | None) -> LocalBucket:
+        try:
+            return self._buckets[region or self._region]
+        except KeyError:
+            raise Unavailable(f"no bucket in {region or self._region}") from None
+
+
+class LocalErasableObjects:
+    """`ports.objects.ErasableObjects` on one bucket. A plain file system keeps no older versions."""
+
+    def __init__(self, bucket: LocalBucket) -> None:
+        self._bucket = bucket
+
+    def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
+        """Always 1: the blank takes the place of the one version that there was, in one step."""
+        check_object(key, metadata)
+        self._bucket.replace(StoredObject(key, bytes(body), dict(metadata), len(body)))
+        return 1
+
+    def delete_older(self, key: str) -> int:
+        """Always 0: there are none."""
+        return 0
+
+    def remove(self, key: str) -> int:
+        """1, or 0 where nothing was there."""
+        return int(self._bucket.remove(key))
+
+    def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
+        """One of each key: what is there."""
+        page = self._bucket.page(prefix, None if after is None else after[0], check_listing(limit))
+        found = tuple(version for key in page.keys if (version := self._bucket.version(key)) is not None)
+        return VersionPage(found, None if page.next_after is None else (page.next_after, ""))
+
+    def read_version(self, key: str, version_id: str) -> StoredObject:
+        """What is there, if it is still that."""
+        found = self._bucket.read(key, whole=True)
+        now = self._bucket.version(key)
+        if now is None or now.version_id != version_id:
+            raise ObjectNotFound(key)
+        return found
+
+
+def _framed(new: StoredObject) -> bytes:
+    header = {
+        "memolith_object": FORMAT,
+        "key": new.key,
+        "metadata": new.metadata,
+        "sha256": hashlib.sha256(new.body).hexdigest(),
+        "size_bytes": new.size_bytes,
+    }
+    return json.dumps(header).encode() + b"\n" + new.body
+
+
+def _header(line: bytes, key: str) -> dict[str, Any]:
+    """The first line of the object's file. Raises Unavailable for a line that no put of this key wrote."""
+    try:
+        header: dict[str, Any] = json.loads(line)
+        if header["memolith_object"] == FORMAT and header["key"] == key:
+            return header
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise Unavailable("an object is not what was put: its first line is damaged")
+
+
+def _sync_names(path: Path) -> None:
+    try:
+        sync_folder(path.parent)
+    except OSError as error:
+        raise OutcomeUnknown(f"the object may not be on disk yet: {error.strerror}") from error
+
+
+def _walk(folder: Path, shared: str, prefix: str, after: str | None) -> Iterator[str]:
+    """Keys below a folder, all of which begin with `shared`, in byte order, which is Python's order of text."""
+    try:
+        with os.scandir(folder) as entries:
+            parts = [part_of(entry.name) for entry in entries]
+    except FileNotFoundError:
+        return
+    for text, is_object in sorted((shared + part + ("" if is_object else "/"), is_object) for part, is_object in parts):
+        if is_object:
+            if text.startswith(prefix) and (after is None or text > after):
+                yield text
+        elif (text.startswith(prefix) or prefix.startswith(text)) and (
+            after is None or text > after or after.startswith(text)
+        ):
+            yield from _walk(folder_of(folder, text.removeprefix(shared))[0], text, prefix, after)

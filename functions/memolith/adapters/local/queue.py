@@ -1,0 +1,89 @@
+"""A queue in a SQLite database, shared by every process that serves the same folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memolith.adapters.limits import check_messages
+from memolith.adapters.local.database import Database
+from memolith.ports.clock import Clock
+from memolith.ports.errors import OutcomeUnknown, Unavailable
+
+_MESSAGES = (
+    "CREATE TABLE IF NOT EXISTS messages "
+    "(id INTEGER PRIMARY KEY, body TEXT NOT NULL, due_us INTEGER NOT NULL, taken INTEGER NOT NULL)"
+)
+_DUE = "CREATE INDEX IF NOT EXISTS messages_due ON messages (due_us)"
+_BURIED = "CREATE TABLE IF NOT EXISTS dead_letters (body TEXT NOT NULL, reason TEXT NOT NULL, at_us INTEGER NOT NULL)"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What was taken: it comes back after the lease unless it is finished. `taken` counts how often, from 1."""
+
+    id: int
+    body: str
+    taken: int
+
+
+class LocalQueue:
+    """`ports.queue.Queue`, and the taking from it. At least once: a taker that dies gives back what it took."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        with database.writing() as connection:
+            for statement in (_MESSAGES, _DUE, _BURIED):
+                connection.execute(statement)
+
+    def send(self, messages: Sequence[str], delay_s: float = 0.0) -> None:
+        """In one transaction; to be taken once the delay is over. Raises Unavailable."""
+        check_messages(messages)
+        due_us = self._clock.now_us() + round(delay_s * 1_000_000)
+        rows = [(message, due_us) for message in messages]
+        try:
+            with self._database.writing() as connection:
+                connection.executemany("INSERT INTO messages (body, due_us, taken) VALUES (?, ?, 0)", rows)
+        except OutcomeUnknown as error:
+            raise Unavailable("the messages may not have been sent") from error
+
+    def take(self, limit: int = 10, lease_s: float = 60.0) -> list[Message]:
+        """Up to `limit` messages that are due, the oldest first; nobody else gets them while the lease lasts.
+
+        Raises:
+            Unavailable, OutcomeUnknown: none was given; what may have been taken comes back after the lease.
+        """
+        now_us = self._clock.now_us()
+        due = "SELECT id, body, taken + 1 FROM messages WHERE due_us <= ? ORDER BY due_us, id LIMIT ?"
+        with self._database.reading() as connection:
+            if connection.execute(due, (now_us, 1)).fetchone() is None:
+                return []
+        until_us = now_us + round(lease_s * 1_000_000)
+        with self._database.writing() as connection:
+            taken = [Message(*row) for row in connection.execute(due, (now_us, limit))]
+            statement = "UPDATE messages SET due_us = ?, taken = ? WHERE id = ?"
+            connection.executemany(statement, [(until_us, message.taken, message.id) for message in taken])
+        return taken
+
+    def finish(self, messages: Sequence[Message]) -> None:
+        """They do not come back. Raises Unavailable, OutcomeUnknown."""
+        with self._database.writing() as connection:
+            connection.executemany("DELETE FROM messages WHERE id = ?", [(message.id,) for message in messages])
+
+    def messages(self) -> list[Message]:
+        """Everything that is not finished, due or not, as it was last taken. Raises Unavailable."""
+        with self._database.reading() as connection:
+            return [Message(*row) for row in connection.execute("SELECT id, body, taken FROM messages")]
+
+    def bury(self, message: Message, reason: str) -> None:
+        """Sets a message aside for good, with the reason. Raises Unavailable, OutcomeUnknown."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM messages WHERE id = ?", (message.id,))
+            values = (message.body, reason, self._clock.now_us())
+            connection.execute("INSERT INTO dead_letters VALUES (?, ?, ?)", values)
+
+    def buried(self) -> list[tuple[str, str]]:
+        """What was set aside: text and reason, the oldest first. Raises Unavailable."""
+        with self._database.reading() as connection:
+            return [(body, reason) for body, reason in connection.execute("SELECT body, reason FROM dead_letters")]

@@ -1,0 +1,106 @@
+"""Loading a whole store: every live memory with its content, in a few large pages, for whoever keeps a copy of it.
+
+The heads are the index's, as in any listing. Their texts come out of the store's pack, where that has them at just that
+version; only the rest is fetched, one by one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from memolith.app.api.memories import to_memory
+from memolith.app.auth.authorizer import Door, Scope, StoreAccess
+from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.results import Call, Memory, Page
+from memolith.app.safety.text_access import Contents, Shown, Wanted, shown
+from memolith.app.safety.verdicts import Verdicts
+from memolith.app.search.pack_cache import Shelf
+from memolith.app.search.packs import position_of
+from memolith.core import ids
+from memolith.core.fold import is_live
+from memolith.core.limits import LOAD_MAX_BYTES, LOAD_MAX_MEMORIES
+from memolith.core.listing import check_position
+from memolith.core.rows.content import MemoryRow
+from memolith.ports.index import Query
+
+ROWS_PER_READ = 100
+ENVELOPE_BYTES = 1_000
+"""What a memory takes in an answer beside its content and its path."""
+
+
+class Loading:
+    """The use case of loading a store."""
+
+    def __init__(self, region: Region, door: Door, shelf: Shelf) -> None:
+        self._region = region
+        self._door = door
+        self._shelf = shelf
+        self._verdicts = Verdicts(region)
+        self._contents = Contents(region)
+
+    def page(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
+        """Live memories with their contents, in order of their ids; as many as one answer may hold.
+
+        Each is as this region has it now; one that changes meanwhile is on exactly one page, in one of its states. One
+        index read and a query; a LIST and a GET for a process that does not hold the newest pack; a read for a hundred
+        texts' verdicts; a GET for each text that the pack has not.
+
+        Raises:
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        check_position(after, ids.MEMORY)
+        access = self._door.enter_store(call, Scope.read, store_id, marked=["memories"])
+        access.view.require_complete()
+        query = Query("memories", store_id, after=after, limit=LOAD_MAX_MEMORIES)
+        found = asked(lambda: access.view.index.query(query))
+        rows = [MemoryRow.from_attributes(one.attributes) for one in found]
+        live = [row for row in rows if is_live(row)]
+        texts = self._shelf.contents(access, {row.memory_id: row.version_id for row in live})
+        taken = self._within_budget(live, texts)
+        answers = self._shown(access, taken, texts)
+        memories = [to_memory(row, one) for row, one in zip(taken, answers, strict=True) if not one.blank]
+        if len(taken) < len(live):
+            return Page(tuple(memories), taken[-1].memory_id)
+        return Page(tuple(memories), rows[-1].memory_id if len(rows) == LOAD_MAX_MEMORIES else None)
+
+    def _within_budget(self, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[MemoryRow]:
+        """The first rows whose texts fit into one answer; at least one. An unread text counts as its worst."""
+        taken: list[MemoryRow] = []
+        total = 0
+        for row in rows:
+            text = texts.get(row.memory_id)
+            total += ENVELOPE_BYTES + _in_json(row.path or "")
+            total += 7 * (row.content_size_bytes or 0) if text is None else _in_json(text)
+            if total > LOAD_MAX_BYTES and taken:
+                break
+            taken.append(row)
+        return taken
+
+    def _shown(self, access: StoreAccess, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[Shown]:
+        """The texts that may be shown, in order: what the pack has, judged anew, and what has to be fetched."""
+        packed = {row.memory_id: row for row in rows if row.memory_id in texts}
+        fetched = [row for row in rows if row.memory_id not in packed]
+        answers = dict(zip((row.memory_id for row in fetched), self._fetch(access, fetched), strict=True))
+        for some in _parts(list(packed.values())):
+            judged = self._verdicts.of(access.view.index, access.store, [row.content_sha256 or "" for row in some])
+            for row in some:
+                verdict = judged.get(row.content_sha256 or "")
+                answers[row.memory_id] = shown(texts[row.memory_id], verdict, access.sees_withheld)
+        return [answers[row.memory_id] for row in rows]
+
+    def _fetch(self, access: StoreAccess, rows: Sequence[MemoryRow]) -> list[Shown]:
+        found: list[Shown] = []
+        for some in _parts(rows):
+            wanted = [Wanted(position_of(row), row.content_sha256 or "") for row in some]
+            found += self._contents.show(access, wanted)
+        return found
+
+
+def _in_json(text: str) -> int:
+    """What a text takes in Lambda's answer, which is JSON in JSON."""
+    return len(json.dumps(json.dumps(text)))
+
+
+def _parts(rows: Sequence[MemoryRow]) -> list[Sequence[MemoryRow]]:
+    return [rows[start : start + ROWS_PER_READ] for start in range(0, len(rows), ROWS_PER_READ)]

@@ -1,0 +1,225 @@
+"""Divergent versions: what came late and could not be adopted. They are kept, listed, and somebody decides.
+
+A fail-over leaves behind what the old home had acknowledged and not replicated. Where somebody has written since, such
+a version is no part of the memory's history; it stands apart, in every region, until it is restored, by an ordinary
+write of its text, or dismissed, which erases it everywhere as a redaction does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from memolith.app.api.memories import Memories
+from memolith.app.api.redaction import Redacting
+from memolith.app.auth.authorizer import Door, Scope, StoreAccess
+from memolith.app.commit.forwarding import Passing
+from memolith.app.kernel.region import Region, View, asked
+from memolith.app.kernel.results import Call, Demand, DivergentVersion, Memory, Page
+from memolith.app.safety.text_access import Contents, Shown, Wanted
+from memolith.core import ids
+from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.fold import is_live
+from memolith.core.listing import check_position
+from memolith.core.log_position import LogRef
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.redaction_order import Redaction
+from memolith.core.rows.content import LATE_PREFIX, MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.ports.index import Query
+
+ROWS_PER_QUERY = 500
+
+
+class Divergent:
+    """The use cases of divergent versions. All of them are an admin's."""
+
+    def __init__(self, region: Region, door: Door, memories: Memories, redacting: Redacting, passing: Passing) -> None:
+        self._region = region
+        self._door = door
+        self._memories = memories
+        self._redacting = redacting
+        self._passing = passing
+        self._contents = Contents(region)
+
+    # ---- looking ------------------------------------------------------------------------------------------------
+
+    def page(self, call: Call, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
+        """The store's divergent versions as this region knows them, oldest id first, without texts. One query or more.
+
+        One that has just come may be listed for the moment until it is adopted.
+
+        Raises:
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        check_position(after, ids.VERSION)
+        access = self._door.enter_store(call, Scope.admin, store_id)
+        listed = list(islice(self._rows(access.view, store_id, after), limit + 1))
+        self._region.require_whole(access.view, "versions")
+        found = tuple(_answer(row) for row in listed[:limit])
+        return Page(found, listed[limit - 1].version_id if len(listed) > limit else None)
+
+    def retrieve(self, call: Call, store_id: str, version_id: str) -> DivergentVersion:
+        """One of them with its text, and its memory as it is now, with its own. Two index reads and two GETs.
+
+        Raises:
+            NotFound: there is none of this id. Unavailable; Unauthenticated, PermissionDenied.
+        """
+        access, row = self._find(call, store_id, version_id)
+        shown = Shown()
+        if row.content_sha256 is not None:
+            [shown] = self._contents.show(access, [Wanted(LogRef.parse(row.position or ""), row.content_sha256)])
+        try:
+            current = self._memories.retrieve(replace(call, demand=Demand()), store_id, row.memory_id or "", full=True)
+        except NotFound:
+            current = None
+        return _answer(row, shown, current)
+
+    # ---- deciding -----------------------------------------------------------------------------------------------
+
+    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory | None:
+        """Makes the memory what this version made of it, if it is still what was seen here; then this is dismissed.
+
+        An ordinary write: an update, with the path too where the version renamed; a creation where the memory is gone;
+        a deletion, of which None comes back. What that costs, and what `dismiss` does.
+
+        Raises:
+            NotFound: there is none of this id. As `Memories.update`: it stays as it is. OutcomeUnknown: it may be
+            written, and still be listed; look, and dismiss it.
+        """
+        access, row = self._find(call, store_id, version_id)
+        restored = self._write(call, access, row, full)
+        try:
+            self._dismiss(access, row)
+        except (Busy, NotFound, Unavailable) as error:
+            raise OutcomeUnknown("the version is restored, but may still be listed; dismiss it") from error
+        return restored
+
+    def dismiss(self, call: Call, store_id: str, version_id: str) -> str:
+        """Erases it in every region, by an order as of a redaction. What that costs; elsewhere one invocation.
+
+        Raises:
+            NotFound: there is none of this id, or no more. Unavailable, OutcomeUnknown: repeat it.
+            Unauthenticated, PermissionDenied.
+        """
+        access, row = self._find(call, store_id, version_id)
+        self._dismiss(access, row)
+        return version_id
+
+    def dismiss_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> Redaction:
+        """Puts the order; the one that stands, which may have been there first.
+
+        Whether the version still stands apart is the home's to say: the region where the call landed may not know that
+        it was adopted, or be the home only since it looked. One index read.
+
+        Raises:
+            NotFound: it is in its memory's history by now. Otherwise as `Redacting.give`.
+        """
+        key = VersionRow.key(store.store_id, request["version_id"])
+        view = self._region.view([key])
+        adopted = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
+        if adopted is not None and adopted.position not in (None, request["position"]):
+            raise NotFound("divergent_version", request["version_id"])
+        order = Redaction(
+            store.store_id,
+            request["version_id"],
+            request["position"],
+            self._region.clock.now_us(),
+            request["actor"],
+        )
+        return self._redacting.give(view, store, order)
+
+    def _dismiss(self, access: StoreAccess, row: VersionRow) -> None:
+        request = {
+            "store_id": row.store_id,
+            "version_id": row.version_id,
+            "position": row.position or "",
+            "actor": access.actor,
+        }
+        store, answer = self._passing.reach(access.view, access.store, {"call": "dismiss", **request})
+        if answer is None:
+            self.dismiss_at_home(store, request)
+        else:
+            self._redacting.fold_given(access.view, Redaction.from_json(answer["order"].encode()))
+
+    def _write(self, call: Call, access: StoreAccess, row: VersionRow, full: bool) -> Memory | None:
+        store_id, head = row.store_id, self._head(access.view, row)
+        if row.operation == Operation.DELETED:
+            if head is not None:
+                expected = head.content_sha256
+                self._memories.delete(call, store_id, head.memory_id, expected_content_sha256=expected)
+            return None
+        entry, content = self._text(row)
+        if head is None:
+            if row.path is None:
+                raise InvalidRequest("version_id", "has no path any more")
+            return self._memories.create(call, store_id, path=row.path, content=content, full=full)
+        return self._memories.update(
+            call,
+            store_id,
+            head.memory_id,
+            content=content,
+            path=row.path if entry.operation is Operation.MOVED_IN else None,
+            expected_content_sha256=head.content_sha256,
+            full=full,
+        )
+
+    # ---- rows and texts -----------------------------------------------------------------------------------------
+
+    def _find(self, call: Call, store_id: str, version_id: str) -> tuple[StoreAccess, VersionRow]:
+        if ids.VERSION.fullmatch(version_id) is None:
+            self._door.enter_store(call, Scope.admin, store_id)
+            raise NotFound("divergent_version", version_id)
+        key = VersionRow.late_key(store_id, version_id)
+        access = self._door.enter_store(call, Scope.admin, store_id, [key])
+        attributes = access.view.rows.get(key)
+        row = None if attributes is None else VersionRow.from_attributes(attributes)
+        if row is None or row.blank:
+            self._region.require_whole(access.view, "versions")
+            raise NotFound("divergent_version", version_id)
+        return access, row
+
+    def _rows(self, view: View, store_id: str, after: str | None) -> Iterator[VersionRow]:
+        """Those that are not dismissed: of these a row stays, which is blank."""
+        mark = None if after is None else f"{LATE_PREFIX}{after}"
+        while True:
+            query = Query("versions", store_id, prefix=LATE_PREFIX, after=mark, limit=ROWS_PER_QUERY)
+            found = asked(partial(view.index.query, query))
+            rows = [VersionRow.from_attributes(one.attributes) for one in found]
+            yield from (row for row in rows if not row.blank)
+            if len(found) < ROWS_PER_QUERY:
+                return
+            mark = found[-1].sort_key
+
+    def _head(self, view: View, row: VersionRow) -> MemoryRow | None:
+        key = MemoryRow.key(row.store_id, row.memory_id or "-")
+        attributes = self._region.read(view.index, [key]).get(key)
+        head = None if attributes is None else MemoryRow.from_attributes(attributes)
+        return head if is_live(head) else None
+
+    def _text(self, row: VersionRow) -> tuple[Entry, str]:
+        found = self._contents.entry(row.store_id, LogRef.parse(row.position or ""))
+        if found is None:
+            raise NotFound("divergent_version", row.version_id)
+        return found
+
+
+def _answer(row: VersionRow, shown: Shown | None = None, current: Memory | None = None) -> DivergentVersion:
+    """What the API calls a divergent_version."""
+    return DivergentVersion(
+        row.store_id,
+        row.version_id,
+        row.memory_id or "",
+        row.operation or "",
+        row.path,
+        row.content_sha256,
+        row.content_size_bytes,
+        row.created_at or 0,
+        row.created_by or "",
+        content=None if shown is None else shown.content,
+        withheld=None if shown is None else shown.withheld,
+        current=current,
+    )

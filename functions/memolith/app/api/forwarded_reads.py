@@ -1,0 +1,114 @@
+"""Reads that are the home's to answer: passed on to its reader, and answered there for another region.
+
+The region where the call landed has let the caller in, and says so; the home then carries out the same use case as if
+it had been asked itself. A read changes nothing, so that it may be repeated by anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any, TypeVar, cast
+
+from memolith.app.auth.authorizer import AskHome
+from memolith.app.commit.forwarding import Passing
+from memolith.app.kernel.region import View
+from memolith.app.kernel.results import (
+    Call,
+    Demand,
+    Hit,
+    Memory,
+    MemoryPrefix,
+    Page,
+    ScanPolicy,
+    Store,
+    Version,
+    VouchedCredentials,
+    Withheld,
+)
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.retention import Retention
+from memolith.core.rows.content import MemoryRow
+
+T = TypeVar("T")
+
+_KINDS: dict[str, type[Hit | Memory | MemoryPrefix | Store | Version]] = {
+    kind.__name__: kind for kind in (Hit, Memory, MemoryPrefix, Store, Version)
+}
+
+_RECORDS: dict[str, type[Memory | Retention | ScanPolicy | Withheld]] = {
+    "memory": Memory,
+    "retention": Retention,
+    "scan_policy": ScanPolicy,
+    "withheld": Withheld,
+}
+
+
+class Asking:
+    """Answers here what can be answered here, and asks the home for the rest."""
+
+    def __init__(self, passing: Passing) -> None:
+        self._passing = passing
+
+    def read(self, call: Call, operation: str, arguments: Mapping[str, Any], answer: Callable[[], T]) -> T:
+        """What `answer` gives, or, where that ends in `AskHome`, what the home's reader does. One invocation more.
+
+        Raises:
+            whatever `answer` or the home raises; Unavailable: the home does not answer.
+        """
+        try:
+            return answer()
+        except AskHome as ask:
+            found = self._passing.ask(ask.home, _question(call, operation, arguments, ask.view))
+            return cast(T, decode(found["answer"]))
+
+
+def _question(call: Call, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:
+    """What is asked; the home's answer is always as its logs have it."""
+    return {
+        "call": "read",
+        "operation": operation,
+        "workspace_id": call.credentials.workspace_id,
+        "actor": call.credentials.actor,
+        "scope": call.scope,
+        "demand": asdict(replace(call.demand, home=True)),
+        "known": _known(view, arguments),
+        "arguments": dict(arguments),
+    }
+
+
+def _known(view: View, arguments: Mapping[str, Any]) -> str | None:
+    key = MemoryRow.key(arguments["store_id"], arguments.get("memory_id", ""))
+    if key not in view.rows:
+        return None
+    row = MemoryRow.from_attributes(view.rows[key])
+    return str(LogKey(row.store_id, row.path_hash, Slot.parse(row.slot)))
+
+
+def vouched(payload: Mapping[str, Any]) -> Call:
+    """The call in a question: a caller whom another region has let in. Raises KeyError, TypeError."""
+    credentials = VouchedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
+    return Call(credentials, Demand(**payload["demand"]), known=payload["known"])
+
+
+def encode(answer: object) -> dict[str, Any]:
+    """A use case's answer as JSON. Raises TypeError for what is none."""
+    if isinstance(answer, Page):
+        return {"type": "Page", "items": [encode(item) for item in answer.items], "next_after": answer.next_after}
+    if isinstance(answer, Hit | Memory | MemoryPrefix | Store | Version):
+        return {"type": type(answer).__name__, "fields": asdict(answer)}
+    raise TypeError(type(answer).__name__)
+
+
+def decode(payload: Mapping[str, Any]) -> object:
+    """The inverse of `encode`. Raises KeyError, TypeError."""
+    if payload["type"] == "Page":
+        return Page(tuple(decode(item) for item in payload["items"]), payload["next_after"])
+    fields: dict[str, Any] = {name: _field(name, value) for name, value in payload["fields"].items()}
+    return _KINDS[payload["type"]](**fields)
+
+
+def _field(name: str, value: Any) -> Any:
+    if name in _RECORDS and value is not None:
+        return _RECORDS[name](**{part: _field(part, inner) for part, inner in value.items()})
+    return tuple(value) if isinstance(value, list) else value

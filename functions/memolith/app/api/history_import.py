@@ -1,0 +1,269 @@
+"""Histories that are brought in from another store: versions with the ids, times and actors that they had there.
+
+Each version is an ordinary conditional put in a log of this store, one after the other: slots and path hashes are new,
+because they belong to the home and its salt. A call that is repeated finds its own version ids and goes on. What is
+brought in is marked: its time and its actor are as somebody told them, who has an admin's key.
+
+**A text that the scanner refuses is put and withheld**, verdict first, since leaving it out would tear the history; a
+path that it refuses cannot be withheld, and is refused. Erased versions arrive blank. A memory whose first versions are
+blank begins in a log of its own, which no path has, and moves to the first path that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from memolith.app.api.redaction import Redacting
+from memolith.app.auth.authorizer import Door, Scope
+from memolith.app.commit.forwarding import Passing
+from memolith.app.commit.history_writer import BringingWriter, _command
+from memolith.app.index.projector import Folder, not_of
+from memolith.app.kernel.peer_messages import decode_settled, encode_settled
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Call
+from memolith.app.safety.verdicts import SCANNER, Verdicts
+from memolith.app.safety.write_gate import TextScanner, policy_of, told
+from memolith.core.commands import BroughtVersion, version_ids
+from memolith.core.decide import sha256_hex
+from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, Unavailable
+from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
+from memolith.core.log_position import LogRef, Slot
+from memolith.core.objects.entry import Operation, kept_flags
+from memolith.core.objects.redaction_order import Redaction
+from memolith.core.objects.store_record import StoreState
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.paths import check_path, path_hash
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.settled import Settled
+from memolith.scanner import Finding, Severity, Verdict
+
+Status = Literal["imported", "known", "waiting", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtIn:
+    """What became of one version.
+
+    Attributes:
+        status: ``imported``; ``known``: it was here; ``waiting``: an earlier version of its memory was refused in this
+            call; ``refused``: as `reason` says. A path that is taken may become free by other versions.
+        withheld_rules: the rules for which its text is withheld.
+    """
+
+    version_id: str
+    memory_id: str
+    status: Status
+    reason: str = ""
+    path_taken: bool = False
+    withheld_rules: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Brought:
+    """What a call has done so far, and all that another region is to fold."""
+
+    results: list[BroughtIn] = field(default_factory=list)
+    settled: list[Settled] = field(default_factory=list)
+    orders: list[Redaction] = field(default_factory=list)
+    verdicts: list[VerdictRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the scanner says of a text that is brought in: flags of the version, and a withholding's findings."""
+
+    flags: tuple[str, ...] = ()
+    findings: tuple[Mapping[str, object], ...] = ()
+    reason: str = ""
+
+    @property
+    def withheld(self) -> bool:
+        return bool(self.reason)
+
+
+class Importing:
+    """The use case of histories from elsewhere."""
+
+    def __init__(
+        self, region: Region, door: Door, scanner: TextScanner, redacting: Redacting, passing: Passing
+    ) -> None:
+        self._region = region
+        self._door = door
+        self._scanner = scanner
+        self._redacting = redacting
+        self._passing = passing
+        self._writer = BringingWriter(region, scanner)
+        self._verdicts = Verdicts(region)
+        self._folder = Folder(region)
+
+    def bring_in(self, call: Call, store_id: str, versions: Sequence[BroughtVersion]) -> list[BroughtIn]:
+        """Brings versions in, in this order, each after those of its memory that are here. Repeatable.
+
+        A version costs an index read and what a write of its kind costs; one that is withheld a verdict besides, one
+        that was redacted an order. What is refused stops its own memory alone.
+
+        Raises:
+            InvalidRequest: a version that no store can have had; nothing was done. NotFound: no such store.
+            Busy, Unavailable, OutcomeUnknown: some were brought in; repeat the call. Unauthenticated, PermissionDenied.
+        """
+        access = self._door.enter_store(call, Scope.admin, store_id)
+        self._check(versions)
+        payload = {"call": "import", "store_id": store_id, "versions": [asdict(version) for version in versions]}
+        store, answer = self._passing.reach(access.view, access.store, payload)
+        if answer is None:
+            return self._at_home(store, versions).results
+        settled = decode_settled(answer["settled"])
+        self._folder.fold(access.view, settled, elsewhere=not_of(self._region.name, settled))
+        for text in answer["orders"]:
+            self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()), unseen=True)
+        for text in answer["verdicts"]:
+            self._verdicts.fold(access.view, VerdictRecord.from_json(text.encode()))
+        return [BroughtIn(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
+
+    def import_at_home(self, store: StoreRow, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """A call that landed in another region, and all that it has to fold. Raises as `bring_in`."""
+        brought = self._at_home(store, [BroughtVersion.from_payload(one) for one in payload["versions"]])
+        return {
+            "results": [asdict(one) for one in brought.results],
+            "settled": encode_settled(brought.settled),
+            "orders": [order.to_json().decode() for order in brought.orders],
+            "verdicts": [verdict.to_json().decode() for verdict in brought.verdicts],
+        }
+
+    def _check(self, versions: Sequence[BroughtVersion]) -> None:
+        if len(versions) > IMPORT_MAX_VERSIONS:
+            raise InvalidRequest("versions", f"must be at most {IMPORT_MAX_VERSIONS}")
+        latest_us = self._region.clock.now_us() + IMPORT_AHEAD_MAX_US
+        for number, version in enumerate(versions):
+            field = f"versions.{number}"
+            if version.created_at > latest_us:
+                raise InvalidRequest(f"{field}.created_at", "lies more than a day ahead")
+            if version.path is not None:
+                check_path(version.path, f"{field}.path")
+            if version.content is None:
+                continue
+            if version.operation == Operation.DELETED or version.redacted_at is not None:
+                raise InvalidRequest(f"{field}.content", "must be null for a deletion, or what was redacted")
+            if version.path is None:
+                raise InvalidRequest(f"{field}.path", "must be given with content")
+            if len(version.content.encode()) > CONTENT_MAX_BYTES:
+                raise InvalidRequest(f"{field}.content", f"must be at most {CONTENT_MAX_BYTES} bytes of UTF-8")
+
+    # ---- at home ------------------------------------------------------------------------------------------------
+
+    def _at_home(self, store: StoreRow, versions: Sequence[BroughtVersion]) -> _Brought:
+        brought = _Brought()
+        stopped: set[str] = set()
+        for version in versions:
+            if version.memory_id in stopped:
+                brought.results.append(BroughtIn(version.version_id, version.memory_id, "waiting"))
+                continue
+            try:
+                result = self._one(store, version, brought)
+            except (InvalidRequest, NotFound, PathConflict) as error:
+                result = _refused(version, error)
+            brought.results.append(result)
+            if result.status == "refused":
+                stopped.add(version.memory_id)
+        return brought
+
+    def _one(self, store: StoreRow, version: BroughtVersion, brought: _Brought) -> BroughtIn:
+        store_id, names = store.store_id, version_ids(_command(store, version))
+        keys = [VersionRow.key(store_id, name) for name in names]
+        began_us = self._region.clock.now_us()
+        view = self._region.view(
+            [StoreRow.key(store_id), MemoryRow.key(store_id, version.memory_id), *keys], marked=["memories"]
+        )
+        store = self._now(view, store)
+        known = next((row for row in (_row(view, key) for key in keys) if row is not None), None)
+        if known is not None and known.memory_id != version.memory_id:
+            raise InvalidRequest("versions", f"{version.version_id} is a version of another memory here")
+        judged = _Judged()
+        if version.content is not None:
+            judged = self._judge(store, version)
+            if judged.withheld:
+                brought.verdicts.append(self._verdicts.put(self._withholding(store, version, judged)))
+        position = None if known is None else known.position
+        if position is not None:
+            self._writer.answer_for(store, LogRef.parse(position))
+        else:
+            outcome = self._writer.bring(view, store, version, judged.flags, began_us)
+            brought.settled += outcome.settled
+            if outcome.error is not None:
+                raise outcome.error
+            position = str(_ref(outcome.memory))
+        if version.redacted_at is not None and (known is None or known.redacted_at is None):
+            by = version.redacted_by or version.actor
+            order = Redaction(store_id, version.version_id, position or "", version.redacted_at, by)
+            brought.orders.append(self._redacting.give(view, store, order))
+        status: Status = "imported" if known is None else "known"
+        rules = tuple(str(one["rule"]) for one in judged.findings) if judged.withheld else ()
+        return BroughtIn(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
+
+    def _now(self, view: View, store: StoreRow) -> StoreRow:
+        """The store's record as this batch has it. Raises Unavailable for a home that has moved."""
+        attributes = view.rows.get(StoreRow.key(store.store_id))
+        now = store if attributes is None else StoreRow.from_attributes(attributes)
+        if now.home != self._region.name or now.state != StoreState.ACTIVE:
+            raise Unavailable("the store's home has moved, or is moving; try again")
+        return now
+
+    def _judge(self, store: StoreRow, version: BroughtVersion) -> _Judged:
+        """What is scanned is the text and its path; what was withheld where it comes from is withheld here too.
+
+        Raises:
+            InvalidRequest: the path is refused.
+        """
+        policy, allow = policy_of(store)
+        report = self._scanner.scan(version.content or "", version.path, policy, allow)
+        flags = kept_flags(finding.rule for finding in report.findings if finding.severity is not Severity.LOW)
+        if report.verdict is Verdict.REJECT:
+            _require_path(report.rejecting)
+            return _Judged(flags, tuple(map(told, report.rejecting)), report.rejecting[0].reason)
+        if version.withheld_reason is not None:
+            findings = tuple({"rule": rule, "reason": version.withheld_reason} for rule in version.withheld_rules)
+            return _Judged(flags, findings, version.withheld_reason or "withheld where it comes from")
+        return _Judged(flags if report.verdict is Verdict.FLAG else ())
+
+    def _withholding(self, store: StoreRow, version: BroughtVersion, judged: _Judged) -> VerdictRecord:
+        """`position` names the path's log, and its first slot: the verdict comes before its version has one."""
+        hash = path_hash(bytes.fromhex(store.salt), version.path or version.memory_id)
+        epoch = store.epochs[-1]
+        return VerdictRecord(
+            store_id=store.store_id,
+            version_id=version.version_id,
+            position=f"{hash}/{epoch}.0000000001",
+            content_hmac=self._verdicts.hmac(store, sha256_hex(version.content or "")),
+            outcome=VerdictOutcome.WITHHOLD,
+            decided_at=self._region.clock.now_us(),
+            decided_by=SCANNER,
+            reason=judged.reason,
+            findings=judged.findings,
+        )
+
+
+def _require_path(findings: Sequence[Finding]) -> None:
+    """Raises InvalidRequest where it is the path that is refused: it would be listed, whatever became of the text."""
+    about_path = [finding for finding in findings if finding.line == 0]
+    if about_path:
+        rules = ", ".join(dict.fromkeys(finding.rule for finding in about_path))
+        raise InvalidRequest("path", f"refused by the safety scanner ({rules})")
+
+
+def _row(view: View, key: RowKey) -> VersionRow | None:
+    """The version where it is known; of one that is not, its redaction may be."""
+    row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
+    return row if row is not None and row.memory_id is not None else None
+
+
+def _ref(memory: MemoryRow | None) -> LogRef | None:
+    return None if memory is None else LogRef(memory.path_hash, Slot.parse(memory.slot))
+
+
+def _refused(version: BroughtVersion, error: MemolithError) -> BroughtIn:
+    taken = isinstance(error, PathConflict)
+    return BroughtIn(version.version_id, version.memory_id, "refused", error.message, path_taken=taken)

@@ -1,0 +1,414 @@
+"""Memories: written at home wherever the call lands, read from the index and the bucket of this region."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from memolith.app.api.linearizable_reads import Confirming
+from memolith.app.auth.authorizer import Door, Scope, StoreAccess
+from memolith.app.commit.attempt import Outcome, decode_outcome
+from memolith.app.commit.forwarding import Passing
+from memolith.app.commit.writer import Writer
+from memolith.app.epochs.ownership import Records
+from memolith.app.index.projector import Folder, not_of
+from memolith.app.kernel.eraser_client import erase
+from memolith.app.kernel.peer_messages import Elsewhere
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Call, Memory, MemoryPrefix, Page
+from memolith.app.safety.text_access import Contents, Shown, Wanted, within_budget
+from memolith.app.safety.verdicts import verdict_keys
+from memolith.core import ids
+from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
+from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.fold import is_live
+from memolith.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES, PATH_MAX_BYTES
+from memolith.core.listing import check_position, direct_child, past
+from memolith.core.log_position import LogRef, Slot
+from memolith.core.paths import check_path, check_path_prefix, path_hash
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import MOVER, Placed, to_record
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Query
+
+SALTS_KEPT = 1_000
+ERASED_HEADS_MAX = 4
+"""After how many heads that were superseded, and erased, while it was read a memory is said to be busy."""
+
+_POSITION = re.compile(r"/.+", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """One line of a listing before its content: the answer, and where the listing goes on after it."""
+
+    item: Memory | MemoryPrefix
+    after: str
+    row: MemoryRow | None = None
+
+
+class Memories:
+    """The use cases of memories."""
+
+    def __init__(self, region: Region, door: Door, writer: Writer, passing: Passing) -> None:
+        self._region = region
+        self._door = door
+        self._writer = writer
+        self._passing = passing
+        self._folder = Folder(region)
+        self._contents = Contents(region)
+        self._confirming = Confirming(region)
+        self._records = Records(region)
+
+    # ---- writing ------------------------------------------------------------------------------------------------
+
+    def create(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+        """A new memory at a free path.
+
+        One index read, a claim, a look, one PUT, one transaction; a HEAD more for a refusal.
+
+        Raises:
+            InvalidRequest, NotFound, PathConflict, Busy, Unavailable, OutcomeUnknown; or what `Door` raises.
+        """
+        check_path(path)
+        _check_content(content)
+        access = self._door.enter_store(call, Scope.write, store_id, self.creation_keys(store_id, path, content))
+        self.remember_salt(access.store)
+        memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
+        command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content)
+        return self._answer(self._execute(access, command), Shown(content if full else None))
+
+    def update(
+        self,
+        call: Call,
+        store_id: str,
+        memory_id: str,
+        *,
+        content: str | None,
+        path: str | None,
+        expected_content_sha256: str | None,
+        full: bool,
+    ) -> Memory:
+        """New content, a new path, or both, if the content is still the expected one.
+
+        One index read, one PUT, one transaction; a rename adds its claim, look and second PUT, and a GET for content
+        that it keeps. What is so already is answered without a new version.
+
+        Raises: as `create`; PreconditionFailed.
+        """
+        if content is None and path is None:
+            raise InvalidRequest("", "at least one of content and path must be given")
+        if path is not None:
+            check_path(path)
+        if content is not None:
+            _check_content(content)
+        _check_memory_id(memory_id)
+        keys = [MemoryRow.key(store_id, memory_id), *self.creation_keys(store_id, path, content)]
+        access = self._door.enter_store(call, Scope.write, store_id, keys)
+        self.remember_salt(access.store)
+        version_id = self._region.new_id("memver")
+        command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected_content_sha256)
+        outcome = self._execute(access, command)
+        shown = Shown(content if full else None)
+        if full and content is None and outcome.memory is not None and outcome.error is None:
+            shown = self._kept_content(access, outcome.memory)
+        return self._answer(outcome, shown)
+
+    def delete(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+        """Ends a memory; its versions stay listable. Two index reads, one PUT, one transaction. Raises as `update`."""
+        _check_memory_id(memory_id)
+        access = self._door.enter_store(call, Scope.write, store_id, [MemoryRow.key(store_id, memory_id)])
+        version_id = self._region.new_id("memver")
+        command = DeleteMemory(store_id, memory_id, version_id, access.actor, expected_content_sha256)
+        outcome = self._execute(access, command)
+        if outcome.error is not None:
+            raise outcome.error
+        return memory_id
+
+    def _execute(self, access: StoreAccess, command: Command) -> Outcome:
+        """Here, if this is the store's home; otherwise there, and what came of it is folded here."""
+        payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
+        store, answer = self._passing.reach(access.view, access.store, payload)
+        if answer is None:
+            view, store = self._as_home(access.view, store, command)
+            return self._writer.write(view, store, command)
+        outcome = decode_outcome(answer)
+        self._fold_here(access.view, outcome)
+        if isinstance(outcome.error, NotFound) and outcome.memory is None:
+            self._require_unknown_here(access.view, command)
+        return outcome
+
+    def _require_unknown_here(self, view: View, command: Command) -> None:
+        """Raises Unavailable for a memory that is in the log, and so here, before its home has indexed it."""
+        key = MemoryRow.key(command.store_id, command.memory_id)
+        if key in view.rows and is_live(MemoryRow.from_attributes(view.rows[key])):
+            raise Unavailable("the memory's home has not indexed it yet; try again")
+
+    def _as_home(self, view: View, store: StoreRow, command: Command) -> tuple[View, StoreRow]:
+        """The rows that a write may be decided by: `view`'s if its own batch named this region the home, else new ones.
+
+        What was read before the home came here is a replica's, which may lack what is acknowledged: it decides nothing.
+        No call, or one index read. The lease begins no later than the record was read.
+        """
+        key = StoreRow.key(store.store_id)
+        if key in view.rows and view.rows[key]["slot"] == store.slot:
+            return view, store
+        fresh = self._region.view(self._keys(command))
+        if key not in fresh.rows:
+            return replace(fresh, ticks_us=view.ticks_us), store
+        return fresh, self._door.store(fresh, store.store_id, store.workspace_id)
+
+    def _keys(self, command: Command) -> list[RowKey]:
+        """The rows that a command is decided by at home, its own versions' among them."""
+        store_id = command.store_id
+        path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
+        own = [VersionRow.key(store_id, version_id) for version_id in version_ids(command)]
+        keys = [StoreRow.key(store_id), MemoryRow.key(store_id, command.memory_id), *own]
+        return keys + self.creation_keys(store_id, path, content)
+
+    def write_at_home(self, workspace_id: str, command: Command) -> Outcome:
+        """A write that landed in another region, with the head it was decided against: that region may not know it.
+
+        A version_id that is known already is answered with what it did; one that becomes known while this runs, too
+        (`Writer.write`). Costs as at home, without the caller's key; a refusal or a no-op a HEAD more.
+
+        Raises:
+            NotFound, Busy, Unavailable, OutcomeUnknown. Elsewhere: this is not the store's home; nothing was done.
+        """
+        began_us = self._region.clock.now_us()
+        view = self._region.view(self._keys(command))
+        store = self._door.store(view, command.store_id, workspace_id)
+        store = self._records.at_home(view, store)
+        if store.home != self._region.name:
+            raise Elsewhere(Placed(Slot.parse(store.slot), to_record(store, MOVER)))
+        self.remember_salt(store)
+        view, store = self._as_home(view, store, command)
+        done = self._writer.done(view, command)
+        if done is not None:
+            return self._writer.recall(view, store, done)
+        outcome = self._writer.write(view, store, command, passed_on_us=began_us)
+        self._writer.bring_back(outcome)
+        return outcome
+
+    def _fold_here(self, view: View, outcome: Outcome) -> None:
+        """What the home did stands, whether or not this region can index it now; only a refusal did nothing.
+
+        What the home has erased may still have its text here, where an original can come after its blank. Once its row
+        is blank no pass looks at it again, so that this region's eraser does now.
+        """
+        try:
+            self._folder.fold(view, outcome.settled, elsewhere=not_of(self._region.name, outcome.settled))
+            for one in outcome.settled:
+                if one.entry.blank:
+                    erase(self._region, str(one.entry.key))
+        except Unavailable as error:
+            if outcome.error is not None:
+                raise
+            raise OutcomeUnknown("the write may be committed, but is not indexed here; read before retrying") from error
+
+    def _kept_content(self, access: StoreAccess, memory: MemoryRow) -> Shown:
+        try:
+            return self._show(access, memory)
+        except Unavailable as error:
+            raise OutcomeUnknown("the memory was moved, but its content cannot be read now; read it again") from error
+
+    def _show(self, access: StoreAccess, memory: MemoryRow) -> Shown:
+        [shown] = self._contents.show(access, [_wanted(memory)])
+        return shown
+
+    def _answer(self, outcome: Outcome, shown: Shown) -> Memory:
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.memory is None:
+            raise Unavailable("the write's outcome was not told; read before trying again")
+        return to_memory(outcome.memory, shown)
+
+    def creation_keys(self, store_id: str, path: str | None, content: str | None) -> list[RowKey]:
+        """The rows that say who is at `path`, and whether `content` is withheld, to be read with the first batch.
+
+        None until the salt has been seen: their keys are made with it.
+        """
+        salt = bytes.fromhex(self._region.salts.get(store_id, ""))
+        if not salt:
+            return []
+        occupancy = [] if path is None else [LogRow.key(store_id, path_hash(salt, path)), PathRow.key(store_id, path)]
+        return [*occupancy, *verdict_keys(store_id, salt, content)]
+
+    def remember_salt(self, store: StoreRow) -> None:
+        """So that the next write to this store reads what it needs in one batch."""
+        if len(self._region.salts) >= SALTS_KEPT:
+            self._region.salts.clear()
+        self._region.salts[store.store_id] = store.salt
+
+    # ---- reading ------------------------------------------------------------------------------------------------
+
+    def retrieve(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
+        """A memory at its head, as this region knows it. One index read; for content a GET, and one more beside it.
+
+        Where the home's answer is demanded: at its head as its log has it, for one HEAD more.
+
+        Raises:
+            NotFound, Unavailable; Busy: others kept writing it; Unauthenticated, PermissionDenied.
+        """
+        _check_memory_id(memory_id)
+        key = MemoryRow.key(store_id, memory_id)
+        access = self._door.enter_store(call, Scope.read, store_id, [key])
+        attributes = access.view.rows.get(key)
+        row = None if attributes is None else MemoryRow.from_attributes(attributes)
+        if call.demand.home:
+            row = self._confirming.memory(access.store, row, memory_id, call.known)
+            self._confirming.require_home(access.view, access.store)
+        if row is None:
+            access.view.require_complete()
+        if row is None or not is_live(row):
+            raise NotFound("memory", memory_id)
+        return self._with_text(access, row, self._show(access, row)) if full else to_memory(row)
+
+    def _with_text(self, access: StoreAccess, row: MemoryRow, shown: Shown) -> Memory:
+        """A live memory with its content. A head that is found erased is not the head any more: then the next one.
+
+        Raises:
+            NotFound: it is deleted by now. Unavailable; Busy: others kept writing, and erasing, it.
+        """
+        head: MemoryRow | None = row
+        for _ in range(ERASED_HEADS_MAX):
+            if not shown.blank:
+                return to_memory(row, shown)
+            head = self._confirming.erased_head(access.store, row)
+            if head is None or not is_live(head):
+                raise NotFound("memory", row.memory_id)
+            row, shown = head, self._show(access, head)
+        raise Busy("others kept writing this memory; try again")
+
+    def page(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        path_prefix: str | None,
+        depth: int,
+        limit: int,
+        after: str | None,
+        full: bool,
+    ) -> Page[Memory | MemoryPrefix]:
+        """Live memories in byte order of their paths; with depth 1, deeper ones rolled into their folder.
+
+        A memory that stands at one path all the while is on exactly one page. Two index reads and a query; with
+        `full` at most 20 items or 850,000 bytes, and a GET for each.
+
+        Raises:
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        prefix, after = check_path_prefix(path_prefix or "/"), check_position(after, _POSITION)
+        access = self._door.enter_store(call, Scope.read, store_id)
+        access.view.require_complete()
+        limit = min(limit, LIST_MAX_FULL) if full else limit
+        listed, more = self._collect(access.view, store_id, prefix, depth, limit, after)
+        if full:
+            fit = within_budget(
+                [one.row.content_size_bytes or 0 if one.row else 0 for one in listed], LIST_MAX_FULL_BYTES
+            )
+            listed, more = listed[:fit], more or fit < len(listed)
+        next_after = listed[-1].after if more and listed else None
+        items = self._with_content(access, listed) if full else [one.item for one in listed]
+        return Page(tuple(items), next_after)
+
+    def _collect(
+        self, view: View, store_id: str, prefix: str, depth: int, limit: int, after: str | None
+    ) -> tuple[list[_Listed], bool]:
+        """At most `limit` lines, and whether there may be more. Nothing is below a folder as long as a path may be."""
+        listed: list[_Listed] = []
+        if len(prefix.encode()) >= PATH_MAX_BYTES:
+            return listed, False
+        begins = "" if prefix == "/" else prefix
+        while True:
+            try:
+                found = view.index.query(Query("paths", store_id, prefix=begins, after=after, limit=limit + 1))
+            except port_errors.Unavailable as error:
+                raise Unavailable("the index does not answer; try again") from error
+            paths = [PathRow.from_attributes(one.attributes) for one in found]
+            exhausted = len(found) <= limit
+            for line in self._lines(view, prefix, depth, paths):
+                if after is not None and line.after <= after:
+                    continue
+                if len(listed) == limit:
+                    return listed, True
+                listed.append(line)
+                after = line.after
+            if exhausted:
+                return listed, False
+            after = max(after or "", paths[-1].path)
+
+    def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> list[_Listed]:
+        """The lines that these rows make; a memory is shown only at the path that its own row names.
+
+        The marks of both tables are read with the memories, after the query: no page is shown of a table that was
+        emptied. Raises Unavailable.
+        """
+        folders = [direct_child(prefix, row.path) if depth == 1 else None for row in paths]
+        keys = {
+            row.path: MemoryRow.key(row.store_id, row.memory_id)
+            for row, folder in zip(paths, folders, strict=True)
+            if row.memory_id is not None and folder is None
+        }
+        rows = self._region.read_whole(view, list(keys.values()), "memories", "paths")
+        lines: list[_Listed] = []
+        for path_row, folder in zip(paths, folders, strict=True):
+            if folder is not None and path_row.memory_id is not None:
+                if not lines or lines[-1].after != past(folder):
+                    lines.append(_Listed(MemoryPrefix(folder), past(folder)))
+            elif path_row.path in keys and (attributes := rows.get(keys[path_row.path])) is not None:
+                row = MemoryRow.from_attributes(attributes)
+                if is_live(row) and row.path == path_row.path:
+                    lines.append(_Listed(to_memory(row), path_row.path, row))
+        return lines
+
+    def _with_content(self, access: StoreAccess, listed: list[_Listed]) -> list[Memory | MemoryPrefix]:
+        """The lines with their contents, without memories that have left their path since, and been erased there."""
+        rows = [one.row for one in listed if one.row is not None]
+        shown = iter(self._contents.show(access, [_wanted(row) for row in rows]))
+        items: list[Memory | MemoryPrefix] = []
+        for one in listed:
+            if one.row is None:
+                items.append(one.item)
+                continue
+            with suppress(NotFound):
+                memory = self._with_text(access, one.row, next(shown))
+                if memory.path == one.row.path:
+                    items.append(memory)
+        return items
+
+
+def to_memory(row: MemoryRow, shown: Shown | None = None) -> Memory:
+    """What the API calls a memory."""
+    shown = shown or Shown()
+    return Memory(
+        id=row.memory_id,
+        store_id=row.store_id,
+        version_id=row.version_id,
+        path=row.path or "",
+        content_sha256=row.content_sha256 or "",
+        content_size_bytes=row.content_size_bytes or 0,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        content=shown.content,
+        flags=tuple(dict.fromkeys((*(row.flags or ()), *shown.flags))),
+        withheld=shown.withheld,
+    )
+
+
+def _wanted(row: MemoryRow) -> Wanted:
+    return Wanted(LogRef(row.path_hash, Slot.parse(row.slot)), row.content_sha256 or "")
+
+
+def _check_content(content: str) -> None:
+    if len(content) > CONTENT_MAX_BYTES or len(content.encode()) > CONTENT_MAX_BYTES:
+        raise InvalidRequest("content", f"must be at most {CONTENT_MAX_BYTES} bytes of UTF-8", too_large=True)
+
+
+def _check_memory_id(memory_id: str) -> None:
+    if ids.MEMORY.fullmatch(memory_id) is None:
+        raise NotFound("memory", memory_id)

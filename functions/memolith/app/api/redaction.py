@@ -1,0 +1,188 @@
+"""Redaction: an order that is an object like any other, and the erasing that it asks for.
+
+The order is put at the store's home and replicates; each region's index stops showing the text when it folds the
+order, and each region's eraser blanks the object and deletes its older S3 versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from memolith.app.api.versions import to_version
+from memolith.app.auth.authorizer import Door, Scope
+from memolith.app.commit.forwarding import Passing
+from memolith.app.commit.sync_replica import SecondRegion
+from memolith.app.commit.writer import Writer
+from memolith.app.index.projector import Folder
+from memolith.app.kernel.eraser_client import erase
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Call, Version
+from memolith.app.log.log_reader import Logs
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.fold import is_live, join_redaction
+from memolith.core.log_position import LogKey, LogRef
+from memolith.core.object_keys import RedactionKey
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.redaction_order import Redaction
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.ports import errors as port_errors
+
+
+class Redacting:
+    """Orders redactions, at home and for callers anywhere."""
+
+    def __init__(self, region: Region, door: Door, writer: Writer, passing: Passing) -> None:
+        self._region = region
+        self._door = door
+        self._writer = writer
+        self._passing = passing
+        self._folder = Folder(region)
+        self._second = SecondRegion(region, Logs(region))
+
+    def redact(self, call: Call, store_id: str, version_id: str) -> Version:
+        """Blank one version for good; redacting it again changes nothing. The head of a live memory is refused.
+
+        An answer means that the order is durable at the store's home and that no answer of this region shows the text.
+        The bytes are erased before the answer where the eraser answers; otherwise the order's event or the daily
+        comparison of the bucket (`memolith.app.replication.compare_listing`) has them erased.
+
+        Raises:
+            Unavailable: nothing was done. OutcomeUnknown: the order may stand; repeat the call.
+            InvalidRequest, NotFound; Unauthenticated, PermissionDenied.
+        """
+        if ids.VERSION.fullmatch(version_id) is None:
+            raise NotFound("memory_version", version_id)
+        access = self._door.enter_store(call, Scope.admin, store_id)
+        request = {"store_id": store_id, "version_id": version_id, "actor": access.actor}
+        store, answer = self._passing.reach(access.view, access.store, {"call": "redact", **request})
+        if answer is None:
+            return to_version(self.redact_at_home(store, request))
+        row = VersionRow.from_attributes(answer["version"])
+        self.fold_given(access.view, self._order(row))
+        return to_version(row)
+
+    def redact_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> VersionRow:
+        """Put the order, fold it, and have the text erased here; the version's row as the order leaves it.
+
+        Three index reads, a HEAD, a PUT, a transaction, and the eraser's own calls. Raises as `redact`.
+        """
+        view = self._region.view([VersionRow.key(store.store_id, request["version_id"])])
+        row = self._version(view, store.store_id, request["version_id"])
+        order = self._order(row)
+        if row.redacted_at is None:
+            self._refuse_head(view, store, row)
+            order = replace(order, redacted_at=self._region.clock.now_us(), redacted_by=request["actor"])
+            order = self.give(view, store, order)
+        try:
+            row = self._erase(view, order) or row
+        except Unavailable:
+            self._region.metrics.count("erasures_deferred")
+        return join_redaction(row, order)
+
+    def _erase(self, view: View, order: Redaction) -> VersionRow | None:
+        """Have every copy of the text in this region erased; the version's row, read after the order was folded."""
+        row, keys = places_of(self._region, view, order)
+        for key in keys:
+            erase(self._region, str(key))
+        return row
+
+    def give(self, view: View, store: StoreRow, order: Redaction) -> Redaction:
+        """Put an order at the store's home and fold it; the one that stands, which may have been there first.
+
+        Raises:
+            Unavailable: nothing was done. OutcomeUnknown: the order may stand; repeat the call.
+        """
+        order = self._put(order)
+        key = RedactionKey(self._region.name, order.store_id, order.version_id)
+        try:
+            self._second.keep(store, str(key))
+            self._folder.fold_redaction(view, order, Named(str(key)), own=True)
+        except Unavailable as error:
+            raise OutcomeUnknown(
+                f"the order to redact {order.version_id} stands in {self._region.name} and will be carried out, but not"
+                " every index and second region has it yet; repeat the call"
+            ) from error
+        return order
+
+    def fold_given(self, view: View, order: Redaction) -> None:
+        """Fold here an order that the store's home, another region, has given for a call that landed here.
+
+        Raises:
+            OutcomeUnknown: this region may still show the text; the order stands.
+        """
+        try:
+            self._folder.fold_redaction(view, order, unseen=True)
+        except Unavailable as error:
+            raise OutcomeUnknown(
+                f"{order.version_id} is redacted at its home, but the index of {self._region.name} does not say so yet;"
+                " repeat the call"
+            ) from error
+
+    def _version(self, view: View, store_id: str, version_id: str) -> VersionRow:
+        attributes = view.rows.get(VersionRow.key(store_id, version_id))
+        row = None if attributes is None else VersionRow.from_attributes(attributes)
+        if row is None or row.memory_id is None or row.position is None:
+            self._region.require_whole(view, "versions")
+            raise NotFound("memory_version", version_id)
+        return row
+
+    def _refuse_head(self, view: View, store: StoreRow, row: VersionRow) -> None:
+        """Raises InvalidRequest for the head of a live memory, once the log has nothing newer."""
+        key = MemoryRow.key(store.store_id, row.memory_id or "")
+        for _ in range(2):
+            attributes = self._region.read(view.index, [key]).get(key)
+            head = None if attributes is None else MemoryRow.from_attributes(attributes)
+            if head is None or head.version_id != row.version_id or not is_live(head):
+                return
+            if not self._writer.refresh(view, store, head):
+                break
+        raise InvalidRequest(
+            "memory_version_id", "the current version of a live memory cannot be redacted; write a new one first"
+        )
+
+    def _put(self, order: Redaction) -> Redaction:
+        """The order that stands: this one, or the one that was there first."""
+        key = str(RedactionKey(self._region.name, order.store_id, order.version_id))
+        try:
+            self._region.objects.put_if_absent(key, order.to_json(), {})
+            return order
+        except port_errors.ObjectExists:
+            return self._standing(key)
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket refuses writes now; try again") from error
+        except port_errors.PortError as error:
+            raise OutcomeUnknown("the order may have been written; read the version before trying again") from error
+
+    def _standing(self, key: str) -> Redaction:
+        try:
+            return Redaction.from_json(self._region.objects.get(key).body)
+        except port_errors.PortError as error:
+            raise OutcomeUnknown("the order stands, but cannot be read now; repeat the call") from error
+
+    def _order(self, row: VersionRow) -> Redaction:
+        return Redaction(row.store_id, row.version_id, row.position or "", row.redacted_at or 0, row.redacted_by or "")
+
+
+def places_of(region: Region, view: View, order: Redaction) -> tuple[VersionRow | None, list[LogKey]]:
+    """Return the version's row and every object in which the order and the rows say that its text stands. One read.
+
+    Call it after the order was folded. Whoever adopts the version folds the copy and then looks at the same row for an
+    order: one of the two sees the other, so that no copy is left at a place which neither of them erases.
+    """
+    store_id, version_id = order.store_id, order.version_id
+    keys: list[RowKey] = [VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)]
+    found = region.read(view.index, keys)
+    rows = [VersionRow.from_attributes(found[key]) for key in keys if key in found]
+    refs = {order.ref, *(LogRef.parse(row.position) for row in rows if row.position is not None)}
+    version = VersionRow.from_attributes(found[keys[0]]) if keys[0] in found else None
+    return version, sorted((ref.key_in(store_id) for ref in refs), key=str)
+
+
+def answer(row: VersionRow) -> dict[str, Any]:
+    """The redacted version as JSON, for the region where the call landed."""
+    return {"version": {name: value for name, value in asdict(row).items() if value is not None}}

@@ -1,0 +1,229 @@
+"""Sessions: which stores an agent has for a while, and the token by which it, and what acts for it, comes in.
+
+A session's record is an object like a key's: written where the call lands, replicated, folded everywhere. Ending a
+session absorbs. The token needs no record to be true, so that it works in a region before the record has arrived there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from memolith.app.api.session_context import Contexts
+from memolith.app.auth.authorizer import Access, Door, Scope
+from memolith.app.auth.session_log import SessionRecords
+from memolith.app.auth.session_tokens import READ_WRITE, Tokens
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Call, Session, SessionContext, SessionCredentials, StoreToAttach
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.limits import SESSION_STORES_MAX
+from memolith.core.object_keys import SessionKey
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.session_record import Attachment, SessionRecord
+from memolith.core.rows.identity import SessionRow, StoreRow
+
+MOUNT_ROOT = "/mnt/memory"
+
+
+class Sessions:
+    """The use cases of sessions. API keys alone make, prolong or end one; its own token may ask for its context."""
+
+    def __init__(self, region: Region, door: Door, tokens: Tokens) -> None:
+        self._region = region
+        self._door = door
+        self._tokens = tokens
+        self._records = SessionRecords(region)
+        self._contexts = Contexts(region, door)
+
+    def verify(self, token: str) -> SessionCredentials:
+        """See `Tokens.verify`."""
+        return self._tokens.verify(token)
+
+    def create(
+        self,
+        call: Call,
+        stores: Sequence[StoreToAttach],
+        *,
+        title: str | None,
+        metadata: Mapping[str, str],
+        token_lifetime_s: int,
+    ) -> Session:
+        """A new session and its token, and what its context will show.
+
+        One index read, one PUT, one index read and write; for the context as much as `Contexts.pinned` says.
+
+        Raises:
+            InvalidRequest: too many stores, the same one twice, or one that is archived.
+            PermissionDenied: a key that may not write gives no leave to.
+            NotFound, Unavailable, OutcomeUnknown; Unauthenticated.
+        """
+        _check(stores)
+        needs = Scope.write if any(one.access == READ_WRITE for one in stores) else Scope.read
+        access = self._door.enter(call, needs, [StoreRow.key(one.memory_store_id) for one in stores])
+        rows = [self._door.store(access.view, one.memory_store_id, access.workspace_id) for one in stores]
+        for position, row in enumerate(rows):
+            if row.archived_at is not None:
+                field = f"resources.{position}.memory_store_id"
+                raise InvalidRequest(field, "names an archived store, which cannot be attached to a new session")
+        record = SessionRecord(
+            workspace_id=access.workspace_id,
+            session_id=self._region.new_regional_id("sesn"),
+            title=title,
+            metadata=dict(metadata),
+            attachments=_attachments(stores, rows),
+            created_at=self._region.clock.now_us(),
+            created_by=access.actor,
+        )
+        record = self._contexts.pinned(access.view, record)
+        token, expires_at = self._tokens.issue(record, token_lifetime_s)
+        self._keep(access.view, record, 1)
+        return Session(record, token, expires_at)
+
+    def retrieve(self, call: Call, session_id: str) -> Session:
+        """A session, ended or not, without its token. One index read."""
+        return Session(self._find(call, Scope.read, session_id)[1])
+
+    def renew(self, call: Call, session_id: str, token_lifetime_s: int) -> Session:
+        """Another token of a session; earlier ones hold until their own end. One index read.
+
+        Raises:
+            InvalidRequest: the session has been ended. PermissionDenied, NotFound, Unavailable; Unauthenticated.
+        """
+        access, record = self._find(call, Scope.read, session_id)
+        if record.archived_at is not None:
+            raise InvalidRequest("session_id", "names a session that has been ended")
+        if access.scope < Scope.write and any(one.access == READ_WRITE for one in record.attachments):
+            self._door.enter(call, Scope.write)
+        token, expires_at = self._tokens.issue(record, token_lifetime_s)
+        return Session(record, token, expires_at)
+
+    def archive(self, call: Call, session_id: str) -> Session:
+        """Ends a session: its tokens open nothing from the moment that this is folded, here at once. Repeatable.
+
+        One index read, one PUT, one index read and write.
+        """
+        access, record = self._find(call, Scope.write, session_id)
+        if record.archived_at is not None:
+            return Session(record)
+        ended = replace(record, archived_at=max(self._region.clock.now_us(), record.created_at))
+        self._keep(access.view, ended, 2)
+        return Session(ended)
+
+    def context(self, call: Call, session_id: str, *, refresh: bool) -> SessionContext:
+        """What the session's stores held when it began, or was last refreshed: the same bytes until that is asked for.
+
+        For the session's own token and for API keys. An index read, a GET of the pins, an index read of what has become
+        of them, and for each store its texts at once and what the verdicts say of them. With `refresh` as much as for
+        a new session, and its PUT, before.
+
+        Raises:
+            InvalidRequest: a refresh of a session that has been ended. NotFound, OutcomeUnknown, Unauthenticated.
+            Unavailable: a text or the index is not to be had; or the session has no context yet, and the index of
+            this region is being rebuilt.
+        """
+        access, record, rank = self._enter(call, session_id)
+        if refresh or rank is None:
+            record = self._pin_again(access, record, rank)
+        else:
+            record = self._records.context(_key_at(record, rank))
+        return self._contexts.build(access, record)
+
+    def _pin_again(self, access: Access, record: SessionRecord, rank: str | None) -> SessionRecord:
+        """A session's context as it is now, kept. A second one of the same second is the first."""
+        if record.archived_at is not None:
+            raise InvalidRequest("session_id", "names a session that has been ended")
+        access.view.require_complete()
+        before = 2 if rank is None else int(rank.partition("/")[0])
+        sequence = max(self._region.clock.now_us() // 1_000_000, before + 1)
+        pinned = self._contexts.pinned(access.view, record)
+        if pinned.pinned_at is None:
+            raise Unavailable("a table of this region's index has been emptied; it must be rebuilt; try another region")
+        key = self._keep(access.view, pinned, sequence)
+        return self._records.context(key)
+
+    def _keep(self, view: View, record: SessionRecord, sequence: int) -> SessionKey:
+        key = self._records.put(record, sequence)
+        self._records.fold(view, record, key, Named(str(key)), own=True)
+        return key
+
+    def _enter(self, call: Call, session_id: str) -> tuple[Access, SessionRecord, str | None]:
+        """The session, and the rank of its context, for its own token or an API key. Raises NotFound."""
+        credentials = call.credentials
+        others = isinstance(credentials, SessionCredentials) and credentials.session_id != session_id
+        if others or ids.SESSION.fullmatch(session_id) is None:
+            self._door.enter_any(call, Scope.read)
+            raise NotFound("session", session_id)
+        key = SessionRow.key(credentials.workspace_id, session_id)
+        access = self._door.enter_any(call, Scope.read, [key])
+        attributes = access.view.rows.get(key)
+        if attributes is not None:
+            return access, _record(attributes), SessionRow.from_attributes(attributes).context
+        found = self._records.find(access.workspace_id, session_id)
+        if found is None:
+            raise NotFound("session", session_id)
+        rank = SessionKey(ids.birth_region(session_id, self._region.regions) or "", "", "", 1).rank
+        return access, found, None if found.pinned_at is None else rank
+
+    def _find(self, call: Call, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:
+        """The session's record of this workspace, from the index, or else as an object. Raises NotFound."""
+        if ids.SESSION.fullmatch(session_id) is None:
+            self._door.enter(call, scope)
+            raise NotFound("session", session_id)
+        workspace_id = call.credentials.workspace_id
+        key = SessionRow.key(workspace_id, session_id)
+        access = self._door.enter(call, scope, [key])
+        attributes = access.view.rows.get(key)
+        record = self._records.find(workspace_id, session_id) if attributes is None else _record(attributes)
+        if record is None:
+            raise NotFound("session", session_id)
+        return access, record
+
+
+def _key_at(record: SessionRecord, rank: str) -> SessionKey:
+    sequence, _, region = rank.partition("/")
+    return SessionKey(region, record.workspace_id, record.session_id, int(sequence))
+
+
+def _record(attributes: Mapping[str, object]) -> SessionRecord:
+    row = SessionRow.from_attributes(attributes)
+    return replace(SessionRecord.from_json(row.record.encode()), archived_at=row.archived_at)
+
+
+def _check(stores: Sequence[StoreToAttach]) -> None:
+    if not 1 <= len(stores) <= SESSION_STORES_MAX:
+        raise InvalidRequest("resources", f"must name 1 to {SESSION_STORES_MAX} memory stores")
+    seen: set[str] = set()
+    for position, one in enumerate(stores):
+        if one.memory_store_id in seen:
+            raise InvalidRequest(f"resources.{position}.memory_store_id", "names a store that is attached already")
+        seen.add(one.memory_store_id)
+
+
+def _attachments(stores: Sequence[StoreToAttach], rows: Sequence[StoreRow]) -> tuple[Attachment, ...]:
+    slugs: set[str] = set()
+    made = []
+    for one, row in zip(stores, rows, strict=True):
+        slug = _slug(row.name, slugs)
+        slugs.add(slug)
+        made.append(
+            Attachment(one.memory_store_id, one.access, one.instructions, row.name, row.description, _path(slug))
+        )
+    return tuple(made)
+
+
+def _slug(name: str, taken: set[str]) -> str:
+    """The store's name in lower case, every run of other characters one hyphen; a number where it is taken.
+
+    Source: docs/api-compatibility.md §1.12; what stands at an end, an empty slug and a taken one are ours to decide.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "store"
+    candidate, number = slug, 2
+    while candidate in taken:
+        candidate, number = f"{slug}-{number}", number + 1
+    return candidate
+
+
+def _path(slug: str) -> str:
+    return f"{MOUNT_ROOT}/{slug}"

@@ -1,0 +1,230 @@
+"""A store as it was at one instant T: for each memory the version of its highest generation with created_at <= T.
+
+Within one memory created_at never runs backwards, so that each memory is shown as it was, and as it never was otherwise
+after or before. Between memories the order is that of the clocks that wrote them, all of them the home's: a write
+that was acknowledged before another began can bear the later time by as much as two of those clocks disagree.
+
+A snapshot does not change: it is given only once nothing more can bear a time before T. What is acknowledged up to the
+region's `complete_until` is here; a version is acknowledged at most `SETTLE_US` after the time it bears. So T may be as
+late as that much before `complete_until`, and two snapshots of one T are equal, in every region, but for what was
+erased in between: of that the metadata is shown, and that it is blank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memolith.app.auth.authorizer import Door, Scope, StoreAccess
+from memolith.app.index.version_history import History
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Call, Memory, MemoryPrefix, Page
+from memolith.app.safety.text_access import Contents, Shown, Wanted, within_budget
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest, NotFound, SnapshotIncomplete, Unavailable
+from memolith.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES, SETTLE_US
+from memolith.core.listing import check_position
+from memolith.core.log_position import LogRef, Slot
+from memolith.core.objects.entry import Operation
+from memolith.core.paths import check_path_prefix
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Query
+
+MEMORIES_PER_QUERY = 100
+
+
+MEMORIES_PER_PAGE = 500
+"""A page that has looked at so many memories ends early, even empty, so that a rare prefix cannot stall a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stood:
+    """A memory at the instant, without its content, and where that stands; nowhere, once blank."""
+
+    memory: Memory
+    position: LogRef | None
+
+    @property
+    def wanted(self) -> list[Wanted]:
+        return [] if self.position is None else [Wanted(self.position, self.memory.content_sha256)]
+
+
+class Past:
+    """The use cases of memories that read what was."""
+
+    def __init__(self, region: Region, door: Door) -> None:
+        self._region = region
+        self._door = door
+        self._history = History(region)
+        self._contents = Contents(region)
+
+    def retrieve(self, call: Call, store_id: str, memory_id: str, *, full: bool, as_of: int) -> Memory:
+        """A memory as it was. One index read, a GET for the content; a query or more where it has changed since.
+
+        Raises:
+            NotFound: there was none; InvalidRequest: `as_of` is in the future; SnapshotIncomplete, Unavailable;
+            Unauthenticated, PermissionDenied.
+        """
+        if ids.MEMORY.fullmatch(memory_id) is None:
+            raise NotFound("memory", memory_id)
+        key = MemoryRow.key(store_id, memory_id)
+        access = self._door.enter_store(call, Scope.read, store_id, [key], marked=["versions"])
+        self._require(access, as_of)
+        if key not in access.view.rows:
+            raise NotFound("memory", memory_id)
+        stood = self._at(access.view, [MemoryRow.from_attributes(access.view.rows[key])], as_of)
+        if not stood:
+            raise NotFound("memory", memory_id)
+        return (self._with_content(access, stood) if full else stood)[0].memory
+
+    def page(
+        self,
+        call: Call,
+        store_id: str,
+        *,
+        path_prefix: str | None,
+        limit: int,
+        after: str | None,
+        full: bool,
+        as_of: int,
+    ) -> Page[Memory | MemoryPrefix]:
+        """Memories as they were, in order of their ids; every page shows the same instant.
+
+        A memory whose path was erased is in no folder that anybody could name, and listed only without a prefix. One
+        index read, a query for every hundred memories that the store ever had, a read and queries for those that have
+        changed since; with `full` at most 20 items or 850,000 bytes, and a GET for each.
+
+        Raises:
+            as `retrieve`.
+        """
+        prefix = check_path_prefix(path_prefix or "/")
+        check_position(after, ids.MEMORY)
+        access = self._door.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
+        self._require(access, as_of)
+        limit = min(limit, LIST_MAX_FULL) if full else limit
+        listed, after = self._collect(access.view, store_id, prefix, limit, after, as_of)
+        if full:
+            fit = within_budget([one.memory.content_size_bytes for one in listed], LIST_MAX_FULL_BYTES)
+            after = after if fit == len(listed) else listed[fit - 1].memory.id
+            listed = self._with_content(access, listed[:fit])
+        return Page(tuple(one.memory for one in listed), after)
+
+    def _require(self, access: StoreAccess, as_of: int) -> None:
+        """Raises unless everything that can bear a time up to `as_of` is here."""
+        if as_of > self._region.clock.now_us():
+            raise InvalidRequest("as_of", "must not be in the future")
+        access.view.require_complete()
+        until = None if access.complete_until is None else max(0, access.complete_until - SETTLE_US)
+        if until is None or as_of > until:
+            raise SnapshotIncomplete(as_of, until)
+
+    def _collect(
+        self, view: View, store_id: str, prefix: str, limit: int, after: str | None, as_of: int
+    ) -> tuple[list[_Stood], str | None]:
+        """At most `limit` memories, and the id to continue after; None at the end."""
+        listed: list[_Stood] = []
+        for _ in range(MEMORIES_PER_PAGE // MEMORIES_PER_QUERY):
+            rows = self._rows(view, store_id, after)
+            for stood in self._at(view, rows, as_of):
+                if not _below(stood.memory, prefix):
+                    continue
+                listed.append(stood)
+                if len(listed) == limit:
+                    return listed, stood.memory.id
+            if len(rows) < MEMORIES_PER_QUERY:
+                return listed, None
+            after = rows[-1].memory_id
+        return listed, after
+
+    def _rows(self, view: View, store_id: str, after: str | None) -> list[MemoryRow]:
+        try:
+            found = view.index.query(Query("memories", store_id, after=after, limit=MEMORIES_PER_QUERY))
+        except port_errors.Unavailable as error:
+            raise Unavailable("the index does not answer; try again") from error
+        return [MemoryRow.from_attributes(one.attributes) for one in found]
+
+    # ---- one memory at the instant ------------------------------------------------------------------------------
+
+    def _at(self, view: View, heads: Sequence[MemoryRow], as_of: int) -> list[_Stood]:
+        """Those that there were, in order. A head that is old enough is the answer; else its history tells."""
+        then = [head for head in heads if head.created_at <= as_of]
+        changed = [head for head in then if head.updated_at > as_of]
+        versions = self._region.parallel.run([lambda head=head: self._version(view, head, as_of) for head in changed])  # type: ignore[misc]
+        found = self._as_they_stand(view, versions)
+        at = {head.memory_id: _of_version(head, row) for head, row in zip(changed, found, strict=True)}
+        stood = [at[head.memory_id] if head.memory_id in at else _of_head(head) for head in then]
+        return [one for one in stood if one is not None]
+
+    def _version(self, view: View, head: MemoryRow, as_of: int) -> VersionRow:
+        """The version that was the head. One that the index may have passed over is not taken for it."""
+        above = head.generation + 1
+        for step in self._history.of_memory(view, head.store_id, head.memory_id, None, head):
+            generation = step.row.generation or 0
+            if (step.row.created_at or 0) <= as_of:
+                if generation + 1 == above:
+                    return step.row
+                break
+            above = generation
+        raise Unavailable("a memory's history is being indexed here; try again")
+
+    def _as_they_stand(self, view: View, versions: Sequence[VersionRow]) -> list[VersionRow]:
+        """The same rows from the table itself: a global index may show for a while what was redacted."""
+        keys = [VersionRow.key(row.store_id, row.version_id) for row in versions]
+        rows = self._region.read(view.index, keys) if keys else {}
+        known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
+        return [known.get(key, row) for key, row in zip(keys, versions, strict=True)]
+
+    def _with_content(self, access: StoreAccess, listed: Sequence[_Stood]) -> list[_Stood]:
+        """What was blanked since its row was read is shown as blank too; what is withheld now, not at all."""
+        shown = iter(self._contents.show(access, [wanted for one in listed for wanted in one.wanted]))
+        return [one if one.position is None else _with(one, next(shown)) for one in listed]
+
+
+def _with(one: _Stood, shown: Shown) -> _Stood:
+    if shown.blank:
+        return _blank(one.memory)
+    flags = tuple(dict.fromkeys((*one.memory.flags, *shown.flags)))
+    return replace(one, memory=replace(one.memory, content=shown.content, withheld=shown.withheld, flags=flags))
+
+
+def _blank(memory: Memory) -> _Stood:
+    return _Stood(replace(memory, path="", content_sha256="", content_size_bytes=0, flags=(), blank=True), None)
+
+
+def _below(memory: Memory, prefix: str) -> bool:
+    return prefix == "/" if memory.blank else memory.path.startswith(prefix)
+
+
+def _of_head(head: MemoryRow) -> _Stood | None:
+    if head.gone:
+        return None
+    stood = Memory(
+        id=head.memory_id,
+        store_id=head.store_id,
+        version_id=head.version_id,
+        path=head.path or "",
+        content_sha256=head.content_sha256 or "",
+        content_size_bytes=head.content_size_bytes or 0,
+        created_at=head.created_at,
+        updated_at=head.updated_at,
+        flags=tuple(head.flags or ()),
+    )
+    return _blank(stood) if head.path is None else _Stood(stood, LogRef(head.path_hash, Slot.parse(head.slot)))
+
+
+def _of_version(head: MemoryRow, row: VersionRow) -> _Stood | None:
+    if row.operation == Operation.DELETED:
+        return None
+    stood = Memory(
+        id=head.memory_id,
+        store_id=head.store_id,
+        version_id=row.version_id,
+        path=row.path or "",
+        content_sha256=row.content_sha256 or "",
+        content_size_bytes=row.content_size_bytes or 0,
+        created_at=head.created_at,
+        updated_at=row.created_at or 0,
+        flags=tuple(row.flags or ()),
+    )
+    return _blank(stood) if row.path is None else _Stood(stood, LogRef.parse(row.position or ""))

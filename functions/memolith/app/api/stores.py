@@ -1,0 +1,306 @@
+"""Stores: made where the call lands, changed at home, read anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from memolith.app.api.linearizable_reads import Confirming
+from memolith.app.auth.authorizer import Access, Door, Scope
+from memolith.app.commit.forwarding import Passing
+from memolith.app.commit.sync_replica import SecondRegion
+from memolith.app.epochs.ownership import Records
+from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import UNSET, Call, Page, ScanPolicy, Store
+from memolith.app.log.log_reader import Logs
+from memolith.app.safety.write_gate import STORE_RULES, TextScanner
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.limits import DRAIN_S, METADATA_MAX_PAIRS
+from memolith.core.listing import check_position
+from memolith.core.log_position import Epoch, Slot
+from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
+from memolith.core.retention import Retention
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import Placed, to_record, to_row
+from memolith.core.sync_replica import chosen_second
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Query
+
+ENDS_WRITING = ("archive", "delete")
+"""The changes after which nothing more may be acknowledged."""
+
+ASKS_FOR_TWO = ("durability", "second_region")
+"""What an update names that may ask for a second region: after it nothing is acknowledged that is not there too."""
+
+_POSITION = re.compile(r"\d{20}#[a-z0-9_]+", re.ASCII)
+
+
+class Stores:
+    """The use cases of memory_stores."""
+
+    def __init__(self, region: Region, door: Door, passing: Passing, scanner: TextScanner) -> None:
+        self._scanner = scanner
+        self._region = region
+        self._door = door
+        self._passing = passing
+        self._records = Records(region)
+        self._confirming = Confirming(region)
+        self._second = SecondRegion(region, Logs(region))
+
+    def create(
+        self,
+        call: Call,
+        *,
+        name: str,
+        description: str,
+        metadata: Mapping[str, str],
+        scan_policy: Mapping[str, Any] | None = None,
+        retention: Mapping[str, int | None] | None = None,
+        durability: str | None = None,
+        second_region: str | None = None,
+    ) -> Store:
+        """A new store whose home is this region. One PUT, one index read and write; in two regions, two PUTs.
+
+        `scan_policy` has ``policy``, ``allow``, both or neither, `retention` ``days`` and ``versions``; what either
+        lacks is the default. `durability` and `second_region` are as in `memolith.core.sync_replica.chosen_second`.
+        """
+        self._check_policy(scan_policy)
+        access = self._door.enter(call, Scope.admin)
+        region, now_us = self._region, self._region.clock.now_us()
+        epoch = Epoch(1, region.name)
+        record = StoreRecord(
+            store_id=region.new_regional_id("memstore"),
+            workspace_id=access.workspace_id,
+            name=name,
+            description=description,
+            metadata=dict(metadata),
+            salt=region.randomness.bytes(32).hex(),
+            home=region.name,
+            epochs=(str(epoch),),
+            created_at=now_us,
+            updated_at=now_us,
+            created_by=access.actor,
+            version_id=region.new_id("memver"),
+            **_scanning(ScanPolicy(), scan_policy),
+            retention_days=_chosen(retention, "days", None),
+            retention_versions=_chosen(retention, "versions", None),
+            second_region=chosen_second(region.name, region.regions, None, durability, second_region),
+        )
+        placed = Placed(Slot(epoch, 1), record)
+        if not self._records.put(placed):
+            raise Unavailable("the new store's id is taken; try again")
+        self._second.keep_record(to_row(placed))
+        self._records.fold_own(access.view, placed)
+        call.home = region.name
+        return to_store(to_row(placed))
+
+    def retrieve(self, call: Call, store_id: str) -> Store:
+        """The store, archived or not. One index read; where the home's answer is demanded, a GET of what is not there.
+
+        Raises:
+            NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        store = self._door.enter_store(call, Scope.read, store_id).store
+        if call.demand.home and (store := self._confirming.record(store)).state == StoreState.DELETED:
+            raise NotFound("memory_store", store_id)
+        return to_store(store)
+
+    def update(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
+        """Changes name, description, metadata, scan_policy, retention or durability. Refused once archived.
+
+        Metadata is a merge patch in which None deletes a key; what scan_policy and retention do not mention stays.
+        A change that asks for two regions takes five seconds, as `archive`: what is acknowledged after it is in both.
+        """
+        self._check_policy(changes.get("scan_policy"))
+        return self._change(call, store_id, {"change": "update", **changes})
+
+    def archive(self, call: Call, store_id: str) -> Store:
+        """Ends writing for good: once it is answered, nothing more is acknowledged. Archiving again changes nothing.
+
+        Takes five seconds: until no call that knows the store as it was may answer any more
+            (`memolith.app.epochs.fence`).
+        """
+        return self._change(call, store_id, {"change": "archive"})
+
+    def delete(self, call: Call, store_id: str) -> str:
+        """Ends the store: from then on it is not found, nor anything in it. Takes five seconds, as `archive`."""
+        self._change(call, store_id, {"change": "delete"})
+        return store_id
+
+    def page(
+        self,
+        call: Call,
+        *,
+        created_at_gte: int | None,
+        created_at_lte: int | None,
+        include_archived: bool,
+        limit: int,
+        after: str | None,
+    ) -> Page[Store]:
+        """The workspace's stores, newest first. Two index reads and one query, more where many are filtered out."""
+        check_position(after, _POSITION)
+        access = self._door.enter(call, Scope.read)
+        page = self._page(access, created_at_gte, created_at_lte, include_archived, limit, after)
+        self._region.require_whole(access.view, "stores")
+        return page
+
+    def _page(
+        self,
+        access: Access,
+        created_at_gte: int | None,
+        created_at_lte: int | None,
+        include_archived: bool,
+        limit: int,
+        after: str | None,
+    ) -> Page[Store]:
+        found: list[Store] = []
+        if after is None and created_at_lte is not None:
+            after = f"{max(created_at_lte, 0) + 1:020d}"
+        while True:
+            query = Query("stores", access.workspace_id, after=after, limit=limit + 1, descending=True)
+            try:
+                page = access.view.index.query(query)
+            except port_errors.Unavailable as error:
+                raise Unavailable("the index does not answer; try again") from error
+            for row_found in page:
+                row = StoreRow.from_attributes(row_found.attributes)
+                if created_at_gte is not None and row.created_at < created_at_gte:
+                    return Page(tuple(found), None)
+                if row.state == StoreState.DELETED or (row.archived_at is not None and not include_archived):
+                    after = row_found.sort_key
+                    continue
+                if len(found) == limit:
+                    return Page(tuple(found), after)
+                found.append(to_store(row))
+                after = row_found.sort_key
+            if len(page) <= limit:
+                return Page(tuple(found), None)
+
+    def _change(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
+        access = self._door.enter_store(call, Scope.admin, store_id)
+        version_id = self._region.new_id("memver")
+        request = {"store_id": store_id, "actor": access.actor, "version_id": version_id, **changes}
+        request["seen"] = access.store.slot
+        store, answer = self._passing.reach(access.view, access.store, {"call": "store", **request})
+        if answer is None:
+            return to_store(self.change_at_home(store, request))
+        placed = Placed(Slot.parse(answer["slot"]), StoreRecord.from_json(answer["record"].encode()))
+        self._records.fold_own(access.view, placed)
+        return to_store(to_row(placed))
+
+    def change_at_home(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow:
+        """Carries a change out where the store's home is. One GET that finds nothing, one PUT, one transaction.
+
+        What ends writing, or asks for two regions, is answered only after every lease has run out; so is its
+        repetition, as whoever put the record may have died while waiting. A call that the network repeats is done once.
+        """
+        changed = self._done(row, request)
+        if changed is None:
+            view = self._region.view()
+            changed = self._records.change(view, row, lambda now: self._next(now, request), own=request["version_id"])
+        asks_for_two = changed.second_region is not None and any(request.get(name) for name in ASKS_FOR_TWO)
+        if request["change"] in ENDS_WRITING or asks_for_two:
+            self._region.clock.pause(DRAIN_S)
+        self._second.keep_record(changed)
+        return changed
+
+    def _done(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow | None:
+        """The record by which another copy of this call has carried it out, where others were put since.
+
+        A GET for each record of this epoch since the one that the region where the call landed knew (``seen``).
+        """
+        slot = Slot.parse(row.slot)
+        while str(slot) != request.get("seen") and (before := slot.preceding) is not None:
+            record = self._records.at(row.store_id, before)
+            if record is not None and record.version_id == request["version_id"]:
+                return to_row(Placed(before, record))
+            slot = before
+        return None
+
+    def _next(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRecord | None:
+        """The next record, or None where nothing changes."""
+        if row.version_id == request["version_id"]:
+            return None
+        if row.state == StoreState.DELETED:
+            raise NotFound("memory_store", row.store_id)
+        if row.state != StoreState.ACTIVE or row.home != self._region.name:
+            raise Unavailable("the store's home is being moved; try again")
+        now_us = max(self._region.clock.now_us(), row.updated_at + 1)
+        record = replace(to_record(row, request["actor"]), version_id=request["version_id"])
+        if request["change"] == "delete":
+            return record.ended(now_us)
+        if request["change"] == "archive":
+            return None if row.archived_at is not None else replace(record, archived_at=now_us, updated_at=now_us)
+        if row.archived_at is not None:
+            raise InvalidRequest("memory_store_id", "the memory store is archived and takes no changes")
+        changed = replace(
+            record,
+            name=request.get("name") or row.name,
+            description=request["description"] or "" if "description" in request else row.description,
+            metadata=_merged(row.metadata, request.get("metadata")),
+            **_scanning(_policy_of(row), request.get("scan_policy")),
+            retention_days=_chosen(request.get("retention"), "days", row.retention_days),
+            retention_versions=_chosen(request.get("retention"), "versions", row.retention_versions),
+            second_region=chosen_second(
+                row.home,
+                self._region.regions,
+                row.second_region,
+                request.get("durability"),
+                request.get("second_region"),
+            ),
+        )
+        return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
+
+    def _check_policy(self, scan_policy: Mapping[str, Any] | None) -> None:
+        """Raises InvalidRequest for a rule that no finding can be of: allowing it could only be a mistake."""
+        for rule in (scan_policy or {}).get("allow") or ():
+            if rule not in STORE_RULES and not self._scanner.knows(rule):
+                raise InvalidRequest("scan_policy.allow", f"names no rule of the scanner: {rule}")
+
+
+def _merged(metadata: Mapping[str, str], patch: Mapping[str, str | None] | None) -> dict[str, str]:
+    merged = {**metadata, **(patch or {})}
+    kept = {name: value for name, value in merged.items() if value is not None}
+    if len(kept) > METADATA_MAX_PAIRS:
+        raise InvalidRequest("metadata", f"must have at most {METADATA_MAX_PAIRS} pairs")
+    return kept
+
+
+def _scanning(before: ScanPolicy, change: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The two fields of a record, with what the change mentions changed."""
+    changed = {name: value for name, value in (change or {}).items() if value is not None}
+    allow = tuple(sorted(set(changed.get("allow", before.allow))))
+    return {"scan_policy": changed.get("policy", before.policy), "scan_allow": allow}
+
+
+def _policy_of(row: StoreRow) -> ScanPolicy:
+    return ScanPolicy(row.scan_policy or SCAN_POLICY_DEFAULT, tuple(row.scan_allow or ()))
+
+
+def _chosen(retention: Mapping[str, int | None] | None, name: str, before: int | None) -> int | None:
+    """What is given of a retention; what is not given stays as it was."""
+    given_now = (retention or {}).get(name)
+    return before if given_now is None else given_now
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that an update mentions."""
+    return {name: value for name, value in fields.items() if value is not UNSET}
+
+
+def to_store(row: StoreRow) -> Store:
+    """What the API calls a memory_store."""
+    return Store(
+        id=row.store_id,
+        name=row.name,
+        description=row.description,
+        metadata=dict(row.metadata),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        archived_at=row.archived_at,
+        scan_policy=_policy_of(row),
+        retention=Retention.of(row),
+        second_region=row.second_region,
+    )

@@ -1,0 +1,163 @@
+"""Versions: history as this region knows it, or, where that is asked for, as its home does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from memolith.app.api.linearizable_reads import Confirming
+from memolith.app.auth.authorizer import Door, Scope, StoreAccess
+from memolith.app.index.version_history import History, Step
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Call, Page, Version, VersionFilter
+from memolith.app.safety.text_access import Contents, Shown, Wanted, within_budget
+from memolith.core import ids
+from memolith.core.errors import NotFound
+from memolith.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES
+from memolith.core.listing import check_position
+from memolith.core.log_position import LogRef
+from memolith.core.rows.content import MemoryRow, VersionRow
+
+ROWS_PER_PAGE = 2_000
+_MEMORY_POSITION = re.compile(rf"\d{{10}}#({ids.VERSION.pattern})?", re.ASCII)
+_STORE_POSITION = re.compile(rf"\d{{20}}#{ids.VERSION.pattern}", re.ASCII)
+
+
+class Versions:
+    """The use cases of memory_versions that read."""
+
+    def __init__(self, region: Region, door: Door) -> None:
+        self._region = region
+        self._door = door
+        self._history = History(region)
+        self._contents = Contents(region)
+        self._confirming = Confirming(region)
+
+    def retrieve(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
+        """One version, of a live or a deleted memory. One index read; for content a GET, and one more beside it.
+
+        Raises:
+            NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        if ids.VERSION.fullmatch(version_id) is None:
+            raise NotFound("memory_version", version_id)
+        key = VersionRow.key(store_id, version_id)
+        access = self._door.enter_store(call, Scope.read, store_id, [key])
+        row = None if key not in access.view.rows else VersionRow.from_attributes(access.view.rows[key])
+        if row is None or row.memory_id is None:
+            access.view.require_complete()
+            raise NotFound("memory_version", version_id)
+        [shown] = self._show(access, [row]) if full else [Shown()]
+        return to_version(row, shown)
+
+    def page(
+        self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
+    ) -> Page[Version]:
+        """Versions newest first. Three index reads and a query or two; a GET for each content asked for.
+
+        Where the home's answer is demanded, a memory's history begins with the head that its log has.
+
+        Raises:
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        check_position(after, _STORE_POSITION if filter.memory_id is None else _MEMORY_POSITION)
+        if filter.memory_id is not None and ids.MEMORY.fullmatch(filter.memory_id) is None:
+            self._door.enter_store(call, Scope.read, store_id)
+            return Page((), None)
+        keys = [MemoryRow.key(store_id, filter.memory_id)] if filter.memory_id else []
+        access = self._door.enter_store(call, Scope.read, store_id, keys)
+        access.view.require_complete()
+        limit = min(limit, LIST_MAX_FULL) if full else limit
+        if filter.memory_id is not None:
+            head = self._head(call, access, filter.memory_id) if after is None else None
+            steps = self._history.of_memory(access.view, store_id, filter.memory_id, after, head)
+        else:
+            steps = self._history.of_store(access.view, store_id, filter, after)
+        listed, next_after = _take(steps, filter, limit)
+        listed = self._as_they_stand(access.view, store_id, listed)
+        if full:
+            fit = within_budget([step.row.content_size_bytes or 0 for step in listed], LIST_MAX_FULL_BYTES)
+            next_after = next_after if fit == len(listed) else listed[fit - 1].after
+            listed = listed[:fit]
+        rows = [step.row for step in listed]
+        shown = self._show(access, rows) if full else [Shown()] * len(rows)
+        versions = tuple(map(to_version, rows, shown))
+        return Page(versions, next_after)
+
+    def _head(self, call: Call, access: StoreAccess, memory_id: str) -> MemoryRow | None:
+        attributes = access.view.rows.get(MemoryRow.key(access.store.store_id, memory_id))
+        row = None if attributes is None else MemoryRow.from_attributes(attributes)
+        if not call.demand.home:
+            return row
+        row = self._confirming.memory(access.store, row, memory_id, call.known)
+        self._confirming.require_home(access.view, access.store)
+        return row
+
+    def _as_they_stand(self, view: View, store_id: str, listed: list[Step]) -> list[Step]:
+        """The same rows from the table itself: a global index may show for a while what was redacted.
+
+        The marks of both tables are read with them, after the queries: no page is shown of a table that was emptied.
+        Raises Unavailable.
+        """
+        keys = [VersionRow.key(store_id, step.row.version_id) for step in listed]
+        rows = self._region.read_whole(view, keys, "memories", "versions")
+        known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
+        return [replace(step, row=known.get(key, step.row)) for step, key in zip(listed, keys, strict=True)]
+
+    def _show(self, access: StoreAccess, rows: list[VersionRow]) -> list[Shown]:
+        wanted = [Wanted(_position(row), row.content_sha256) for row in rows if row.content_sha256 is not None]
+        shown = iter(self._contents.show(access, wanted))
+        return [Shown() if row.content_sha256 is None else next(shown) for row in rows]
+
+
+def _take(steps: Iterator[Step], filter: VersionFilter, limit: int) -> tuple[list[Step], str | None]:
+    """At most `limit` steps that pass the filter, and the position to continue from; None at the end.
+
+    A page that has looked at very many rows ends early, even empty, so that a rare filter cannot stall a call.
+    """
+    listed: list[Step] = []
+    position: str | None = None
+    for seen, step in enumerate(steps):
+        if filter.created_at_gte is not None and (step.row.created_at or 0) < filter.created_at_gte:
+            return listed, None
+        if len(listed) == limit or seen >= ROWS_PER_PAGE:
+            return listed, position
+        if _passes(step.row, filter):
+            listed.append(step)
+        position = step.after
+    return listed, None
+
+
+def _passes(row: VersionRow, filter: VersionFilter) -> bool:
+    if filter.operation is not None and row.operation != filter.operation:
+        return False
+    if filter.created_by is not None and row.created_by != filter.created_by:
+        return False
+    return filter.created_at_lte is None or (row.created_at or 0) <= filter.created_at_lte
+
+
+def to_version(row: VersionRow, shown: Shown | None = None) -> Version:
+    """What the API calls a memory_version."""
+    shown = shown or Shown()
+    return Version(
+        id=row.version_id,
+        memory_id=row.memory_id or "",
+        store_id=row.store_id,
+        operation=row.operation or "",
+        created_at=row.created_at or 0,
+        created_by=row.created_by,
+        path=row.path,
+        content_sha256=row.content_sha256,
+        content_size_bytes=row.content_size_bytes,
+        redacted_at=row.redacted_at,
+        redacted_by=row.redacted_by,
+        content=shown.content,
+        flags=tuple(dict.fromkeys((*(row.flags or ()), *shown.flags))),
+        withheld=shown.withheld,
+        imported=bool(row.imported),
+    )
+
+
+def _position(row: VersionRow) -> LogRef:
+    return LogRef.parse(row.position or "")

@@ -1,0 +1,152 @@
+"""API keys: objects like everything else, replicated, folded into the table that every call reads."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, replace
+from functools import partial
+
+from memolith.app.index.ack_journal import Journal, commit_joined
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Credentials, IssuedKey
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.object_keys import ApiKeyKey
+from memolith.core.objects.api_key_record import ApiKeyRecord
+from memolith.core.objects.checkpoint import Named
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.identity import ApiKeyRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change, Found, Index, Query
+
+SCOPES = ("read", "write", "admin")
+KEY_PREFIX = "sk-memolith"
+
+
+def key_text(workspace_id: str, key_id: str, secret: str) -> str:
+    """What the caller presents: ``sk-memolith-{workspace}-{key}-{secret}``, ids without their prefixes."""
+    return f"{KEY_PREFIX}-{workspace_id.removeprefix('wrkspc_')}-{key_id.removeprefix('apikey_')}-{secret}"
+
+
+class Keys:
+    """Issues, finds, lists and revokes keys."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def create(self, workspace_id: str, name: str, scope: str) -> IssuedKey:
+        """Issues a key; its text is to be had this once. One PUT, one index read and write.
+
+        Raises:
+            InvalidRequest: for a malformed workspace or scope. Unavailable, OutcomeUnknown.
+        """
+        if ids.WORKSPACE.fullmatch(workspace_id) is None:
+            raise InvalidRequest("workspace_id", "must be wrkspc_ and 1 to 40 lower-case letters or digits")
+        if scope not in SCOPES:
+            raise InvalidRequest("scope", f"must be one of {', '.join(SCOPES)}")
+        if not 1 <= len(name) <= 255:
+            raise InvalidRequest("name", "must be 1 to 255 characters")
+        key_id = self._region.new_regional_id("apikey")
+        secret = self._region.randomness.bytes(32).hex()
+        text = key_text(workspace_id, key_id, secret)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        record = ApiKeyRecord(workspace_id, key_id, name, scope, digest, self._region.clock.now_us())
+        key = ApiKeyKey(self._region.name, workspace_id, key_id, 1)
+        self._put(key, record)
+        self.fold(self._region.view(), record, Named(str(key)), own=True)
+        return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at)
+
+    def revoke(self, workspace_id: str, key_id: str) -> ApiKeyRecord:
+        """Ends a key, in this region at once; the object carries it to the others. Repeatable, from any region.
+
+        Raises:
+            NotFound, Unavailable, OutcomeUnknown.
+        """
+        view = self._region.view([ApiKeyRow.key(workspace_id, key_id)])
+        attributes = view.rows.get(ApiKeyRow.key(workspace_id, key_id))
+        row = None if attributes is None else ApiKeyRow.from_attributes(attributes)
+        row = row or self.find(Credentials(workspace_id, key_id, ""))
+        if row is None:
+            raise NotFound("api_key", key_id)
+        record = ApiKeyRecord(**asdict(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us())))
+        key = ApiKeyKey(self._region.name, workspace_id, key_id, 2)
+        self._put(key, record)
+        self.fold(self._region.view(), record, Named(str(key)), own=True)
+        return record
+
+    def of_workspace(self, workspace_id: str) -> list[ApiKeyRow]:
+        """Every key of a workspace, oldest first, revoked ones too. Raises Unavailable."""
+        view = self._region.view()
+        rows: list[ApiKeyRow] = []
+        after: str | None = None
+        while True:
+            page = self._query(view, Query("keys", workspace_id, prefix="apikey_", after=after))
+            rows += [ApiKeyRow.from_attributes(found.attributes) for found in page]
+            if len(page) < 100:
+                return rows
+            after = page[-1].sort_key
+
+    def _query(self, view: View, query: Query) -> list[Found]:
+        try:
+            return [*view.index.query(query)]
+        except port_errors.Unavailable as error:
+            raise Unavailable("the index does not answer; try again") from error
+
+    def find(self, credentials: Credentials) -> ApiKeyRow | None:
+        """A key that the index lacks, from the bucket. A LIST a region, and a GET for each record.
+
+        Nothing is folded: a reader may not, and the records' own events will. Raises Unavailable.
+        """
+        key_id, workspace_id = credentials.key_id, credentials.workspace_id
+        if ids.birth_region(key_id, self._region.regions) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
+            return None
+        row: ApiKeyRow | None = None
+        try:
+            for region in self._region.regions:
+                for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
+                    row = _join(row, ApiKeyRecord.from_json(self._region.objects.get(key).body))
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        return row
+
+    def fold(self, view: View, record: ApiKeyRecord, name: Named | None = None, own: bool = False) -> None:
+        """Joins one version of a key's record into every generation of tables. A revocation absorbs.
+
+        `name` is the record's object, if it is of this home: it is journaled where the record was new to the index, or
+        the caller is about to acknowledge it as its `own`.
+        """
+        key = ApiKeyRow.key(record.workspace_id, record.key_id)
+        for index in view.indexes:
+            here = name is not None and index.generation == view.index.generation
+            commit_joined(
+                self._region,
+                index,
+                partial(self._changes, index, key, record),
+                Journal(self._region, view.period),
+                [name] if here and name is not None else [],
+                own=own,
+                contended="the key's row stayed contended; read before trying again",
+            )
+
+    def _changes(self, index: Index, key: RowKey, record: ApiKeyRecord) -> list[Change]:
+        attributes = self._region.read(index, [key]).get(key)
+        after = _join(None if attributes is None else ApiKeyRow.from_attributes(attributes), record).to_attributes()
+        return [] if after == attributes else [Change(key, attributes, after)]
+
+    def _put(self, key: ApiKeyKey, record: ApiKeyRecord) -> None:
+        try:
+            self._region.objects.put_if_absent(str(key), record.to_json(), {})
+        except port_errors.ObjectExists:
+            return
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket refuses writes now; try again") from error
+        except port_errors.PortError as error:
+            raise OutcomeUnknown("the key may have been written; list the keys before trying again") from error
+
+
+def _join(before: ApiKeyRow | None, record: ApiKeyRecord) -> ApiKeyRow:
+    row = ApiKeyRow(**asdict(record))
+    if before is None:
+        return row
+    revoked = [instant for instant in (before.revoked_at, row.revoked_at) if instant is not None]
+    return replace(row, revoked_at=min(revoked, default=None))

@@ -1,0 +1,110 @@
+"""Tokens of sessions: signed, so that any region can tell a true one without asking anybody.
+
+A token is a JSON Web Token under HMAC-SHA-256 with a prefix that tells it from an API key: ``st-memolith-{jwt}``. It
+names its session, its workspace, and what may be done with which store until when. That its session has been ended is
+not in it: that is a row, read in the same batch as everything else (`memolith.app.auth.authorizer`).
+Source: RFC 7519 (claims), RFC 8725 (fixed algorithm, issuer and lifetime checked).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+from jwt.types import Options
+
+from memolith.app.kernel.results import SessionCredentials
+from memolith.core import ids
+from memolith.core.errors import Unauthenticated, Unavailable
+from memolith.core.objects.session_record import SessionRecord
+from memolith.ports import errors as port_errors
+from memolith.ports.clock import Clock
+from memolith.ports.signing import SigningKeys
+
+PREFIX = "st-memolith-"
+ALGORITHM = "HS256"
+ISSUER = "memolith"
+LEEWAY_US = 5_000_000
+"""How far two regions' clocks may be apart before a new token is taken for one of the future."""
+
+
+_OPTIONS: Options = {"require": ["iss", "sub", "wsp", "iat", "exp", "acc"], "verify_exp": False, "verify_iat": False}
+"""Times are checked here, by the region's own clock port."""
+
+
+class Tokens:
+    """Issues and verifies tokens with the deployment's keys."""
+
+    def __init__(self, signing: SigningKeys, clock: Clock) -> None:
+        self._signing = signing
+        self._clock = clock
+
+    def issue(self, record: SessionRecord, lifetime_s: int) -> tuple[str, int]:
+        """A token for a session, and when it ends (microseconds since 1970). No call once the keys are known.
+
+        Raises:
+            Unavailable: there are no keys to sign with.
+        """
+        keys = self._keys(fresh=False)
+        name = max(keys)
+        now_s = self._clock.now_us() // 1_000_000
+        claims = {
+            "iss": ISSUER,
+            "sub": record.session_id,
+            "wsp": record.workspace_id,
+            "iat": now_s,
+            "exp": now_s + lifetime_s,
+            "acc": {one.memory_store_id: one.access for one in record.attachments},
+        }
+        token = jwt.encode(claims, keys[name], algorithm=ALGORITHM, headers={"kid": name})
+        return PREFIX + token, (now_s + lifetime_s) * 1_000_000
+
+    def verify(self, text: str) -> SessionCredentials:
+        """What a token grants. No call once the keys are known; a name that is not known is asked for once more.
+
+        Raises:
+            Unauthenticated: no token of this deployment, or one that has ended. Unavailable: the keys cannot be read.
+        """
+        try:
+            name = jwt.get_unverified_header(text.removeprefix(PREFIX)).get("kid")
+            claims = self._claims(text.removeprefix(PREFIX), str(name))
+            return SessionCredentials(claims["wsp"], claims["sub"], _access(claims["acc"]))
+        except (jwt.InvalidTokenError, KeyError, TypeError, ValueError) as error:
+            raise Unauthenticated("the token is not one of this deployment") from error
+
+    def _claims(self, token: str, name: str) -> Mapping[str, Any]:
+        key = self._keys(fresh=False).get(name) or self._keys(fresh=True).get(name)
+        if key is None:
+            raise Unauthenticated("the token was signed with a key that is no longer accepted")
+        claims: Mapping[str, Any] = jwt.decode(token, key, algorithms=[ALGORITHM], issuer=ISSUER, options=_OPTIONS)
+        now_us = self._clock.now_us()
+        if int(claims["exp"]) * 1_000_000 <= now_us:
+            raise Unauthenticated("the token has ended; ask for another with an API key")
+        if int(claims["iat"]) * 1_000_000 > now_us + LEEWAY_US:
+            raise Unauthenticated("the token is not valid yet")
+        return claims
+
+    def _keys(self, fresh: bool) -> Mapping[str, bytes]:
+        try:
+            return self._signing.keys(fresh)
+        except port_errors.Unavailable as error:
+            raise Unavailable("the deployment's signing keys cannot be read; try again") from error
+
+
+def _access(claim: Mapping[str, str]) -> dict[str, str]:
+    if not all(ids.STORE.fullmatch(store_id) and mode in MODES for store_id, mode in claim.items()):
+        raise ValueError("not a mapping of stores to modes")
+    return dict(claim)
+
+
+class NoSigningKeys:
+    """For a place without sessions: nothing can be signed, and so no token is true."""
+
+    def keys(self, fresh: bool = False) -> Mapping[str, bytes]:
+        """Raises Unavailable."""
+        raise port_errors.Unavailable("there are no signing keys here")
+
+
+NO_SIGNING_KEYS = NoSigningKeys()
+READ_WRITE, READ_ONLY = MODES = ("read_write", "read_only")

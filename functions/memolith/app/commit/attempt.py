@@ -1,0 +1,72 @@
+"""One command on its way through the commit loop, and what became of it; also as JSON, for another region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from memolith.app.kernel.peer_messages import decode_error, decode_settled, encode_error, encode_settled
+from memolith.app.kernel.region import View
+from memolith.core.errors import MemolithError
+from memolith.core.log_position import LogRef, Slot
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.settled import Settled
+
+
+def encode_outcome(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON."""
+    return {
+        "memory": None if outcome.memory is None else asdict(outcome.memory),
+        "refusal": None if outcome.error is None else encode_error(outcome.error),
+        "settled": encode_settled(outcome.settled),
+    }
+
+
+def decode_outcome(payload: Mapping[str, Any]) -> Outcome:
+    """The inverse of `encode_outcome`."""
+    memory, refusal = payload["memory"], payload["refusal"]
+    return Outcome(
+        memory=None if memory is None else MemoryRow.from_attributes(memory),
+        error=None if refusal is None else decode_error(refusal),
+        settled=decode_settled(payload["settled"]),
+    )
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a command, and every entry that was put or met on the way, for whoever passed it on to fold.
+
+    `memory` is the head after it (for a deletion, the tombstone's row); `error` is set for a refusal, and `memory` is
+    then the head that it was decided against, where there is one.
+    """
+
+    memory: MemoryRow | None = None
+    error: MemolithError | None = None
+    settled: list[Settled] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One command on its way through the loop. `told_us` is the time of a version that is brought in from elsewhere.
+
+    `adopts` is the slot of an earlier epoch at which the version came late. `passed_on_us` is set for a call that
+    another copy may be carrying out too: when its first rows were about to be read, by the clock. `own` are the ids
+    that the command's version may come to have, and `done` is where one of them was found to stand already.
+    """
+
+    view: View
+    store: StoreRow
+    outcome: Outcome
+    flags: tuple[str, ...] = ()
+    told_us: int | None = None
+    imported: bool = False
+    adopts: Slot | None = None
+    passed_on_us: int | None = None
+    number: int = 0
+    own: tuple[str, ...] = ()
+    done: LogRef | None = None
+    claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
+    tails: dict[str, Slot] = field(default_factory=dict)

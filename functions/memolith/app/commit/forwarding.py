@@ -1,0 +1,81 @@
+"""Writes land anywhere and run at home: passing a call on, and carrying what came of it back.
+
+A call is passed on once, never again by itself: a repetition could undo somebody's acknowledged write. The ids of the
+new version were made where the call landed; every outcome, refusals too, brings back the entries it was decided
+against, and the region where the call landed folds them, so that the caller reads its own write there at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memolith.app.epochs.ownership import Records
+from memolith.app.kernel.peer_messages import HOPS, Elsewhere, decode_error, decode_placed
+from memolith.app.kernel.region import Region, View
+from memolith.core import errors
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import Slot
+from memolith.core.rows.identity import StoreRow
+from memolith.ports import errors as port_errors
+
+
+class Passing:
+    """Invokes another region's writer, or its reader."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._records = Records(region)
+
+    def reach(
+        self, view: View, store: StoreRow, payload: Mapping[str, Any]
+    ) -> tuple[StoreRow, Mapping[str, Any] | None]:
+        """The home's answer; None where the home turns out to be this region: then it is the caller's to do.
+
+        A region that is not the home any more does nothing and answers with the record that says so, which is folded
+        here and followed. The store's record, as known in the end, comes first.
+
+        Raises:
+            as `call`; Unavailable: the home could not be found.
+        """
+        for _ in range(HOPS):
+            if store.home == self._region.name:
+                return self._records.at_home(view, store), None
+            try:
+                return store, self.call(store.home, payload)
+            except Elsewhere as elsewhere:
+                newer = self._records.fold(view, elsewhere.placed)
+                if Slot.parse(newer.slot).rank <= Slot.parse(store.slot).rank:
+                    raise Unavailable("the store's home is changing; try again") from elsewhere
+                store = newer
+        raise Unavailable("the store's home is changing; try again")
+
+    def call(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The home's answer.
+
+        Raises:
+            whatever the home raised; Unavailable: it did not run; OutcomeUnknown: it may have.
+        """
+        try:
+            answer = self._region.peers.call(home, "writer", payload)
+        except port_errors.Unavailable as error:
+            raise errors.Unavailable(f"the store's home, {home}, cannot be reached; nothing was done") from error
+        except port_errors.OutcomeUnknown as error:
+            raise errors.OutcomeUnknown(
+                f"the store's home, {home}, did not answer; read before trying again"
+            ) from error
+        if "error" in answer:
+            raise decode_error(answer["error"])
+        if "elsewhere" in answer:
+            raise Elsewhere(decode_placed(answer["elsewhere"]))
+        return answer
+
+    def ask(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer of the home's reader. Raises what the home raised; Unavailable: it did not answer."""
+        try:
+            answer = self._region.peers.call(home, "reader", payload)
+        except port_errors.PortError as error:
+            raise errors.Unavailable(f"the store's home, {home}, does not answer; try again") from error
+        if "error" in answer:
+            raise decode_error(answer["error"])
+        return answer

@@ -1,0 +1,139 @@
+"""The writer of imported histories: versions that keep the ids, times and actors that they had elsewhere."""
+
+from __future__ import annotations
+
+from memolith.app.commit.attempt import Attempt, Outcome
+from memolith.app.commit.writer import Writer
+from memolith.app.index.path_claims import Claim
+from memolith.app.kernel.region import View
+from memolith.app.log.conditional_put import Put
+from memolith.core import decide, fold
+from memolith.core.commands import BroughtVersion, Command, CreateMemory, DeleteMemory, UpdateMemory
+from memolith.core.errors import InvalidRequest, NotFound
+from memolith.core.log_position import LogKey, LogRef
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.paths import path_hash
+from memolith.core.rows.content import LogRow, MemoryRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.settled import Settled
+
+
+class BringingWriter(Writer):
+    """Commits brought versions, in the loop and with the steps of ordinary writes."""
+
+    def bring(
+        self, view: View, store: StoreRow, version: BroughtVersion, flags: tuple[str, ...], began_us: int
+    ) -> Outcome:
+        """Commits one version after those of its memory that are here. Costs as a write of its kind.
+
+        `began_us` is when `view` was about to be read: a repetition of the call may run beside this one.
+
+        Raises:
+            InvalidRequest, NotFound: it does not follow on what is here. Busy, Unavailable, OutcomeUnknown.
+        """
+        told_us = version.created_at
+        attempt = Attempt(view, store, Outcome(), flags, told_us=told_us, imported=True, passed_on_us=began_us)
+        command = _command(store, version)
+        return self._until_decided(attempt, command, lambda: self._bring(attempt, command, version))
+
+    def answer_for(self, store: StoreRow, position: LogRef) -> None:
+        """Makes sure of a version that was here before. No call for a store in one region. Raises Unavailable."""
+        self._second.secure(store, position.key_in(store.store_id))
+        self._second.confirm(store)
+
+    def _bring(self, attempt: Attempt, command: Command, version: BroughtVersion) -> bool:
+        head = self._head(attempt, version.memory_id)
+        if self._was_done(attempt, head):
+            return False
+        if head is None:
+            if attempt.number:
+                self._region.require_whole(attempt.view, "memories")
+            attempt.view.require_complete()
+            if version.operation == Operation.DELETED:
+                raise InvalidRequest("versions", "a history cannot begin with a deletion")
+            return self._create(attempt, _creation(command)) if not version.blank else self._begin(attempt, version)
+        if head.gone:
+            raise NotFound("memory", version.memory_id)
+        hash = None if version.path is None else path_hash(bytes.fromhex(attempt.store.salt), version.path)
+        if version.operation == Operation.DELETED:
+            commit = decide.Commit(Operation.DELETED, head.path or version.path or "", None)
+        elif version.blank or version.path is None or hash == head.path_hash:
+            commit = decide.Commit(Operation.MODIFIED, version.path or head.path or "", version.content)
+        else:
+            commit = decide.Commit(Operation.MOVED_IN, version.path, version.content)
+            return self._rename(attempt, _change(command), head, commit)
+        if commit.content is not None and not fold.is_live(head):
+            return self._come_back(attempt, command, head, commit)
+        return self._follow(attempt, command, head, commit, blank=version.blank)
+
+    def _begin(self, attempt: Attempt, version: BroughtVersion) -> bool:
+        """A memory whose first version is blank, in the log that is named after the memory and no path."""
+        hash = path_hash(bytes.fromhex(attempt.store.salt), version.memory_id)
+        key = LogRow.key(attempt.store.store_id, hash)
+        rows = self._region.read(attempt.view.index, [key])
+        slot = self._free_slot(attempt, hash, LogRow.from_attributes(rows[key]) if key in rows else None)
+        if slot is None:
+            return False
+        draft = self._draft(_command(attempt.store, version), attempt)
+        entry = decide.created(draft, LogKey(attempt.store.store_id, hash, slot), "", "").blanked()
+        return self._commit(attempt, entry, "", None)
+
+    def _follow(
+        self, attempt: Attempt, command: Command, head: MemoryRow, commit: decide.Commit, *, blank: bool
+    ) -> bool:
+        slot = self._next(attempt, head)
+        if slot is None:
+            return False
+        key = LogKey(head.store_id, head.path_hash, slot)
+        entry = decide.follows(self._draft(command, attempt), head, key, commit)
+        return self._commit(attempt, entry.blanked() if blank else entry, commit.content, head)
+
+    def _come_back(self, attempt: Attempt, command: Command, head: MemoryRow, commit: decide.Commit) -> bool:
+        """A text after a blank: the memory is to be seen at its path again, which others may claim by now."""
+        slot = self._next(attempt, head)
+        if slot is None:
+            return False
+        _, path_row = self._occupancy(attempt, head.path_hash, commit.path)
+        claim_id = f"{command.version_id}.{attempt.number}"
+        claim = Claim(head.store_id, commit.path, claim_id, LogRef(head.path_hash, slot))
+        if not self._claim(attempt, claim, path_row, moving_id=head.memory_id):
+            return attempt.outcome.error is not None
+        entry = decide.follows(self._draft(command, attempt), head, LogKey(head.store_id, head.path_hash, slot), commit)
+        done = self._commit(attempt, entry, commit.content, head)
+        self._claims.withdraw(attempt.view, claim)
+        return done
+
+    def _commit(self, attempt: Attempt, entry: Entry, content: str | None, head: MemoryRow | None) -> bool:
+        if self._take(attempt, entry, content) is Put.TAKEN:
+            self._catch_up(attempt, entry.key.path_hash, entry.slot, paths_too=True)
+            return False
+        self._fold_own(attempt, [Settled(entry)], None if head is None else self._known(head, entry))
+        attempt.outcome.memory = fold.join_memory(head, entry)
+        return True
+
+
+def _command(store: StoreRow, version: BroughtVersion) -> Command:
+    ids = (store.store_id, version.memory_id, version.version_id, version.actor)
+    if version.operation == Operation.DELETED:
+        return DeleteMemory(*ids)
+    if version.operation == Operation.CREATED:
+        return CreateMemory(*ids, version.path or "", version.content or "")
+    return UpdateMemory(*ids, version.content, version.path)
+
+
+def _creation(command: Command) -> CreateMemory:
+    """Of a history whose beginning is not told, the first version that is creates the memory."""
+    if isinstance(command, CreateMemory):
+        return command
+    path, content = (command.path, command.content) if isinstance(command, UpdateMemory) else (None, None)
+    ids = (command.store_id, command.memory_id, command.version_id, command.actor)
+    return CreateMemory(*ids, path or "", content or "")
+
+
+def _change(command: Command) -> UpdateMemory:
+    return command if isinstance(command, UpdateMemory) else UpdateMemory(**_ids(command))
+
+
+def _ids(command: Command) -> dict[str, str]:
+    names = ("store_id", "memory_id", "version_id", "actor")
+    return {name: getattr(command, name) for name in names}

@@ -1,0 +1,108 @@
+"""What a store's old home did to the store itself shortly before it was lost, taken up by the new one.
+
+A deletion or an archiving that was acknowledged holds, whatever was written at the new home until it arrived; another
+change is taken up where nobody has changed the same settings since, or named apart (`memolith.core.late_records`). Each
+is decided once, by one put in the home's own log of records, which replicates: so every region ends the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memolith.app.commit.sync_replica import SecondRegion
+from memolith.app.epochs.ownership import Records
+from memolith.app.kernel.region import Region
+from memolith.app.log.log_reader import Logs
+from memolith.core.errors import Unavailable
+from memolith.core.late_records import LateRecord, is_late, take_up
+from memolith.core.log_position import Epoch, Slot
+from memolith.core.objects.entry import Entry
+from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import MOVER, to_record
+
+
+class LateRecords:
+    """Looks for late records of the stores whose home this region is."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._records = Records(region)
+        self._second = SecondRegion(region, Logs(region))
+
+    def adopt(self, store: StoreRow) -> list[str]:
+        """Decides about every late record that is here and was not decided yet; those that were taken up, ever.
+
+        A LIST for each region, a GET for each epoch, two for each late record, and what a change of the store costs.
+        Repeatable.
+
+        Raises:
+            Unavailable, Busy, OutcomeUnknown: repeat it.
+        """
+        late = self._late(store)
+        if not late:
+            return []
+        version_id = self._region.new_id("memver")
+
+        def following(now: StoreRow) -> StoreRecord | None:
+            if now.state == StoreState.DELETED:
+                return None
+            if now.state != StoreState.ACTIVE or now.home != self._region.name:
+                raise Unavailable("the store's home is being moved; try again")
+            now_us = max(self._region.clock.now_us(), now.updated_at + 1)
+            record = take_up(to_record(now, MOVER), late, now_us)
+            return None if record is None else replace(record, version_id=version_id)
+
+        row = self._records.change(self._region.view(), store, following)
+        self._second.keep_record(row)
+        if row.version_id == version_id:
+            self._region.metrics.count("late_records_adopted", len(row.adopted or ()) - len(store.adopted or ()))
+        return list(row.adopted or ())
+
+    def without_late_archiving(self, store: StoreRow, entry: Entry) -> StoreRow:
+        """The record for a late entry to be adopted by: an archiving that came after it in its own epoch is not there.
+
+        No call where the store is not archived, or not by a late record; otherwise a GET for each late record.
+        """
+        if store.archived_at is None:
+            return store
+        for text in store.adopted or ():
+            slot = Slot.parse(text)
+            record = self._records.at(store.store_id, slot) if slot.epoch == entry.slot.epoch else None
+            if record is not None and record.archived_at == store.archived_at:
+                return replace(store, archived_at=None)
+        return store
+
+    def _late(self, store: StoreRow) -> list[LateRecord]:
+        chain = [parse_epoch(text) for text in store.epochs]
+        if len(chain) == 1:
+            return []
+        ends = self._ends(store.store_id, chain)
+        late = [key.slot for key in self._records.keys(store.store_id) if is_late(key.slot, chain, ends)]
+        found: list[LateRecord] = []
+        for slot in sorted(late, key=lambda slot: slot.rank):
+            record = self._records.at(store.store_id, slot)
+            if record is not None:
+                found.append(LateRecord(slot, record, self._before(slot, record)))
+        return found
+
+    def _ends(self, store_id: str, chain: list[Epoch]) -> dict[Epoch, int]:
+        """The last record of each epoch that a later one followed, as far back as is known; 0 of one passed over."""
+        ends: dict[Epoch, int] = {}
+        epoch: Epoch | None = chain[-1]
+        while epoch is not None:
+            first = self._records.at(store_id, Slot(epoch, 1))
+            followed = None if first is None or first.follows is None else Slot.parse(first.follows)
+            epoch = None if followed is None else followed.epoch
+            if followed is not None:
+                ends[followed.epoch] = followed.sequence
+        known = [number for number, epoch in enumerate(chain) if epoch in ends]
+        passed_over = [epoch for epoch in chain[min(known) : -1] if epoch not in ends] if known else []
+        return ends | dict.fromkeys(passed_over, 0)
+
+    def _before(self, slot: Slot, record: StoreRecord) -> StoreRecord | None:
+        """The record that a late one was made from, if it is here."""
+        before = slot.preceding
+        if before is None:
+            before = None if record.follows is None else Slot.parse(record.follows)
+        return None if before is None else self._records.at(record.store_id, before)

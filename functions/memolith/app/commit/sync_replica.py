@@ -1,0 +1,265 @@
+"""Writes of a store that asks for two regions: acknowledged once a second bucket holds them and all they build on.
+
+    everything below the slot is there -> put the slot at home -> put it there too -> no newer record there -> answer
+
+Replication brings the same objects some seconds later; the writer does not wait for it and puts them itself, under the
+same key, into a bucket that replicates only what is its own. Whoever fails over to that region puts the record of the
+new epoch there first and lists what the cut is made of after it. So of a write and a fail-over, either the write's
+second put came before the listing, or the writer sees the record and acknowledges nothing.
+
+What stands below an entry is known to be there without a walk: an entry says in its metadata that everything below
+it was there before it was put (`Entry.second`). Where the one before does not say so (it is older than the store's
+wish, or somebody finished another's rename), the log is compared with a listing, and what is missing is brought.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.region import Region, asked_each
+from memolith.app.log.conditional_put import PUT_ATTEMPTS, Put, Slots
+from memolith.app.log.epoch_snapshot import Cuts
+from memolith.app.log.log_reader import Logs
+from memolith.core.epochs import current_epoch, has_cut
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.log_position import LogKey, LogRef, Slot, epoch_number_text
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.store_record import parse_epoch
+from memolith.core.rows.identity import StoreRow
+from memolith.core.sync_replica import is_stand_in, second_of
+from memolith.ports import errors as port_errors
+from memolith.ports.objects import StoredObject
+
+
+class SecondRegion:
+    """Keeps what a store's home commits in the store's second region too. Nothing is done for a store that has none."""
+
+    def __init__(self, region: Region, logs: Logs) -> None:
+        self._region = region
+        self._logs = logs
+        self._cuts = Cuts(region)
+
+    def of(self, store: StoreRow) -> str | None:
+        """The second region of a store whose home this is. Raises Unavailable: it is not deployed any more."""
+        second = second_of(self._region.name, store.epochs, store.second_region, self._region.regions)
+        if second is not None and (second not in self._region.regions or second == self._region.name):
+            raise Unavailable("the store's second region is not deployed; name another, or ask for one_region")
+        return second
+
+    def take(self, slots: Slots, store: StoreRow, entry: Entry, body: bytes) -> Put:
+        """`Slots.take`, with everything below in the second region before, and the entry itself after.
+
+        One HEAD there before the put, so that a second region that does not answer refuses a write before it is
+        committed at home; one PUT there after it.
+
+        Raises:
+            Unavailable, Busy: nothing was done. OutcomeUnknown: the slot is taken at home, and may be unacknowledged.
+        """
+        second = self.of(store)
+        if second is None:
+            return slots.take(entry, body)
+        self._secure_below(store, second, entry.key)
+        entry = replace(entry, second=second)
+        put = slots.take(entry, body)
+        if put is Put.MINE:
+            try:
+                self._put(second, StoredObject(str(entry.key), body, entry.to_metadata(), len(body)))
+            except Unavailable as error:
+                message = f"the write is committed in {self._region.name} and not in {second}; read before trying again"
+                raise OutcomeUnknown(message) from error
+        return put
+
+    def secure(self, store: StoreRow, key: LogKey) -> None:
+        """Has the second region hold an entry that stands at home, whoever put it, before it is answered for.
+
+        One HEAD there where it does. Raises Unavailable.
+        """
+        second = self.of(store)
+        if second is not None:
+            self._secure(store, second, key)
+
+    def keep(self, store: StoreRow, key: str) -> None:
+        """Has the second region hold any other object of this home's. A HEAD there; if need be a GET and a PUT.
+
+        Raises:
+            Unavailable: it may not be there; this can be repeated.
+        """
+        second = self.of(store)
+        if second is not None:
+            self._bring_unless_there(key, second)
+
+    def keep_record(self, store: StoreRow) -> None:
+        """Has the second region hold the store's record, which stands at home, and those before it; then `confirm`.
+
+        Raises:
+            OutcomeUnknown: it may not be there.
+        """
+        second = self.of(store)
+        slot: Slot | None = Slot.parse(store.slot)
+        try:
+            while second is not None and slot is not None:
+                key = str(StoreKey(store.store_id, slot))
+                if self._is_there(key, second):
+                    break
+                self._bring(key, second)
+                slot = slot.preceding
+        except Unavailable as error:
+            message = f"the store's record is in {self._region.name} and not in {second}; read before trying again"
+            raise OutcomeUnknown(message) from error
+        self.confirm(store)
+
+    def confirm(self, store: StoreRow) -> None:
+        """That the second region has not become the home since, read after everything that is answered for. One LIST.
+
+        A record there of an epoch that ranks lower says nothing: two regions took the store over at once, or one while
+        it was moved to the other, and this one was accepted (`core.log_position.Epoch.rank`). Whoever fails over there
+        later meets this home's record first, which stands there before anything of its epoch does.
+
+        Raises:
+            OutcomeUnknown: it has, or may have: what was put may not be among what the new epoch began with.
+        """
+        second = self.of(store)
+        if second is None:
+            return
+        own = current_epoch(store)
+        prefix = f"{second}/store/{store.store_id}/"
+        older = f"{prefix}{epoch_number_text(own.number - 1)}-~"
+        try:
+            put_there = list(map(parse_key, keys_under(self._region.objects, prefix, after=older, region=second)))
+        except port_errors.PortError as error:
+            raise OutcomeUnknown(
+                f"{second} does not say whether it is the home now; read before trying again"
+            ) from error
+        if any(isinstance(key, StoreKey) and key.slot.epoch.rank > own.rank for key in put_there):
+            raise OutcomeUnknown(f"the store's home has moved to {second} meanwhile; read before trying again")
+
+    # ---- what a region holds that is to take over ---------------------------------------------------------------
+
+    def is_held(self, store: StoreRow) -> bool:
+        """Whether this region is the store's second one, and its bucket holds all that was acknowledged in two regions.
+
+        A region that the store's record names does. One that stands in, since that region became the home itself, holds
+        what was written since: of what was before it must have the present epoch's cut, and whatever that names. Then
+        a LIST of each home's logs and of the cut, and 16 GETs at most; otherwise no call.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        if second_of(store.home, store.epochs, store.second_region, self._region.regions) != self._region.name:
+            return False
+        if not is_stand_in(store.home, store.second_region):
+            return True
+        if not has_cut(store) or not self._cuts.is_here(store, len(store.epochs) - 1):
+            return False
+        named = [LogRef(hash, slot) for hash, slot in self._cuts.tails(store).items()]
+        named += self._cuts.places(store).values()
+        missing = {str(ref.key_in(store.store_id)) for ref in named}
+        for home in sorted({parse_epoch(epoch).home for epoch in store.epochs}):
+            missing -= set(asked_each(keys_under(self._region.objects, f"{home}/log/{store.store_id}/")))
+        return not missing
+
+    # ---- what a slot builds on ----------------------------------------------------------------------------------
+
+    def _secure_below(self, store: StoreRow, second: str, key: LogKey) -> None:
+        """Everything that an entry at `key` would build on. One HEAD where it is there already."""
+        before = key.slot.preceding
+        if before is not None:
+            self._secure(store, second, replace(key, slot=before))
+            return
+        self._bring_unless_there(str(StoreKey(store.store_id, Slot.parse(store.slot))), second)
+        if len(store.epochs) > 1:
+            self._bring_cut(store, second)
+            tail = self._logs.cut_tail(store, key.path_hash)
+            if tail is not None:
+                self._secure(store, second, replace(key, slot=tail))
+
+    def _secure(self, store: StoreRow, second: str, key: LogKey) -> None:
+        """An entry, the other half of its rename, and everything below both."""
+        entry = self._entry(key, second)
+        if entry.second != second:
+            self._bring_log(store, second, key)
+        if entry.operation is not Operation.MOVED_IN or entry.source is None:
+            return
+        source = entry.source.key_in(key.store_id)
+        departure = self._logs.entry(source)
+        if departure is not None:
+            self._bring_unless_there(str(source), second)
+            if departure.second != second:
+                self._bring_log(store, second, source)
+
+    def _entry(self, key: LogKey, second: str) -> Entry:
+        try:
+            found = self._logs.entry(key, second)
+        except Unavailable as error:
+            raise _silent(second) from error
+        return found or Entry.from_metadata(key, self._bring(str(key), second).metadata)
+
+    def _bring_log(self, store: StoreRow, second: str, key: LogKey) -> None:
+        """Every slot of this log up to `key` within its epoch, by a listing. What is not here cannot be brought."""
+        prefix = str(key).rpartition(".")[0] + "."
+        try:
+            there = set(keys_under(self._region.objects, prefix, region=second))
+        except port_errors.PortError as error:
+            raise _silent(second) from error
+        for sequence in range(1, key.slot.sequence + 1):
+            one = str(replace(key, slot=Slot(key.slot.epoch, sequence)))
+            if one not in there and self._is_here(one):
+                self._bring(one, second)
+        if key.slot.epoch == current_epoch(store):
+            self._secure_below(store, second, replace(key, slot=Slot(key.slot.epoch, 1)))
+
+    def _bring_cut(self, store: StoreRow, second: str) -> None:
+        """All that the present epoch began with: a fail-over to there can go on from it. One LIST where it is there."""
+        try:
+            missing = self._cuts.missing(store.store_id, current_epoch(store), (store.cuts or [""])[-1], second)
+        except Unavailable as error:
+            raise _silent(second) from error
+        for key in missing:
+            self._bring(key, second)
+
+    # ---- single objects -----------------------------------------------------------------------------------------
+
+    def _bring_unless_there(self, key: str, second: str) -> None:
+        if not self._is_there(key, second):
+            self._bring(key, second)
+
+    def _is_here(self, key: str) -> bool:
+        return self._is_there(key, self._region.name)
+
+    def _is_there(self, key: str, region: str) -> bool:
+        try:
+            self._region.objects.head(key, region)
+        except port_errors.ObjectNotFound:
+            return False
+        except port_errors.PortError as error:
+            raise _silent(region) from error
+        return True
+
+    def _bring(self, key: str, second: str) -> StoredObject:
+        """Copies an object of this bucket as it is. Raises Unavailable."""
+        try:
+            found = self._region.objects.get(key)
+        except port_errors.PortError as error:
+            raise Unavailable("what this write builds on cannot be read now; try again") from error
+        self._put(second, found)
+        return found
+
+    def _put(self, second: str, copied: StoredObject) -> None:
+        """Puts a copy until it, or what replication has brought meanwhile, is known to be there. Raises Unavailable."""
+        for attempt in range(PUT_ATTEMPTS):
+            try:
+                self._region.objects.put_if_absent(copied.key, copied.body, copied.metadata, region=second)
+                return
+            except port_errors.ObjectExists:
+                return
+            except (port_errors.Contended, port_errors.OutcomeUnknown):
+                self._region.back_off(attempt)
+            except port_errors.PortError as error:
+                raise _silent(second) from error
+        raise _silent(second)
+
+
+def _silent(region: str) -> Unavailable:
+    return Unavailable(f"{region}, where this store's writes must stand too, does not answer; try again")

@@ -1,0 +1,75 @@
+"""The lease under which a call answers as a store's home.
+
+    read the store's record -> decide, put, read the log -> the reply is in: still within the lease? -> answer
+
+A call learns from the store's record that this region is the store's home; that holds for `LEASE_US` after it began to
+read the record, by ticks that nobody sets. Whoever ends a home's term puts that into the store's log of records, then
+waits until every lease has run out (`DRAIN_S`), and only then looks at what the home has left behind. So what is put
+under a lease is seen; nothing is put past one without reading the record again; and an answer that is later than its
+lease stands only if the record, read again, is unchanged.
+The lease begins with each read and ends with its call: between two invocations a process's ticks may stand still.
+"""
+
+from __future__ import annotations
+
+from memolith.app.epochs.ownership import Records
+from memolith.app.kernel.region import Region, View
+from memolith.core.limits import LEASE_US
+from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import to_row
+
+
+class Leases:
+    """Judges, of one region's calls, whether they may answer as a store's home."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._records = Records(region)
+
+    def stands(self, view: View, store: StoreRow) -> bool:
+        """Whether an answer given now, on the record that came with `view`, is the home's.
+
+        No call within the lease. Past it, and while the tables are incomplete, whose row may be behind the log: a GET
+        of what follows the record, and one index read, for the epoch that another region may have begun.
+
+        Raises:
+            Unavailable: this cannot be told now.
+        """
+        if self._is_fresh(view):
+            return True
+        newer = self._records.newer(store)
+        if newer is not None and not _same_term(store, to_row(newer)):
+            return False
+        attributes = self._region.view([StoreRow.key(store.store_id)]).rows.get(StoreRow.key(store.store_id))
+        if attributes is None:
+            return True
+        row = StoreRow.from_attributes(attributes)
+        return row.epochs == store.epochs and _same_term(store, row)
+
+    def may_put(self, view: View, store: StoreRow) -> bool:
+        """Whether a put may begin that counts only in the home's present term.
+
+        An answer that is too late can be withheld, an object cannot: it would be shown until the next term's cut drops
+        it. So whoever has been slow looks again before it puts. No call within the lease; past it as `stands`.
+
+        Raises:
+            Unavailable: this cannot be told now.
+        """
+        return self._is_recent(view) or self.stands(view, store)
+
+    def _is_fresh(self, view: View) -> bool:
+        return view.complete and self._is_recent(view)
+
+    def _is_recent(self, view: View) -> bool:
+        if view.ticks_us is None:
+            return False
+        return 0 <= self._region.clock.ticks_us() - view.ticks_us <= LEASE_US
+
+
+def _same_term(store: StoreRow, now: StoreRow) -> bool:
+    """Whether the record as it is now changes nothing of who may write what, and asks for no other second region."""
+    if now.second_region not in (None, store.second_region):
+        return False
+    active = now.state == StoreState.ACTIVE == store.state
+    return active and now.home == store.home and now.archived_at == store.archived_at

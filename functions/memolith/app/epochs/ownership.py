@@ -1,0 +1,82 @@
+"""Which region is a store's home, and taking up that role with the first record of a new term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from memolith.app.epochs.epoch_repair import Judging
+from memolith.app.index.store_projector import StoreProjector
+from memolith.app.kernel.region import Region, View
+from memolith.core.errors import Busy, Unavailable
+from memolith.core.limits import WRITE_ATTEMPTS
+from memolith.core.log_position import Slot
+from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import MOVER, Placed, to_record, to_row
+
+
+class Records(StoreProjector):
+    """Finds, puts and folds the records of stores, and takes up the role of a store's home."""
+
+    def __init__(self, region: Region) -> None:
+        super().__init__(region)
+        self._judging = Judging(region)
+
+    def change(
+        self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None], own: str | None = None
+    ) -> StoreRow:
+        """Puts the record that `change` makes of the newest one; None from it means that nothing is to change.
+
+        A no-op, like a refusal that `change` raises, is decided on a record whose next slot was found free. `own` is
+        the version_id of a change that another copy of the call may have put meanwhile: `change` is shown that one.
+        """
+        for attempt in range(WRITE_ATTEMPTS):
+            newer = self.newer(row, own=own)
+            if newer is not None:
+                self.fold(view, newer)
+                row = to_row(newer)
+            record = change(row)
+            if record is None:
+                return row
+            placed = Placed(Slot.parse(row.slot).following, record)
+            if self.put(placed, exact=True):
+                self.fold_own(view, placed)
+                return to_row(placed)
+            self._region.back_off(attempt)
+        raise Busy("others kept writing here; try again")
+
+    def at_home(self, view: View, row: StoreRow) -> StoreRow:
+        """The record under which this region is the store's home, if it is; `row` where nothing says so.
+
+        The old home's last record is enough: the first of the new home follows from it, and anybody there may put it.
+        No call where `row` is the home's own; a GET from the home that it names where it is another's.
+
+        Raises:
+            Unavailable, OutcomeUnknown: the first record could not be put, or not be folded.
+        """
+        if row.home != self._region.name:
+            try:
+                moved = self.newer(row, row.home)
+            except Unavailable:
+                return row
+            if moved is None or moved.record.home != self._region.name:
+                return row
+            row = self.fold(view, moved)
+        if row.home == self._region.name and row.state == StoreState.MOVED:
+            return self.take_up(view, row)
+        return row
+
+    def take_up(self, view: View, row: StoreRow) -> StoreRow:
+        """Puts and folds the first record of this region's term, which `row`, the old home's last, names. Repeatable.
+
+        What the term began with is in the tables then. Raises as `at_home`.
+        """
+        self._judging.take_up(view, row)
+        epoch = parse_epoch(row.epochs[-1])
+        record = replace(to_record(row, MOVER).begun(), follows=row.slot)
+        placed = Placed(Slot(epoch, 1), record)
+        if not self.put(placed):
+            raise Unavailable("the store's new home has another record; try again")
+        self.fold_own(view, placed)
+        return to_row(placed)

@@ -1,0 +1,84 @@
+"""The eraser: the only one that may overwrite or delete, and only in its own region.
+
+It trusts nobody's word that something is to be erased: it looks for the reason in the region itself.
+
+    an order of redaction | the deletion of the store | a rename that never came to be | retention
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memolith.app.erasure.retention import Retaining
+from memolith.app.kernel.region import Region
+from memolith.app.log.log_reader import Logs
+from memolith.app.log.store_log import StoreLog
+from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import RedactionKey, parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.ports import errors as port_errors
+from memolith.ports.objects import ErasableObjects
+
+
+class Eraser:
+    """Blanks log objects that are to be erased, one at a time."""
+
+    def __init__(self, region: Region, erasable: ErasableObjects, retaining: Retaining) -> None:
+        self._region = region
+        self._erasable = erasable
+        self._retaining = retaining
+        self._logs = Logs(region)
+        self._records = StoreLog(region)
+
+    def erase(self, key: str) -> bool:
+        """Blanks one object and deletes its older S3 versions, if there is a reason; whether there was. Repeatable.
+
+        Raises:
+            InvalidRequest: not a key of a log. Unavailable: not finished; repeat it.
+        """
+        log_key = parse_key(key)
+        if not isinstance(log_key, LogKey):
+            raise InvalidRequest("key", "names no entry of a log")
+        entry = self._logs.entry(log_key)
+        if entry is None or not self._has_reason(entry):
+            return False
+        self.blank(entry)
+        return True
+
+    def blank(self, entry: Entry) -> None:
+        """Blanks an entry for which the caller has a reason, and the late one of the same text that it adopted.
+
+        Raises Unavailable: not finished; repeat it.
+        """
+        if entry.adopts is not None:
+            late = self._logs.entry(replace(entry.key, slot=entry.adopts))
+            if late is not None and late.version_id == entry.version_id:
+                self.blank(late)
+        key = str(entry.key)
+        try:
+            if entry.blank:
+                self._erasable.delete_older(key)
+            else:
+                self._erasable.erase(key, b"", entry.blanked().to_metadata())
+                self._region.metrics.count("erased_objects")
+        except port_errors.PortError as error:
+            raise Unavailable("the object is not erased yet; try again") from error
+
+    def _has_reason(self, entry: Entry) -> bool:
+        if entry.blank:
+            return True
+        if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
+            return True
+        if any(self._ordered(region, entry) for region in self._region.regions):
+            return True
+        return self._retaining.is_over(entry) or self._records.deletion(entry.key.store_id) is not None
+
+    def _ordered(self, region: str, entry: Entry) -> bool:
+        try:
+            self._region.objects.head(str(RedactionKey(region, entry.key.store_id, entry.version_id)))
+        except port_errors.ObjectNotFound:
+            return False
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        return True

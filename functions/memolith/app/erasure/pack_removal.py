@@ -1,0 +1,56 @@
+"""Removing packs: those that a newer one has taken the place of, and all of a store that is deleted.
+
+A pack is derived and has no slot to keep, so that it is not blanked: every version of it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from memolith.app.kernel.region import Region, asked
+from memolith.app.log.store_log import StoreLog
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest
+from memolith.core.objects.search_pack import PackKey
+from memolith.ports.objects import ErasableObjects, ObjectVersion, VersionMark
+
+VERSIONS_PER_PAGE = 200
+
+
+class PackErasing:
+    """Removes packs in this region."""
+
+    def __init__(self, region: Region, erasable: ErasableObjects) -> None:
+        self._region = region
+        self._erasable = erasable
+        self._records = StoreLog(region)
+
+    def erase(self, store_id: str) -> int:
+        """Removes every pack of a store but the newest; of a deleted store, that too. How many went. Repeatable.
+
+        A LIST, a look for the deletion, and for each that goes what `ErasableObjects.remove` costs.
+
+        Raises:
+            InvalidRequest: not the id of a store. Unavailable: not finished; repeat it.
+        """
+        if ids.STORE.fullmatch(store_id) is None:
+            raise InvalidRequest("store_id", "must be the id of a memory_store")
+        keys = list(dict.fromkeys(one.key for one in self.versions(store_id)))
+        deleted = self._records.deletion(store_id) is not None
+        going = keys if deleted else keys[:-1]
+        self._region.parallel.run([partial(self._remove, key) for key in going])
+        return len(going)
+
+    def versions(self, store_id: str) -> Iterator[ObjectVersion]:
+        """Every S3 version of every pack of a store, the newest pack last. Raises Unavailable."""
+        mark: VersionMark | None = None
+        while True:
+            page = asked(partial(self._erasable.versions, PackKey.prefix(store_id), mark, VERSIONS_PER_PAGE))
+            yield from page.versions
+            if page.next_after is None:
+                return
+            mark = page.next_after
+
+    def _remove(self, key: str) -> int:
+        return asked(partial(self._erasable.remove, key))

@@ -1,0 +1,246 @@
+"""Retention: versions that nobody has to keep any more are blanked, a store at a time, by each region for itself.
+
+There is no order to wait for. What may go is told by facts that never change (`memolith.core.retention`), so that every
+region comes to the same by its own rows, and a region that is behind keeps a version longer, never less long. The
+region that wrote an object goes first, and its blank replicates; the others, a day later, find only what did not
+arrive.
+
+    list the stores' records -> of each store, its old versions that still have text -> blank what is due
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+from memolith.app.index.projector import Folder
+from memolith.app.kernel.region import Region, View, asked
+from memolith.app.log.log_reader import Logs
+from memolith.core import ids
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import LogKey, LogRef
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.entry import Entry
+from memolith.core.objects.store_record import StoreState
+from memolith.core.retention import DAY_US, Retention, retired_at
+from memolith.core.rows.base import Row, RowKey
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.tables import BY_MEMORY, BY_TIME
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change, Query
+
+VERSIONS_PER_PAGE = 100
+STORES_PER_PAGE = 1_000
+GRACE_DAYS = 1
+"""How much longer a region keeps what another wrote: the writer's own blank is then here by replication."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassRow(Row):
+    """How far a pass over the region's stores is: the last record looked at, and where in the store after it.
+
+    Stands in the control table, where a rebuild leaves it alone.
+    """
+
+    started_at: int
+    number: int = 0
+    after: str | None = None
+    within: str | None = None
+    done: bool = False
+
+    KEY: ClassVar[RowKey] = RowKey("control", "erasure#retention", "pass")
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A version that may go, and where it stands."""
+
+    row: VersionRow
+    key: LogKey
+
+
+@dataclass(frozen=True, slots=True)
+class OnPass:
+    """What a pass does with what it comes by: blanks an entry that is due; tells a store that may have ended."""
+
+    blank: Callable[[Entry], None]
+    ended: Callable[[str], None]
+    is_time_up: Callable[[], bool]
+
+
+class Retaining:
+    """Judges, and blanks, versions that were superseded long ago.
+
+    Args:
+        region: whose rows are judged by.
+        day_us: how long a day is; a simulation has shorter ones.
+    """
+
+    def __init__(self, region: Region, day_us: int = DAY_US) -> None:
+        self._region = region
+        self._day_us = day_us
+        self._logs = Logs(region)
+        self._folder = Folder(region)
+
+    # ---- one entry ----------------------------------------------------------------------------------------------
+
+    def is_over(self, entry: Entry) -> bool:
+        """Whether retention took this version already, and its text came, or came back, afterwards.
+
+        Its row is blank then, though no order stands. That alone is believed only of a version whose time is over, give
+        or take a day for clocks. One index read, and a query if need be. Raises Unavailable.
+        """
+        key = VersionRow.key(entry.key.store_id, entry.version_id)
+        memory_key = MemoryRow.key(entry.key.store_id, entry.memory_id or "-")
+        view = self._region.view([key, memory_key, StoreRow.key(entry.key.store_id)])
+        version, head, store = (view.rows.get(one) for one in (key, memory_key, StoreRow.key(entry.key.store_id)))
+        if version is None or head is None or store is None:
+            return False
+        row = VersionRow.from_attributes(version)
+        if not row.blank or row.memory_id is None:
+            return False
+        now_us = self._region.clock.now_us() + self._day_us
+        return self._due(
+            view, Retention.of(StoreRow.from_attributes(store)), row, MemoryRow.from_attributes(head), now_us
+        )
+
+    def _due(self, view: View, retention: Retention, row: VersionRow, head: MemoryRow, now_us: int) -> bool:
+        if not retention.outlived(row, head):
+            return False
+        before_us = now_us - retention.days * self._day_us
+        at = retired_at(row, head)
+        if at is None or at > before_us:
+            at = self._superseded_at(view, row)
+        return at is not None and at <= before_us
+
+    def _superseded_at(self, view: View, row: VersionRow) -> int | None:
+        """When the version after this one was written; None for the last. Of a version unseen here, a later moment."""
+        partition = f"{row.store_id}#{row.memory_id}"
+        after = f"{row.generation or 0:010d}"
+        query = Query("versions", partition, after=after, index=BY_MEMORY.name, limit=1)
+        found = asked(lambda: view.index.query(query))
+        return None if not found else VersionRow.from_attributes(found[0].attributes).created_at
+
+    # ---- a pass over every store ----------------------------------------------------------------------------------
+
+    def work(self, on_pass: OnPass) -> int:
+        """Goes on with the pass under way, or begins one if a day has gone by; how many versions were blanked.
+
+        A pass that is interrupted is taken up where it stopped. One LIST for a thousand records; one query for a
+        hundred versions, and a read for those of them that have text; then what a blank costs.
+
+        Raises:
+            Unavailable: a port does not answer; the next call goes on.
+        """
+        view = self._region.view([PassRow.KEY])
+        before = view.rows.get(PassRow.KEY)
+        now_us = self._region.clock.now_us()
+        row = PassRow(started_at=now_us) if before is None else PassRow.from_attributes(before)
+        if row.done and now_us < row.started_at + self._day_us:
+            return 0
+        if row.done:
+            row = PassRow(started_at=now_us)
+        blanked = 0
+        for next_row, count in self._steps(view, row, on_pass):
+            blanked += count
+            before = self._save(before, next_row)
+            if before is None:
+                break
+        if blanked:
+            self._region.metrics.count("retention_blanked", blanked)
+        return blanked
+
+    def _save(self, before: Mapping[str, object] | None, row: PassRow) -> Mapping[str, object] | None:
+        """What stands now; None when another sweep is at it, which then goes on alone."""
+        after = row.to_attributes()
+        try:
+            self._region.index.commit([Change(PassRow.KEY, before, after)])
+        except port_errors.Contended:
+            return None
+        except port_errors.PortError as error:
+            raise Unavailable("the control table does not answer; try again") from error
+        return after
+
+    def _steps(self, view: View, row: PassRow, on_pass: OnPass) -> Iterator[tuple[PassRow, int]]:
+        regions = self._region.regions
+        while row.number < len(regions):
+            prefix = f"{regions[row.number]}/store/"
+            page = asked(partial(self._region.objects.list, prefix, row.after, STORES_PER_PAGE))
+            blanked = 0
+            for store_id, last in _stores(page.keys):
+                within, count = self._store(view, store_id, row.within, on_pass)
+                blanked += count
+                if within is not None:
+                    yield replace(row, within=within), blanked
+                    return
+                row = replace(row, after=last, within=None)
+            if page.next_after is None:
+                row = replace(row, number=row.number + 1, after=None, within=None)
+            yield replace(row, done=row.number == len(regions)), blanked
+            if on_pass.is_time_up():
+                return
+
+    def _store(self, view: View, store_id: str, after: str | None, on_pass: OnPass) -> tuple[str | None, int]:
+        """Blanks what is due of one store; where to go on if the time is up, and how many went."""
+        attributes = self._region.read(view.index, [StoreRow.key(store_id)]).get(StoreRow.key(store_id))
+        if attributes is None or attributes["state"] == StoreState.DELETED:
+            on_pass.ended(store_id)
+            return None, 0
+        retention = Retention.of(StoreRow.from_attributes(attributes))
+        oldest_kept = f"{self._region.clock.now_us() - retention.days * self._day_us:020d}~"
+        blanked = 0
+        while True:
+            query = Query("versions", store_id, after=after, limit=VERSIONS_PER_PAGE, index=BY_TIME.name)
+            found = asked(partial(view.index.query, query))
+            old = [one for one in found if one.sort_key <= oldest_kept]
+            due = self._due_of(view, retention, [VersionRow.from_attributes(one.attributes) for one in old])
+            blanked += self._blank(view, due, on_pass.blank)
+            if len(old) < VERSIONS_PER_PAGE:
+                return None, blanked
+            after = old[-1].sort_key
+            if on_pass.is_time_up():
+                return after, blanked
+
+    def _due_of(self, view: View, retention: Retention, rows: Sequence[VersionRow]) -> list[_Due]:
+        """Those that have text, stand in a log (of one a redaction alone may be known), and are not to be kept."""
+        rows = [row for row in rows if row.path is not None and row.memory_id is not None and row.position is not None]
+        keys = list(dict.fromkeys(MemoryRow.key(row.store_id, row.memory_id or "") for row in rows))
+        heads = self._region.read(view.index, keys) if keys else {}
+        due = []
+        for row in rows:
+            attributes = heads.get(MemoryRow.key(row.store_id, row.memory_id or ""))
+            ref = LogRef.parse(row.position or "")
+            grace = 0 if ref.slot.epoch.home == self._region.name else GRACE_DAYS
+            now_us = self._region.clock.now_us() - grace * self._day_us
+            if attributes is not None and self._due(
+                view, retention, row, MemoryRow.from_attributes(attributes), now_us
+            ):
+                due.append(_Due(row, ref.key_in(row.store_id)))
+        return due
+
+    def _blank(self, view: View, due: Sequence[_Due], blank: Callable[[Entry], None]) -> int:
+        """The objects first, then the rows; a version whose object has not arrived here waits for it."""
+
+        def one(version: _Due) -> RowKey | None:
+            entry = self._logs.entry(version.key)
+            if entry is None or entry.version_id != version.row.version_id:
+                return None
+            blank(entry)
+            return VersionRow.key(version.row.store_id, version.row.version_id)
+
+        keys = [key for key in self._region.parallel.run([partial(one, version) for version in due]) if key is not None]
+        self._folder.fold_erasure(view, keys)
+        return len(keys)
+
+
+def _stores(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each store of a page of records, with the last of its keys there."""
+    last: dict[str, str] = {}
+    for key in keys:
+        name = parse_key(key)
+        if isinstance(name, StoreKey) and ids.STORE.fullmatch(name.store_id) is not None:
+            last[name.store_id] = key
+    yield from last.items()

@@ -1,0 +1,122 @@
+"""What the eraser function does: the one facade over its use cases, for whoever invokes it and for its schedule."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+
+from memolith.app.erasure.eraser import Eraser
+from memolith.app.erasure.pack_removal import PackErasing
+from memolith.app.erasure.retention import OnPass, Retaining
+from memolith.app.erasure.store_purge import StoreErasing
+from memolith.app.erasure.verification import Needles, Remains
+from memolith.app.erasure.version_purge import VersionErasing
+from memolith.app.kernel.peer_messages import encode_error
+from memolith.app.kernel.region import Region
+from memolith.core.errors import Busy, MemolithError, Unavailable
+from memolith.core.retention import DAY_US
+from memolith.ports.objects import ErasableObjects
+from memolith.ports.packs import Packs
+
+_log = logging.getLogger(__name__)
+
+CALL_BUDGET_S = 20.0
+"""How long a store's first work may hold up the indexer that asked for it; the schedule does the rest."""
+
+SWEEP_BUDGET_S = 240.0
+"""How long one sweep goes on before it leaves the rest to the next."""
+
+
+class Erasures:
+    """Everything that erases in one region, and what looks whether it did."""
+
+    def __init__(self, region: Region, erasable: ErasableObjects, packs: Packs, day_us: int = DAY_US) -> None:
+        self._region = region
+        self._retaining = Retaining(region, day_us)
+        self._eraser = Eraser(region, erasable, self._retaining)
+        self._packs = PackErasing(region, erasable)
+        self._stores = StoreErasing(region, erasable, self._eraser, self._packs)
+        self._versions = VersionErasing(region, erasable, self._eraser, self._stores)
+        self._remains = Remains(region, erasable, self._stores, packs)
+
+    def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A call, let in by IAM alone: ``{"call": …}`` to JSON.
+
+        ``erase``, ``erase_store``, ``erase_packs`` and ``sweep`` are Memolith's own, and raise; ``erasure.status`` and
+        ``erasure.search`` are an operator's, and answer errors under ``error``.
+
+        Raises:
+            ValueError: no such call.
+        """
+        call = payload.get("call")
+        if call == "erase":
+            return {"erased": self._eraser.erase(payload["key"])}
+        if call == "erase_store":
+            return {"done": self.erase_store(payload["store_id"])}
+        if call == "erase_packs":
+            return {"removed": self._packs.erase(payload["store_id"])}
+        if call == "sweep":
+            return self.sweep()
+        if call in ("erasure.status", "erasure.search"):
+            try:
+                return self._status(payload) if call == "erasure.status" else self._search(payload)
+            except MemolithError as error:
+                return {"error": encode_error(error)}
+        raise ValueError("no such call")
+
+    def erase_store(self, store_id: str) -> bool:
+        """Begins to erase a deleted store, and does what a few seconds allow; whether it is done.
+
+        Raises:
+            Unavailable: it is not noted yet; repeat it.
+        """
+        return self._stores.begin(store_id) and self._stores.work(store_id, self._deadline(CALL_BUDGET_S))
+
+    def sweep(self, budget_s: float = SWEEP_BUDGET_S) -> Mapping[str, Any]:
+        """Goes on with every store that is not done, with retention, and with the daily look at older S3 versions.
+
+        Repeatable; several may run at once.
+
+        Raises:
+            Unavailable: a port does not answer; the next sweep goes on.
+        """
+        deadline_us = self._region.clock.now_us() + round(budget_s * 1_000_000)
+        is_time_up = self._deadline(budget_s)
+        left = [store_id for store_id in self._stores.pending() if not self._finish(store_id, is_time_up)]
+        self._region.metrics.count("erasures_pending", len(left))
+        blanked = 0
+        if not is_time_up():
+            blanked = self._retaining.work(OnPass(self._eraser.blank, self._stores.take_up, is_time_up))
+        mended = 0
+        if not is_time_up():
+            with suppress(Busy):
+                mended = self._versions.run(deadline_us).repaired
+        return {"pending": len(left), "blanked": blanked, "mended": mended}
+
+    def _finish(self, store_id: str, is_time_up: Callable[[], bool]) -> bool:
+        """One store's trouble is not the next one's."""
+        if is_time_up():
+            return False
+        try:
+            return self._stores.work(store_id, is_time_up)
+        except Unavailable as error:
+            _log.warning("a store is not erased yet", extra={"reason": error.message})
+            return False
+
+    def _deadline(self, seconds: float) -> Callable[[], bool]:
+        end_us = self._region.clock.now_us() + round(seconds * 1_000_000)
+        return lambda: self._region.clock.now_us() >= end_us
+
+    def _status(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._remains.status(payload["store_id"], payload["id"])
+
+    def _search(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        def given(name: str) -> tuple[str, ...]:
+            values: Sequence[str] = payload.get(name, ())
+            return tuple(values)
+
+        needles = Needles(given("texts"), given("paths"), given("hashes"))
+        return asdict(self._remains.search(payload["store_id"], needles, payload.get("at")))

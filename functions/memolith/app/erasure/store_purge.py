@@ -1,0 +1,284 @@
+"""What is left of a store that was deleted: nothing but that it was, in every region, each by itself.
+
+    the packs -> the log's objects -> the rows -> the records, and with them the name and the salt
+
+The salt goes last: while a copy of it exists, whoever has it can try paths against the hashes in the keys. The work is
+driven by the deletion's own record, which is an object like any other and replicates. Its event begins the work here, a
+schedule goes on with it until everything is blank, and what arrives later is erased on arrival. A day after that the
+store is gone through once more: a put or a copy that was under way behind the first time has landed by then, whether or
+not an event told of it. What lands even later is found by the daily comparison
+(`memolith.app.replication.missed_erasures`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from memolith.app.erasure.eraser import Eraser
+from memolith.app.erasure.pack_removal import PackErasing
+from memolith.app.index.projector import Folder
+from memolith.app.kernel.region import Region, View, asked
+from memolith.app.log.log_reader import Logs
+from memolith.app.log.store_log import StoreLog
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.store_record import StoreRecord, parse_epoch
+from memolith.core.rows.base import Row, RowKey
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change, Found, Query
+from memolith.ports.objects import ErasableObjects, ObjectVersion
+
+VERSIONS_PER_PAGE = 200
+ROWS_PER_PAGE = 200
+LONGEST_LIFE_US = 60_000_000
+"""How long a call may go on that read the store's record before its end: rows are looked at when none can."""
+
+AGAIN_AFTER_US = 24 * 3600 * 1_000_000
+"""After how long a store that is done is gone through again: far longer than a call lives or a copy is under way."""
+
+BEGIN_ATTEMPTS = 10
+
+TEXT_TABLES = ("paths", "memories", "versions")
+PENDING = "erasure#pending"
+DONE = "erasure#done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkRow(Row):
+    """How far the erasure of one store is in this region; it stands under `PENDING`, and at the end under `DONE`.
+
+    `stage` counts the places of `StoreErasing.places`; `after` and `after_version` are the last S3 version looked at in
+    it. `erased` objects were blanked so far; `left` could not be on this way through, which is gone again then. `again`
+    marks the second time, a day after the first was done.
+    Stands in the control table, where a rebuild leaves it alone.
+    """
+
+    started_at: int
+    stage: int = 0
+    after: str | None = None
+    after_version: str | None = None
+    erased: int = 0
+    left: int = 0
+    again: bool = False
+    done_at: int | None = None
+
+    @staticmethod
+    def key(partition: str, store_id: str) -> RowKey:
+        return RowKey("control", partition, store_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """One key as a page of its versions shows it."""
+
+    key: str
+    has_older: bool
+
+
+class StoreErasing:
+    """Erases whole stores in this region."""
+
+    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, packs: PackErasing) -> None:
+        self._region = region
+        self._packs = packs
+        self._erasable = erasable
+        self._eraser = eraser
+        self._logs = Logs(region)
+        self._records = StoreLog(region)
+        self._folder = Folder(region)
+
+    # ---- which stores ---------------------------------------------------------------------------------------------
+
+    def begin(self, store_id: str, again: bool = False) -> bool:
+        """Notes that the store is to be erased here, if its deletion stands in this bucket; whether it does.
+
+        A store that was done already is looked through once more: something came late. One that is being worked on is
+        gone through again at its end, as what came may stand behind the place that the work has reached. Repeatable.
+        """
+        if self._records.deletion(store_id) is None:
+            return False
+        key = WorkRow.key(PENDING, store_id)
+        for _ in range(BEGIN_ATTEMPTS):
+            before = self._region.read(self._region.index, [key]).get(key)
+            if before is None:
+                work = WorkRow(started_at=self._region.clock.now_us(), again=again)
+            else:
+                known = WorkRow.from_attributes(before)
+                work = replace(known, left=known.left + 1)
+            if self._commit([Change(key, before, work.to_attributes())]):
+                return True
+        raise Unavailable("the note of the erasure is contended; try again")
+
+    def take_up(self, store_id: str) -> None:
+        """Begins with a deleted store of which nothing is noted: the note was lost, or its event never came.
+
+        Begins again, once, with one that was done a day ago or longer.
+        """
+        work = self.progress(store_id)
+        if work is None:
+            self.begin(store_id)
+            return
+        is_once_done = work.done_at is not None and not work.again
+        if is_once_done and (work.done_at or 0) + AGAIN_AFTER_US <= self._region.clock.now_us():
+            self.begin(store_id, again=True)
+
+    def pending(self) -> list[str]:
+        """The stores that are not done yet."""
+        return [one.key.sk for one in self._query(Query("control", PENDING, limit=1_000))]
+
+    def progress(self, store_id: str) -> WorkRow | None:
+        """How far a store is; None where nothing of it is known here."""
+        keys = [WorkRow.key(PENDING, store_id), WorkRow.key(DONE, store_id)]
+        rows = self._region.read(self._region.index, keys)
+        found = [rows[key] for key in keys if key in rows]
+        return WorkRow.from_attributes(found[0]) if found else None
+
+    # ---- the work -------------------------------------------------------------------------------------------------
+
+    def work(self, store_id: str, is_time_up: Callable[[], bool]) -> bool:
+        """Goes on with one store, a page at a time, until it is done or the time is up; whether it is done.
+
+        What is blank already costs one HEAD an object; what is not, what `ErasableObjects.erase` costs, and a HEAD.
+
+        Raises:
+            Unavailable: a port does not answer; the next call goes on.
+        """
+        record = self._records.deletion(store_id)
+        key = WorkRow.key(PENDING, store_id)
+        before = self._region.read(self._region.index, [key]).get(key)
+        if record is None or before is None:
+            return False
+        work = WorkRow.from_attributes(before)
+        for next_work in self._steps(record, work):
+            work, after = next_work, next_work.to_attributes()
+            if not self._commit([Change(key, before, after)]):
+                return False
+            before = after
+            if is_time_up():
+                break
+        if work.stage < len(self.places(record)):
+            return False
+        return self._end(store_id, before, work)
+
+    def _end(self, store_id: str, before: Mapping[str, object], work: WorkRow) -> bool:
+        """Done, if a whole way through left nothing; otherwise once more from the start, by the schedule."""
+        key, done_key = WorkRow.key(PENDING, store_id), WorkRow.key(DONE, store_id)
+        if work.left:
+            self._commit([Change(key, before, replace(work, stage=0, left=0).to_attributes())])
+            return False
+        done = replace(work, done_at=self._region.clock.now_us()).to_attributes()
+        return self._commit([Change(key, before, None), Change(done_key, None, done, unconditional=True)])
+
+    def places(self, record: StoreRecord) -> list[str]:
+        """Where a store's text stands, in the order in which it goes: ``packs``, prefixes of keys, and ``rows``."""
+        homes = dict.fromkeys((*self._region.regions, *(parse_epoch(epoch).home for epoch in record.epochs)))
+        logs = [f"{home}/log/{record.store_id}/" for home in homes]
+        return ["packs", *logs, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
+
+    def _steps(self, record: StoreRecord, work: WorkRow) -> Iterator[WorkRow]:
+        places = self.places(record)
+        while work.stage < len(places):
+            place = places[work.stage]
+            if place == "rows":
+                if self._region.clock.now_us() < work.started_at + LONGEST_LIFE_US:
+                    return
+                self._erase_rows(record.store_id)
+                work = replace(work, stage=work.stage + 1)
+            elif place == "packs":
+                self._packs.erase(record.store_id)
+                work = replace(work, stage=work.stage + 1)
+            else:
+                work = self._page(place, work)
+            yield work
+
+    def _page(self, prefix: str, work: WorkRow) -> WorkRow:
+        """One page of S3 versions."""
+        mark = None if work.after is None else (work.after, work.after_version or "")
+        page = asked(lambda: self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE))
+        results = self._region.parallel.run([partial(self._erase, held) for held in _held(page.versions)])
+        work = replace(work, erased=work.erased + results.count("erased"), left=work.left + results.count("left"))
+        if page.next_after is None:
+            return replace(work, stage=work.stage + 1, after=None, after_version=None)
+        return replace(work, after=page.next_after[0], after_version=page.next_after[1])
+
+    def _erase(self, held: _Held) -> str:
+        """One key: ``erased`` now, ``blank`` before, or ``left`` because it cannot be read or blanked."""
+        try:
+            name = parse_key(held.key)
+            if isinstance(name, LogKey):
+                return self._erase_entry(name, held)
+            return self._erase_record(held.key)
+        except (ValueError, Unavailable, port_errors.PortError):
+            return "left"
+
+    def _erase_entry(self, key: LogKey, held: _Held) -> str:
+        entry = self._logs.entry(key)
+        if entry is None:
+            return "left"
+        if entry.blank and not held.has_older:
+            return "blank"
+        self._eraser.blank(entry)
+        return "erased"
+
+    def _erase_record(self, key: str) -> str:
+        """Its blank may have come from its home since the page was listed, over a text; no event tells of that."""
+        record = StoreRecord.from_json(self._region.objects.get(key).body)
+        if record.has_text:
+            self._erasable.erase(key, record.blanked().to_json(), {})
+            self._region.metrics.count("erased_objects")
+            return "erased"
+        return "erased" if self._erasable.delete_older(key) else "blank"
+
+    def mend_record(self, key: StoreKey) -> bool:
+        """Erase what came to a record of a store that is done here; whether there was anything. A read, if it is not.
+
+        Raises:
+            Unavailable: it may be there still.
+        """
+        work = self.progress(key.store_id)
+        if work is None or work.done_at is None:
+            return False
+        return asked(partial(self._erase_record, str(key))) == "erased"
+
+    # ---- rows -----------------------------------------------------------------------------------------------------
+
+    def _erase_rows(self, store_id: str) -> None:
+        """Rows that no blank's event has reached, or ever will: claims, and what was folded ahead of its object."""
+        view = self._region.view()
+        for table in TEXT_TABLES:
+            for keys in rows_with_text(self._region, view, table, store_id):
+                self._folder.fold_erasure(view, keys)
+
+    def _query(self, query: Query) -> Sequence[Found]:
+        return asked(lambda: self._region.index.query(query))
+
+    def _commit(self, changes: Sequence[Change]) -> bool:
+        """False where somebody else is at the same store, and goes on alone."""
+        try:
+            self._region.index.commit(changes)
+        except port_errors.Contended:
+            return False
+        except port_errors.PortError as error:
+            raise Unavailable("the control table does not answer; try again") from error
+        return True
+
+
+def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Iterator[list[RowKey]]:
+    """The keys of a store's rows that have a path or a hash, a page at a time, in every generation that is written."""
+    for index in view.indexes:
+        after: str | None = None
+        while True:
+            query = Query(table, store_id, after=after, limit=ROWS_PER_PAGE)
+            found = asked(partial(index.query, query))
+            yield [one.key for one in found if "path" in one.attributes or "content_sha256" in one.attributes]
+            if len(found) < ROWS_PER_PAGE:
+                break
+            after = found[-1].sort_key
+
+
+def _held(versions: Sequence[ObjectVersion]) -> list[_Held]:
+    older = {one.key for one in versions if not one.current}
+    return [_Held(key, key in older) for key in dict.fromkeys(one.key for one in versions)]

@@ -1,0 +1,324 @@
+"""Showing that something is gone: what a region still has of a version, a memory or a store; and a search for remains.
+
+Both read the bucket itself, every S3 version of it, and the tables; neither believes what an erasure said of itself.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+from memolith.app.erasure.store_purge import StoreErasing
+from memolith.app.kernel.region import Region, View, asked
+from memolith.app.log.log_reader import Logs
+from memolith.app.log.store_log import StoreLog
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.log_position import LogKey, LogRef
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.entry import Entry
+from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
+from memolith.core.objects.search_pack import PackKey
+from memolith.core.objects.store_record import StoreRecord
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.tables import BY_MEMORY
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Query
+from memolith.ports.objects import ErasableObjects, ObjectVersion, StoredObject
+from memolith.ports.packs import DamagedPack, Packs
+
+KINDS = ("log", "store", "cut", "redaction", "verdict")
+"""Of a store's objects; each region that writes them has a prefix for each."""
+
+TABLES = ("paths", "memories", "logs", "versions", "verdicts")
+VERSIONS_PER_CALL = 200
+ROWS_PER_PAGE = 200
+NEEDLE_MIN_BYTES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Needles:
+    """What is looked for: texts (a content, or a part of it), paths, content hashes; with none of them, any text."""
+
+    texts: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    hashes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("texts", "paths", "hashes"):
+            if any(len(needle.encode()) < NEEDLE_MIN_BYTES for needle in getattr(self, name)):
+                raise InvalidRequest(name, f"must have at least {NEEDLE_MIN_BYTES} bytes each")
+
+    @property
+    def any(self) -> bool:
+        return bool(self.texts or self.paths or self.hashes)
+
+    def within(self, data: bytes) -> str | None:
+        """The kind of the first one that stands in these bytes, as it is or as object metadata has it."""
+        for kind, needles in (("text", self.texts), ("path", self.paths), ("hash", self.hashes)):
+            for needle in needles:
+                forms = (needle.encode(), *_encoded(needle)) if kind == "path" else (needle.encode(),)
+                if any(form in data for form in forms):
+                    return kind
+        return None
+
+
+def _encoded(path: str) -> tuple[bytes, ...]:
+    return (base64.urlsafe_b64encode(path.encode()).rstrip(b"="),)
+
+
+@dataclass(slots=True)
+class VersionStates:
+    """How many versions are in which state.
+
+    Attributes:
+        kept: nobody asked for their erasure, and retention keeps them.
+        pending: an order stands, or the store is deleted, and text is still here.
+        erased: the object is blank and has no older S3 version, and the row has no text.
+        unknown: their objects are not here.
+    """
+
+    kept: int = 0
+    pending: int = 0
+    erased: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Remain:
+    """One place where something was found: a key and its S3 version, or a table. `what` is a kind, never the text."""
+
+    place: str
+    version_id: str | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One step of a search: how many S3 versions and rows it read, what it found, and how it goes on."""
+
+    looked: int
+    found: list[Remain] = field(default_factory=list)
+    next: dict[str, Any] | None = None
+
+
+class Remains:
+    """Looks into one region, for an operator."""
+
+    def __init__(self, region: Region, erasable: ErasableObjects, stores: StoreErasing, packs: Packs) -> None:
+        self._region = region
+        self._packs = packs
+        self._erasable = erasable
+        self._stores = stores
+        self._logs = Logs(region)
+        self._records = StoreLog(region)
+
+    # ---- status -----------------------------------------------------------------------------------------------------
+
+    def status(self, store_id: str, id: str) -> dict[str, Any]:
+        """How far the erasure of a version, a memory or a whole store (`id` is the store's own then) is here.
+
+        For each version of it a HEAD and a LIST, and a GET for the store's pack; a whole store is answered from its
+        progress alone.
+
+        Raises:
+            InvalidRequest: an id of another kind. Unavailable.
+        """
+        if id == store_id:
+            return self._status_of_store(store_id)
+        view = self._region.view([VersionRow.key(store_id, id)])
+        deleted = self._records.deletion(store_id) is not None
+        if ids.VERSION.fullmatch(id) is not None:
+            attributes = view.rows.get(VersionRow.key(store_id, id))
+            rows = [] if attributes is None else [VersionRow.from_attributes(attributes)]
+        elif ids.MEMORY.fullmatch(id) is not None:
+            rows = list(self._versions_of(view, store_id, id))
+        else:
+            raise InvalidRequest("id", "must be of a memory_version, a memory, or the store")
+        states = VersionStates()
+        packed = self._packed(store_id)
+        for state in self._region.parallel.run([partial(self._state, row, deleted, packed) for row in rows]):
+            setattr(states, state, getattr(states, state) + 1)
+        ordered = sum(row.redacted_at is not None for row in rows)
+        return {"state": _overall(states), "ordered": ordered, "deleted": deleted, **asdict(states)}
+
+    def _status_of_store(self, store_id: str) -> dict[str, Any]:
+        deleted = self._records.deletion(store_id) is not None
+        work = self._stores.progress(store_id)
+        known = StoreRow.key(store_id) in self._region.view([StoreRow.key(store_id)]).rows
+        if not deleted:
+            return {"state": "kept" if known else "unknown", "deleted": False}
+        state = "erased" if work is not None and work.done_at is not None else "pending"
+        progress = None if work is None else work.to_attributes()
+        return {"state": state, "deleted": True, "progress": progress}
+
+    def _versions_of(self, view: View, store_id: str, memory_id: str) -> Iterator[VersionRow]:
+        after: str | None = None
+        while True:
+            query = Query("versions", f"{store_id}#{memory_id}", after=after, index=BY_MEMORY.name, limit=ROWS_PER_PAGE)
+            found = asked(partial(view.index.query, query))
+            yield from (VersionRow.from_attributes(one.attributes) for one in found)
+            if len(found) < ROWS_PER_PAGE:
+                return
+            after = found[-1].sort_key
+
+    def _state(self, row: VersionRow, deleted: bool, packed: frozenset[str]) -> str:
+        wanted = deleted or row.redacted_at is not None or row.blank
+        if row.position is None:
+            return "unknown"
+        ref = LogRef.parse(row.position)
+        key = ref.key_in(row.store_id)
+        entry = self._logs.entry(key)
+        if entry is None:
+            return "unknown"
+        versions = [one for one in asked(lambda: self._erasable.versions(str(key))).versions if one.key == str(key)]
+        head_key = MemoryRow.key(row.store_id, row.memory_id or "-")
+        key_of_row = VersionRow.key(row.store_id, row.version_id)
+        rows = self._region.read(self._region.index, [key_of_row, head_key])
+        shown = "path" in rows.get(key_of_row, {})
+        if entry.blank and len(versions) == 1 and not shown and row.version_id not in packed:
+            return "erased"
+        return "pending" if wanted or entry.blank else "kept"
+
+    # ---- search -----------------------------------------------------------------------------------------------------
+
+    def search(self, store_id: str, needles: Needles, at: Mapping[str, Any] | None) -> Searched:
+        """One step of a search of everything that this region has of a store; `at` is the `next` of the step before.
+
+        Every S3 version is read: a LIST for two hundred, and a GET each. Then every row. Without needles, anything that
+        is not blank is reported, which is right for a store that was deleted.
+
+        Raises:
+            InvalidRequest, Unavailable.
+        """
+        if ids.STORE.fullmatch(store_id) is None:
+            raise InvalidRequest("store_id", "must be the id of a memory_store")
+        places = [f"{region}/{kind}/{store_id}/" for region in self._region.regions for kind in KINDS]
+        places.append(PackKey.prefix(store_id))
+        number = 0 if at is None else int(at["number"])
+        if number == len(places):
+            return self._search_rows(store_id, needles)
+        mark = None if at is None or at.get("mark") is None else (str(at["mark"][0]), str(at["mark"][1]))
+        page = asked(lambda: self._erasable.versions(places[number], mark, VERSIONS_PER_CALL))
+        looks = [partial(self._look, version, needles) for version in page.versions]
+        found = [remain for remain in self._region.parallel.run(looks) if remain is not None]
+        if page.next_after is not None:
+            return Searched(len(looks), found, {"number": number, "mark": list(page.next_after)})
+        return Searched(len(looks), found, {"number": number + 1, "mark": None})
+
+    def _look(self, version: ObjectVersion, needles: Needles) -> Remain | None:
+        try:
+            stored = self._erasable.read_version(version.key, version.version_id)
+        except port_errors.ObjectNotFound:
+            return None
+        except port_errors.Unavailable as error:
+            raise Unavailable("an object cannot be read now; try again") from error
+        data = stored.body + b"\n" + "\n".join(stored.metadata.values()).encode()
+        if version.key.startswith(PACKS_PREFIX):
+            data += b"\n" + self._unpacked(stored)
+        what = needles.within(data) if needles.any else _not_blank(version, stored)
+        return None if what is None else Remain(version.key, version.version_id, what)
+
+    def _unpacked(self, stored: StoredObject) -> bytes:
+        """What a pack has, in the open: its texts are compressed there. One that nobody can open is read as it is."""
+        try:
+            pack = self._packs.open(stored.body)
+            try:
+                memory_ids = list(pack.heads())
+                documents = pack.documents(memory_ids)
+                texts = [*pack.contents(memory_ids).values()]
+            finally:
+                pack.close()
+        except DamagedPack:
+            return b""
+        stems = [" ".join(passage) for one in documents for passage in one.passages]
+        return "\n".join([*texts, *stems, *(f"{one.path} {one.content_sha256}" for one in documents)]).encode()
+
+    def _packed(self, store_id: str) -> frozenset[str]:
+        """Every version that a pack has, whichever pack. A LIST, and a GET for each pack. Raises Unavailable."""
+        found: set[str] = set()
+        page = asked(lambda: self._erasable.versions(PackKey.prefix(store_id), None, VERSIONS_PER_CALL))
+        for version in page.versions:
+            try:
+                pack = self._packs.open(
+                    asked(partial(self._erasable.read_version, version.key, version.version_id)).body
+                )
+            except DamagedPack:
+                continue
+            try:
+                found.update(pack.heads().values())
+            finally:
+                pack.close()
+        return frozenset(found)
+
+    def _search_rows(self, store_id: str, needles: Needles) -> Searched:
+        looked, found = 0, []
+        view = self._region.view([StoreRow.key(store_id)])
+        for table, attributes in self._rows(view, store_id):
+            looked += 1
+            data = "\n".join(_texts_of(attributes)).encode()
+            shown = "path" in attributes or "content_sha256" in attributes or attributes.get("salt") or None
+            what = needles.within(data) if needles.any else shown and "not blank"
+            if what is not None:
+                found.append(Remain(f"table {table}", None, what))
+        return Searched(looked, found)
+
+    def _rows(self, view: View, store_id: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Every row of the store's, in every generation of tables that is written, with its sort key."""
+        for index in view.indexes:
+            for table in TABLES:
+                after: str | None = None
+                while True:
+                    query = Query(table, store_id, after=after, limit=ROWS_PER_PAGE)
+                    found = asked(partial(index.query, query))
+                    yield from ((table, {"sk": one.key.sk, **one.attributes}) for one in found)
+                    if len(found) < ROWS_PER_PAGE:
+                        break
+                    after = found[-1].sort_key
+            record = self._region.read(index, [StoreRow.key(store_id)])
+            for attributes in record.values():
+                row = StoreRow.from_attributes(attributes)
+                yield "stores", attributes
+                listing = StoreRow.listing_key(row.workspace_id, row.created_at, store_id)
+                yield from (("stores", one) for one in self._region.read(index, [listing]).values())
+
+
+def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
+    """Of a deleted store: text that is left. One blank may lie over another, this region's over the home's."""
+    if version.key.startswith(PACKS_PREFIX):
+        return "a pack"
+    name = parse_key(version.key) if not _is_verdict(version.key) else None
+    if isinstance(name, LogKey):
+        blank = Entry.from_metadata(name, stored.metadata).blank
+    elif isinstance(name, StoreKey):
+        blank = not StoreRecord.from_json(stored.body).has_text
+    else:
+        return None
+    return None if blank else "not blank"
+
+
+def _is_verdict(key: str) -> bool:
+    return key.split("/")[1:2] == ["verdict"]
+
+
+def _texts_of(attributes: Mapping[str, Any]) -> Iterator[str]:
+    for value in attributes.values():
+        if isinstance(value, Mapping):
+            yield from (part for pair in value.items() for part in pair)
+        elif isinstance(value, list):
+            yield from value
+        else:
+            yield str(value)
+
+
+def _overall(states: VersionStates) -> str:
+    """The word for a region: what is least done of it."""
+    if states.pending:
+        return "pending"
+    if states.erased and not states.kept:
+        return "erased"
+    return "kept" if states.kept else "unknown"

@@ -1,0 +1,83 @@
+"""Older S3 versions that an erasure should have deleted, found by a listing of S3 versions and by no event.
+
+A blank that replicates lands on top of the text in the other region's bucket, and an original that was under way lands
+on top of a blank. Either way the event of what landed has this region's eraser delete what is older. Where that event
+is lost, the text stays in the bucket under a blank, and a listing of current objects cannot show it.
+
+A slot is put once, so that an entry with several S3 versions is rare, but for the copies that a store of two regions
+gets twice. Those are all of the text's size; a blank has no bytes, and tells the one case from the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import groupby
+
+from memolith.app.erasure.eraser import Eraser
+from memolith.app.erasure.store_purge import StoreErasing
+from memolith.app.kernel.region import Region, View, asked
+from memolith.app.replication.resumable_scan import Walked, walk
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.rows.base import RowKey
+from memolith.ports.objects import ErasableObjects, ObjectVersion
+
+VERSIONS_PER_PAGE = 1_000
+KINDS = ("log", "store")
+"""Of the objects that may have text."""
+
+PASS = RowKey("control", "erasure#versions", "pass")
+"""Where the walk goes on: among the rows that the eraser may write."""
+
+
+class VersionErasing:
+    """Looks through every S3 version of one region's logs and records, once a day."""
+
+    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, stores: StoreErasing) -> None:
+        self._region = region
+        self._erasable = erasable
+        self._eraser = eraser
+        self._stores = stores
+
+    def run(self, deadline_us: int) -> Walked:
+        """Go on where time ran out. A LIST for a thousand versions; for a key with a blank, what an erasure costs.
+
+        Raises as `walk`.
+        """
+        return walk(self._region, "versions", self._page, deadline_us, PASS)
+
+    def _page(self, _: View, after: str | None) -> tuple[Walked, str | None]:
+        """One page of one prefix. `after` is JSON: the number of the prefix, and the last version looked at in it."""
+        prefixes = [f"{home}/{kind}/" for home in sorted(self._region.regions) for kind in KINDS]
+        number, mark = (0, None) if after is None else json.loads(after)
+        page = asked(lambda: self._erasable.versions(prefixes[number], mark and tuple(mark), VERSIONS_PER_PAGE))
+        keys = [key for key, versions in groupby(page.versions, lambda one: one.key) if _has_blank(list(versions))]
+        mended = self._region.parallel.run([partial(self._mend, key) for key in keys])
+        walked = Walked(len(page.versions), mended.count(True))
+        if page.next_after is not None:
+            return walked, json.dumps([number, page.next_after])
+        return walked, json.dumps([number + 1, None]) if number + 1 < len(prefixes) else None
+
+    def _mend(self, key: str) -> bool:
+        """Whether there was a reason to erase; the eraser's own look decides. Raises Unavailable."""
+        with suppress(ValueError):
+            name = parse_key(key)
+            if isinstance(name, LogKey):
+                return self._eraser.erase(key)
+            if isinstance(name, StoreKey):
+                return self._stores.mend_record(name)
+        return False
+
+
+def _has_blank(versions: Sequence[ObjectVersion]) -> bool:
+    """Whether one of several versions of a key may be a blank: that of an entry is empty, that of a record is not.
+
+    A key whose versions began on the page before counts too: its current version is not among these.
+    """
+    if all(one.current for one in versions):
+        return False
+    is_record = "/store/" in versions[0].key
+    return is_record or not versions[0].current or any(one.size_bytes == 0 for one in versions)

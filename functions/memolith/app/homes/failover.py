@@ -1,0 +1,164 @@
+"""Failing over: a region takes a store whose home answers nothing, from what it holds itself.
+
+    the epoch's first record, here -> the cut of what is here -> the second record names it, and writing begins
+
+No call goes to the old home. The first record comes before the listing, so that whoever sees it acknowledges nothing of
+the old epoch any more; what the old home had acknowledged and not replicated comes late: adopted, or divergent. Two who
+fail over to this region at once both go on: the second record's slot is taken once. Two who fail over to two regions
+make two epochs of one number, of which every region accepts the same (`core.log_position.Epoch.rank`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memolith.app.epochs.epoch_repair import Judging
+from memolith.app.epochs.ownership import Records
+from memolith.app.homes.handoff import HandingOver
+from memolith.app.homes.snapshot_builder import Surveying
+from memolith.app.homes.transfer import Moved, Moving
+from memolith.app.indexer.indexer import Indexing
+from memolith.app.kernel.peer_messages import decode_placed
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.epoch_snapshot import Cuts
+from memolith.core.epochs import has_cut
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.log_position import Epoch, Slot
+from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import MOVER, Placed, to_record, to_row
+
+
+class FailingOver:
+    """One region, as the new home of stores whose old home is gone."""
+
+    def __init__(self, region: Region, indexing: Indexing) -> None:
+        self._region = region
+        self._indexing = indexing
+        self._records = Records(region)
+        self._surveying = Surveying(region)
+        self._cuts = Cuts(region)
+        self._judging = Judging(region)
+        self._moving = Moving(region, indexing)
+
+    def take_over(self, store_id: str, old: str, budget_s: float) -> Moved:
+        """Makes this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
+
+        Gives up a planned move away from here that is not committed: the store is to be written here. ``at home``
+        means that it is written here already.
+
+        A store that cannot be surveyed in `budget_s` is ``copying``: the next call goes on with it. Costs a LIST for
+        each region, and for an epoch or two, two records, what `Surveying.in_parts` costs, and 16 PUTs.
+
+        Raises:
+            NotFound: this region has never heard of the store. Unavailable, OutcomeUnknown: repeat it.
+            InvalidRequest: the store's home is neither `old` nor this region.
+        """
+        deadline_us = self._region.clock.now_us() + round(budget_s * 1_000_000)
+        view = self._region.view([StoreRow.key(store_id)])
+        store = self._store(view, store_id)
+        began_us = self._region.clock.ticks_us()
+        if store.home == self._region.name and store.state == StoreState.MOVED:
+            self._records.take_up(view, store)
+            return Moved(store_id, "moved", paused_ms=0)
+        if store.home == self._region.name and store.moving_to is not None:
+            store = to_row(decode_placed(HandingOver(self._region).give_up(store_id)))
+        if store.home == self._region.name and store.state == StoreState.ACTIVE and self._is_indexed(view, store):
+            return Moved(store_id, "at home")
+        if store.home not in (old, self._region.name):
+            raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
+        begun = store if store.home == self._region.name else self._begin(view, store)
+        if not has_cut(begun) and self._complete(view, begun, deadline_us) is None:
+            return Moved(store_id, "copying")
+        self._surveying.forget(store_id)
+        self._indexing.judge(store_id)
+        return Moved(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
+
+    def _begin(self, view: View, store: StoreRow) -> StoreRow:
+        """Names the epoch: from here on no region that has seen it takes the old home's word.
+
+        Epochs at the end of the chain whose cut is not here are left out: a fail-over may have died before it, or its
+        home before it was replicated. What they have taken comes late.
+        """
+        epoch = Epoch(parse_epoch(store.epochs[-1]).number + 1, self._region.name)
+        cuts = tuple(store.cuts or ())
+        while cuts and not self._cuts.is_here(store, len(cuts)):
+            cuts = cuts[:-1]
+        record = replace(
+            to_record(store, MOVER),
+            state=StoreState.MOVING,
+            home=self._region.name,
+            epochs=(*store.epochs[: len(cuts) + 1], str(epoch)),
+            cuts=cuts,
+            moving_to=None,
+            follows=store.slot,
+            version_id=self._region.new_id("memver"),
+        )
+        return self._standing_after_put(view, replace(store, slot=str(Slot(epoch, 0))), record)
+
+    def _complete(self, view: View, begun: StoreRow, deadline_us: int) -> StoreRow | None:
+        """The cut of what is here, and the record that names it; or the one that somebody else put first.
+
+        None where there was no time to look at everything.
+        """
+        survey = self._surveying.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
+        if survey is None:
+            return None
+        run = self._moving.put_cut(view, begun.store_id, parse_epoch(begun.epochs[-1]), survey)
+        record = replace(
+            to_record(begun, MOVER),
+            state=StoreState.ACTIVE,
+            cuts=(*(begun.cuts or ()), run),
+            version_id=self._region.new_id("memver"),
+        )
+        if (standing := self._standing(view, begun)) is not None:
+            return standing
+        self._judging.take_up(view, replace(begun, cuts=list(record.cuts)))
+        return self._standing_after_put(view, begun, record)
+
+    def _standing(self, view: View, begun: StoreRow) -> StoreRow | None:
+        """The record that somebody else has put after `begun`, indexed; None while there is none. A GET.
+
+        Its cut counts, not this call's: rows that were put right by another would be wrong in a home that takes writes.
+        """
+        found = self._records.newer(begun)
+        if found is None:
+            return None
+        self._records.fold_own(view, found)
+        return to_row(found)
+
+    def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
+        """Puts the record that follows `before`, or takes the one that somebody else put first; folds what stands."""
+        placed = Placed(Slot.parse(before.slot).following, record)
+        if not self._records.put(placed):
+            found = self._records.newer(before)
+            if found is None:
+                raise Unavailable("somebody else is failing over at this moment; repeat it")
+            placed = found
+        self._records.fold_own(view, placed)
+        return to_row(placed)
+
+    def _store(self, view: View, store_id: str) -> StoreRow:
+        """The newest record that this region knows, from its bucket or its tables. Nobody else is asked.
+
+        The bucket decides, also about this region's own records: whoever put one may have died before indexing it, and
+        a row from before it may say that the store is written here. Such a record is indexed now.
+
+        Raises:
+            NotFound. Unavailable: the bucket does not answer. OutcomeUnknown: the index does not.
+        """
+        attributes, newest = view.rows.get(StoreRow.key(store_id)), self._records.newest(store_id)
+        row = None if attributes is None else StoreRow.from_attributes(attributes)
+        if newest is not None and (row is None or newest.slot.rank > Slot.parse(row.slot).rank):
+            row = to_row(newest)
+            if newest.slot.epoch.home == self._region.name:
+                self._records.fold_own(view, newest)
+        if row is None or row.state == StoreState.DELETED:
+            raise NotFound("memory_store", store_id)
+        return row
+
+    def _is_indexed(self, view: View, store: StoreRow) -> bool:
+        """Whether the tables knew the record's cut before this call, so that whoever indexed it judges their rows."""
+        attributes = view.rows.get(StoreRow.key(store.store_id))
+        row = None if attributes is None else StoreRow.from_attributes(attributes)
+        return row is not None and (row.epochs, row.cuts) == (store.epochs, store.cuts)

@@ -1,0 +1,257 @@
+"""What a region holds of a store's logs, as the cut that an epoch begins with says it.
+
+    the bucket's keys -> of each path the tail that counts -> what stands there -> one place for each live memory
+
+A rename counts if both its halves are held, or something that followed it at its destination is; otherwise the memory
+stays at its source. Nothing here trusts a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from memolith.app.homes.snapshot_progress import ENTRIES_PER_PART, Surveyed
+from memolith.app.kernel.batching import batches
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.region import Region, asked, asked_each
+from memolith.app.log.epoch_snapshot import Cuts
+from memolith.app.log.log_reader import Logs
+from memolith.core.epochs import current_epoch, has_cut
+from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.epoch_cut import Cut
+from memolith.core.objects.store_record import parse_epoch
+from memolith.core.rows.identity import StoreRow
+
+HEADS_AT_ONCE = 32
+_HEX = "0123456789abcdef"
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found.
+
+    Attributes:
+        tails: by path hash, the highest slot that counts.
+        residents: by path hash, the head of the live memory there.
+        deleted: by memory_id, the generation of its deletion.
+        pending: first halves of renames whose second is not held, and which nothing followed.
+        entries: what was read for it.
+    """
+
+    tails: dict[str, Slot] = field(default_factory=dict)
+    residents: dict[str, Entry] = field(default_factory=dict)
+    deleted: dict[str, int] = field(default_factory=dict)
+    pending: list[LogKey] = field(default_factory=list)
+    entries: dict[LogKey, Entry] = field(default_factory=dict)
+
+    def cut(self) -> list[Cut]:
+        """Its shards."""
+        shards = [(dict[str, str](), dict[str, str](), dict[str, str]()) for _ in range(Cut.SHARDS)]
+        for hash, slot in self.tails.items():
+            shards[Cut.shard_of(hash)][0][hash] = str(slot)
+        for hash, entry in self.residents.items():
+            shards[Cut.shard_of(hash)][1][hash] = entry.memory_id
+            shards[Cut.shard_of_memory(entry.memory_id)][2][entry.memory_id] = str(entry.ref)
+        return [Cut(*shard) for shard in shards]
+
+
+class Surveying:
+    """Surveys stores in one region's bucket."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._cuts = Cuts(region)
+        self._logs = Logs(region)
+        self._surveyed = Surveyed(region)
+
+    def run(self, store: StoreRow, ahead: Survey | None = None) -> Survey:
+        """Everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.
+
+        What an earlier survey has read is not read again: `ahead` leaves the paths that were written since.
+
+        Raises:
+            Unavailable: the bucket does not answer, or a cut that is needed is not here.
+        """
+        survey = Survey(tails=self._tails(store), entries={} if ahead is None else dict(ahead.entries))
+        for some in batches(list(survey.tails), HEADS_AT_ONCE):
+            self._look(store, survey, some)
+        self._one_place_each(survey)
+        return survey
+
+    def in_parts(self, store: StoreRow, deadline_us: int) -> Survey | None:
+        """The same in as many calls as it takes: None where `deadline_us` has come; the next call goes on.
+
+        Of a store that takes more than one, what was read is kept (`memolith.app.homes.snapshot_progress`) until
+        `forget`. The listing is the last call's, and whole.
+
+        Raises:
+            as `run`.
+        """
+        survey = Survey(tails=self._tails(store), entries=self._surveyed.load(store.store_id))
+        known = len(survey.entries)
+        batched = list(batches(list(survey.tails), HEADS_AT_ONCE))
+        for number, some in enumerate(batched, 1):
+            self._look(store, survey, some)
+            is_late = self._region.clock.now_us() > deadline_us and number < len(batched)
+            if is_late or len(survey.entries) - known >= ENTRIES_PER_PART:
+                self._surveyed.keep(store.store_id, list(survey.entries.values())[known:])
+                known = len(survey.entries)
+            if is_late:
+                return None
+        self._one_place_each(survey)
+        return survey
+
+    def forget(self, store_id: str) -> None:
+        """Lets go of what was kept between the calls of `in_parts`. A query, and a write for five hundred entries."""
+        self._surveyed.forget(store_id)
+
+    def _look(self, store: StoreRow, survey: Survey, hashes: list[str]) -> None:
+        found = self._region.parallel.run([partial(self._last, store, survey, hash) for hash in hashes])
+        for hash, entry in zip(hashes, found, strict=True):
+            if entry is not None and entry.operation is Operation.DELETED:
+                survey.deleted[entry.memory_id] = entry.generation
+            elif entry is not None and entry.operation is not Operation.MOVED_OUT:
+                survey.residents[hash] = entry
+
+    def _tails(self, store: StoreRow) -> dict[str, Slot]:
+        tails: dict[str, Slot] = {}
+        for key in self._keys(store):
+            standing = tails.get(key.path_hash)
+            if standing is not None and standing > key.slot:
+                continue
+            if not self._cuts.is_late(store, key.path_hash, key.slot):
+                tails[key.path_hash] = key.slot
+        return tails
+
+    def _keys(self, store: StoreRow) -> Iterator[LogKey]:
+        """Every log's: of a small store in one LIST for each home, of another in sixteen that run side by side."""
+        places = [f"{home}/log/{store.store_id}/" for home in self._homes(store)]
+        pages = self._region.parallel.run(
+            [partial(asked, partial(self._region.objects.list, place)) for place in places]
+        )
+        for place, page in zip(places, pages, strict=True):
+            if page.next_after is None:
+                yield from _log_keys(page.keys)
+                continue
+            for keys in self._region.parallel.run([partial(self._all_under, f"{place}{digit}") for digit in _HEX]):
+                yield from keys
+
+    def _all_under(self, prefix: str) -> list[LogKey]:
+        return _log_keys(asked_each(keys_under(self._region.objects, prefix)))
+
+    def _homes(self, store: StoreRow) -> list[str]:
+        return sorted({parse_epoch(text).home for text in store.epochs})
+
+    # ---- who is at a path ---------------------------------------------------------------------------------------
+
+    def _last(self, store: StoreRow, survey: Survey, hash: str) -> Entry | None:
+        """Of what stands at a path's tail, or below, the first that says who is there, or that nobody is.
+
+        What is missing below a tail that says nothing might have said it: then the tail is what stands below that. So
+        it is where half a rename is missing that nothing followed: what is here of it comes late then, as that would.
+
+        Of an epoch that is over its cut has the say: what had ended a memory's stay here may be below what was written
+        at another path since.
+        """
+        entry: Entry | None = None
+        for slot in self._downwards(store, survey, hash):
+            if self._is_as_it_began(store, survey, hash, slot):
+                place = self._place(store, hash)
+                return None if place is None else self._entry(survey, place)
+            above, entry = entry, self._entry(survey, LogKey(store.store_id, hash, slot))
+            if entry is not None and above is not None and _follows(above, entry):
+                return entry
+            if entry is None or self._is_torn(store, survey, entry):
+                before = self._before(store, survey, hash, slot)
+                if before is None:
+                    del survey.tails[hash]
+                    return None
+                survey.tails[hash] = before
+                continue
+            if self._says_nothing(survey, entry):
+                continue
+            return entry
+        return None
+
+    def _is_as_it_began(self, store: StoreRow, survey: Survey, hash: str, slot: Slot) -> bool:
+        """Whether nothing that counts was written since the present epoch began, and what was here then is held."""
+        if slot.epoch == current_epoch(store) or not has_cut(store) or self._cuts.tail(store, hash) != slot:
+            return False
+        place = self._place(store, hash)
+        return place is None or self._entry(survey, place) is not None
+
+    def _place(self, store: StoreRow, hash: str) -> LogKey | None:
+        """Where the memory stood that was at a path as the present epoch began."""
+        resident = self._cuts.resident(store, hash)
+        place = None if resident is None else self._cuts.place(store, resident)
+        return None if place is None else place.key_in(store.store_id)
+
+    def _entry(self, survey: Survey, key: LogKey) -> Entry | None:
+        """What stands there. A slot once taken stays taken, and what is read of it here is never erased."""
+        entry = survey.entries.get(key) or self._logs.entry(key)
+        if entry is not None:
+            survey.entries[key] = entry
+        return entry
+
+    def _downwards(self, store: StoreRow, survey: Survey, hash: str) -> Iterator[Slot]:
+        slot: Slot | None = survey.tails[hash]
+        while slot is not None:
+            yield slot
+            slot = self._before(store, survey, hash, slot)
+
+    def _before(self, store: StoreRow, survey: Survey, hash: str, slot: Slot) -> Slot | None:
+        if slot.preceding is not None:
+            return slot.preceding
+        number = store.epochs.index(str(slot.epoch))
+        return None if number == 0 else self._cuts.tail_of(store, number, hash)
+
+    def _says_nothing(self, survey: Survey, entry: Entry) -> bool:
+        """A void, or a half of a rename that does not count: who is at the path stands below."""
+        if entry.operation is Operation.MOVED_OUT:
+            return not self._is_held(survey, entry.destination)
+        if entry.operation is not Operation.MOVED_IN or entry.source is None:
+            return entry.operation is Operation.VOID
+        departure = self._entry(survey, entry.source.key_in(entry.key.store_id))
+        return departure is None or departure.moved_version_id != entry.version_id
+
+    def _is_torn(self, store: StoreRow, survey: Survey, entry: Entry) -> bool:
+        """Whether it is the first half of a rename whose second is not here, which it may never be, or be another's.
+
+        One of the present epoch is pending. One of an epoch that is over is as that one's cut left it.
+        """
+        if entry.operation is not Operation.MOVED_IN or entry.source is None:
+            return False
+        if self._is_held(survey, entry.source):
+            return self._entry(survey, entry.source.key_in(entry.key.store_id)) is None
+        if entry.slot.epoch == current_epoch(store):
+            survey.pending.append(entry.key)
+        return True
+
+    def _is_held(self, survey: Survey, ref: LogRef | None) -> bool:
+        """Whether a position counts. Tails only ever fall to what stands below a gap."""
+        return ref is not None and ref.path_hash in survey.tails and ref.slot <= survey.tails[ref.path_hash]
+
+    def _one_place_each(self, survey: Survey) -> None:
+        """A memory that something followed at its destination has left its source, whether or not that is held."""
+        last = dict(survey.deleted)
+        for entry in survey.residents.values():
+            last[entry.memory_id] = max(last.get(entry.memory_id, 0), entry.generation)
+        survey.residents = {
+            hash: entry for hash, entry in survey.residents.items() if last[entry.memory_id] == entry.generation
+        }
+
+
+def _follows(after: Entry, entry: Entry) -> bool:
+    """Whether what stands in the next slot was built on this, so that this counts, whatever became of that.
+
+    A void leaves its generation to a rival, so that the generation alone does not tell: the parent does.
+    """
+    return (after.memory_id, after.parent_version_id) == (entry.memory_id, entry.version_id)
+
+
+def _log_keys(keys: Iterable[str]) -> list[LogKey]:
+    return [key for key in map(parse_key, keys) if isinstance(key, LogKey)]

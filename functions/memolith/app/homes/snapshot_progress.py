@@ -1,0 +1,103 @@
+"""What a survey of a large store has read, kept between two calls: a store is surveyed in as many calls as it takes.
+
+A slot once taken stays taken, so that what was read of it can be used by every later survey of the same store. What is
+kept says what stands in a slot and whose it is; no path and no hash of a text. It stands in the control table, where a
+rebuild leaves it alone, and goes once the survey was used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from memolith.app.kernel.region import Region, asked
+from memolith.core.log_position import LogKey, LogRef
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.rows.base import Row, RowKey
+from memolith.ports.index import Change, Query
+
+ENTRIES_PER_PART = 500
+"""At most 220,000 bytes: a row may have 400,000."""
+
+PARTS_PER_QUERY = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartRow(Row):
+    """Some of what was read of one store, as a list of lists in JSON."""
+
+    entries: str
+
+    @staticmethod
+    def partition(store_id: str) -> str:
+        return f"survey#{store_id}"
+
+
+class Surveyed:
+    """Keeps what surveys in one region have read. Raises Unavailable where the control table does not answer."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def load(self, store_id: str) -> dict[LogKey, Entry]:
+        """Everything that is kept of a store. A query for some two thousand entries, and one at least."""
+        found: dict[LogKey, Entry] = {}
+        for _, row in self._parts(store_id):
+            found |= {entry.key: entry for entry in _decoded(store_id, row.entries)}
+        return found
+
+    def keep(self, store_id: str, entries: Sequence[Entry]) -> None:
+        """Keeps these too. A write for each five hundred; that it may be done twice does no harm."""
+        for start in range(0, len(entries), ENTRIES_PER_PART):
+            key = RowKey("control", PartRow.partition(store_id), self._region.new_id("part"))
+            row = PartRow(entries=_encoded(entries[start : start + ENTRIES_PER_PART]))
+            self._commit(Change(key, None, row.to_attributes(), unconditional=True))
+
+    def forget(self, store_id: str) -> None:
+        """Removes everything that is kept of a store. A query, and a write for each part."""
+        for key, _ in self._parts(store_id):
+            self._commit(Change(key, None, None, unconditional=True))
+
+    def _parts(self, store_id: str) -> Iterator[tuple[RowKey, PartRow]]:
+        after: str | None = None
+        while True:
+            query = Query("control", PartRow.partition(store_id), after=after, limit=PARTS_PER_QUERY)
+            found = asked(partial(self._region.index.query, query))
+            for one in found:
+                yield one.key, PartRow.from_attributes(one.attributes)
+            if len(found) < PARTS_PER_QUERY:
+                return
+            after = found[-1].sort_key
+
+    def _commit(self, change: Change) -> None:
+        def commit() -> None:
+            self._region.index.commit([change])
+
+        asked(commit)
+
+
+def _encoded(entries: Sequence[Entry]) -> str:
+    return json.dumps([_shown(entry) for entry in entries], separators=(",", ":"))
+
+
+def _shown(entry: Entry) -> list[str | int | None]:
+    refs = [None if ref is None else str(ref) for ref in (entry.source, entry.destination)]
+    names: list[str | int | None] = [entry.operation.value, entry.version_id, entry.memory_id, entry.generation]
+    return [str(entry.ref), *names, *refs, entry.moved_version_id]
+
+
+def _decoded(store_id: str, text: str) -> Iterator[Entry]:
+    for at, operation, version_id, memory_id, generation, source, destination, moved_version_id in json.loads(text):
+        ref = LogRef.parse(at)
+        yield Entry(
+            key=ref.key_in(store_id),
+            operation=Operation(operation),
+            version_id=version_id,
+            memory_id=memory_id,
+            generation=generation,
+            source=None if source is None else LogRef.parse(source),
+            destination=None if destination is None else LogRef.parse(destination),
+            moved_version_id=moved_version_id,
+        )

@@ -1,0 +1,223 @@
+"""Moving a store's home into this region, with nothing lost and writes paused for seconds.
+
+    copy and survey ahead -> the old home stops (`handing_over`) -> copy and survey the rest, settle half-done renames
+    -> write the cut here -> the old home commits: `moved` -> the first record of the new epoch, here
+
+The new home's reconciler drives it. Each step may be repeated, and whoever repeats it may be somebody else: what
+decides is one put in the old home's log of records. Until then the old home can go on as if nothing had been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from memolith.app.epochs.ownership import Records
+from memolith.app.homes.handoff import HandingOver
+from memolith.app.homes.snapshot_builder import Survey, Surveying
+from memolith.app.homes.store_backfill import Bringing
+from memolith.app.index.ack_journal import Journal, commit_joined
+from memolith.app.indexer.indexer import Indexing
+from memolith.app.kernel.peer_messages import HOPS, decode_error, decode_placed
+from memolith.app.kernel.region import Region, View
+from memolith.core import ids
+from memolith.core.epochs import current_epoch
+from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.log_position import Epoch, Slot
+from memolith.core.object_keys import CutKey
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.epoch_cut import Cut
+from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import Placed, to_row
+from memolith.ports import errors as port_errors
+
+SETTLE_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far a move is.
+
+    Attributes:
+        store_id: whose.
+        state: ``copying``, while objects are still copied and looked at ahead: repeat it; ``moved``; or ``at home``.
+        copied: how many objects this call copied.
+        paused_ms: for how long the store took no writes, once it is moved: since another mover had begun, if one had.
+    """
+
+    store_id: str
+    state: str
+    copied: int = 0
+    paused_ms: int | None = None
+
+
+class Moving:
+    """One region, as the new home of stores."""
+
+    def __init__(self, region: Region, indexing: Indexing) -> None:
+        self._region = region
+        self._indexing = indexing
+        self._records = Records(region)
+        self._surveying = Surveying(region)
+        self._bringing = Bringing(region, indexing.object_arrived)
+
+    def move(self, store_id: str, budget_s: float) -> Moved:
+        """Moves a store's home here, or as much of that as there is time for: repeat it until it is ``moved``.
+
+        Only copying and surveying ahead heed `budget_s`; once writes are paused, it goes on to the end. Costs what
+        `Bringing.run` and `Surveying.run` cost, twice, 16 PUTs for the cut, two records at the old home and one here.
+
+        Raises:
+            NotFound; Unavailable, OutcomeUnknown: repeat it. Busy: it is being moved elsewhere, or was given up.
+        """
+        deadline_us = self._region.clock.now_us() + round(budget_s * 1_000_000)
+        view = self._region.view([StoreRow.key(store_id)])
+        store = self._records.at_home(view, self._store(view, store_id))
+        for _ in range(HOPS):
+            moved = self._move(view, store, deadline_us)
+            if isinstance(moved, Moved):
+                return moved
+            store = moved
+        raise Busy("the store keeps moving; try again")
+
+    def _move(self, view: View, store: StoreRow, deadline_us: int) -> Moved | StoreRow:
+        """The move, or the record of where the store's home is instead of where it was thought to be."""
+        store_id = store.store_id
+        if store.home == self._region.name:
+            if (newer := self._records.newer(store)) is not None:
+                return self._records.fold(view, newer)
+            if store.state != StoreState.ACTIVE:
+                self._go_on(store)
+            elif (elsewhere := self._seen_elsewhere(view, store)) is not None:
+                return elsewhere
+            return Moved(store_id, "at home")
+        old = store.home
+        copied, done = self._bringing.run(store, old, deadline_us)
+        if not done:
+            return Moved(store_id, "copying", copied)
+        ahead = self._surveying.in_parts(store, deadline_us)
+        if ahead is None:
+            return Moved(store_id, "copying", copied)
+        began_ms = self._region.clock.now_us() // 1000
+        placed = decode_placed(self._ask(old, {"call": "homes.begin", "store_id": store_id, "to": self._region.name}))
+        if placed.record.state is StoreState.MOVING and placed.record.home == old:
+            began_ms = min(began_ms, ids.ulid_time_ms(placed.record.version_id.rpartition("_")[2]))
+            placed, more = self._drained(view, placed, old, ahead)
+            copied += more
+        if placed.record.home == old:
+            raise Busy("the move was given up; look at `memolith homes list`")
+        if placed.record.home != self._region.name or placed.record.state is not StoreState.MOVED:
+            return self._records.fold(view, placed)
+        row = self._records.take_up(view, self._records.fold(view, placed))
+        paused_ms = max(self._region.clock.now_us() // 1000 - began_ms, 0)
+        self._surveying.forget(store_id)
+        self._region.metrics.milliseconds("move_paused_ms", paused_ms, home=old)
+        self._indexing.judge(row.store_id)
+        return Moved(store_id, "moved", copied, paused_ms)
+
+    def _seen_elsewhere(self, view: View, store: StoreRow) -> StoreRow | None:
+        """The record of another home that this region, which was gone, has not heard of yet. Two calls a region."""
+        for region in self._region.regions:
+            if region == self._region.name:
+                continue
+            try:
+                placed = self._records.newest(store.store_id, region)
+            except Unavailable:
+                continue
+            if placed is not None and placed.slot.rank > Slot.parse(store.slot).rank:
+                return self._records.fold(view, placed)
+        return None
+
+    def _go_on(self, store: StoreRow) -> None:
+        """A move away from here that was begun, and is wanted no more, is given up: the home takes writes again."""
+        if store.moving_to is None:
+            raise Unavailable("a fail-over to this region is not finished; repeat that first")
+        placed = decode_placed(HandingOver(self._region).give_up(store.store_id))
+        if placed.record.state is not StoreState.ACTIVE:
+            raise Busy("the move away from here is committed already; move the store back")
+
+    def _drained(self, view: View, moving: Placed, old: str, ahead: Survey) -> tuple[Placed, int]:
+        """No lease runs any more: what the old home has left behind is all there will be of its epoch."""
+        store = to_row(moving)
+        copied, survey = self._settled(store, old, ahead)
+        epoch = Epoch(current_epoch(store).number + 1, self._region.name, moving.slot.sequence)
+        run = self.put_cut(view, store.store_id, epoch, survey)
+        payload = {
+            "call": "homes.commit",
+            "store_id": store.store_id,
+            "slot": store.slot,
+            "epoch": str(epoch),
+            "cut": run,
+        }
+        return decode_placed(self._ask(old, payload)), copied
+
+    def _settled(self, store: StoreRow, old: str, survey: Survey) -> tuple[int, Survey]:
+        """Everything copied, every rename finished or void: its home's writer does that."""
+        copied = 0
+        for _ in range(SETTLE_ATTEMPTS):
+            copied += self._bringing.run(store, old)[0]
+            survey = self._surveying.run(store, survey)
+            if not survey.pending:
+                return copied, survey
+            for key in survey.pending:
+                self._help(old, str(key))
+        raise Unavailable("a rename at the old home is not finished; try again")
+
+    def _help(self, old: str, key: str) -> None:
+        try:
+            answer = self._region.peers.call(old, "writer", {"call": "help", "key": key})
+        except port_errors.PortError as error:
+            raise Unavailable(f"{old} does not answer; try again") from error
+        if "error" in answer:
+            raise decode_error(answer["error"])
+
+    def put_cut(self, view: View, store_id: str, epoch: Epoch, survey: Survey) -> str:
+        """Puts every shard under a run of its own, and journals them; the run's name, which a record is to name."""
+        run = f"cut_{ids.ulid(self._region.clock.now_us() // 1000, self._region.randomness.bytes(10))}"
+        keys = [str(CutKey(store_id, epoch, run, shard)) for shard in range(Cut.SHARDS)]
+        puts = [partial(self._put, key, cut) for key, cut in zip(keys, survey.cut(), strict=True)]
+        self._region.parallel.run(puts)
+        names = [Named(key) for key in keys]
+        commit_joined(
+            self._region,
+            view.index,
+            list,
+            Journal(self._region, view.period),
+            names,
+            own=True,
+            contended="the cut was not journaled; try again",
+        )
+        return run
+
+    def _put(self, key: str, cut: Cut) -> None:
+        try:
+            self._region.objects.put_if_absent(key, cut.to_json(), {})
+        except port_errors.ObjectExists:
+            return
+        except port_errors.PortError as error:
+            raise Unavailable("the cut could not be written; try again") from error
+
+    # ---- the store, and its old home ----------------------------------------------------------------------------
+
+    def _store(self, view: View, store_id: str) -> StoreRow:
+        attributes = view.rows.get(StoreRow.key(store_id))
+        row = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
+        if row is None or row.state == StoreState.DELETED:
+            raise NotFound("memory_store", store_id)
+        return row
+
+    def _ask(self, region: str, payload: Mapping[str, Any]) -> Mapping[str, str]:
+        if region not in self._region.regions:
+            raise InvalidRequest("store_id", f"has its home in {region}, which is not part of this deployment")
+        try:
+            answer = self._region.peers.call(region, "reconciler", payload)
+        except port_errors.OutcomeUnknown as error:
+            raise OutcomeUnknown(f"{region} did not answer; repeat the move") from error
+        except port_errors.PortError as error:
+            raise Unavailable(f"{region} does not answer; repeat the move, or fail over") from error
+        if "error" in answer:
+            raise decode_error(answer["error"])
+        return {name: str(value) for name, value in answer.items()}

@@ -1,0 +1,72 @@
+"""The rows of stores: one version of a store's record, joined into the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memolith.app.index.ack_journal import Journal, commit_joined
+from memolith.app.kernel.region import View
+from memolith.app.log.store_log import StoreLog
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.log_position import Slot
+from memolith.core.object_keys import StoreKey
+from memolith.core.objects.checkpoint import Named
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import Placed, to_row
+from memolith.ports.index import Change, Index
+
+
+class StoreProjector(StoreLog):
+    """Writes the rows of stores' records besides."""
+
+    def fold_own(self, view: View, placed: Placed) -> None:
+        """Folds what this call put: an index that fails now leaves it unacknowledged."""
+        try:
+            self.fold(view, placed, own=True)
+        except Unavailable as error:
+            raise OutcomeUnknown("the record was written, but is not indexed yet; read before trying again") from error
+
+    def fold(self, view: View, placed: Placed, journal: bool = True, own: bool = False) -> StoreRow:
+        """Joins one version of a record, by id and into its workspace's listing; gives the row of the highest slot.
+
+        A record of this home is journaled where it was new to the index, or the caller is about to acknowledge it.
+        """
+        standing = to_row(placed)
+        for index in view.indexes:
+            serving = index.generation == view.index.generation
+            here = journal and serving and placed.slot.epoch.home == self._region.name
+            row = self._fold_into(index, placed, Journal(self._region, view.period) if here else None, own)
+            standing = row if serving else standing
+        return standing
+
+    def _fold_into(self, index: Index, placed: Placed, journal: Journal | None, own: bool) -> StoreRow:
+        standing = after = to_row(placed)
+        key = StoreRow.key(after.store_id)
+        listing = StoreRow.listing_key(after.workspace_id, after.created_at, after.store_id)
+
+        def work_out() -> list[Change]:
+            nonlocal standing
+            rows = self._region.read(index, [key, listing])
+            held = _holds(rows, key, listing, after)
+            standing = StoreRow.from_attributes(rows[key]) if held else after
+            return [] if held else self._changes(key, listing, rows, after)
+
+        name = Named(str(StoreKey(after.store_id, placed.slot)))
+        contended = "the store's row stayed contended; read before trying again"
+        commit_joined(self._region, index, work_out, journal, [name], own=own, contended=contended)
+        return standing
+
+    def _changes(
+        self, key: RowKey, listing: RowKey, rows: Mapping[RowKey, Attributes], after: StoreRow
+    ) -> list[Change]:
+        attributes = after.to_attributes()
+        return [Change(key, rows.get(key), attributes), Change(listing, rows.get(listing), attributes)]
+
+
+def _holds(rows: Mapping[RowKey, Attributes], key: RowKey, listing: RowKey, after: StoreRow) -> bool:
+    """Whether the index has this record, or a later one, already."""
+    if key not in rows:
+        return False
+    standing, comes = Slot.parse(StoreRow.from_attributes(rows[key]).slot).rank, Slot.parse(after.slot).rank
+    return standing > comes or (standing == comes and listing in rows)

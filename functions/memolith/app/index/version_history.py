@@ -1,0 +1,154 @@
+"""A memory's, or a store's, versions in order, newest first, as this region's index has them.
+
+The two orders of the `versions` table are global indexes, which may lag behind one's own write. A history of one
+memory is therefore checked for gaps against the head's generation, and a history of the store takes its newest rows
+from the table itself, whose sort key, a ULID, is nearly in order of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import VersionFilter
+from memolith.core import ids
+from memolith.core.errors import Unavailable
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.tables import BY_MEMORY, BY_TIME
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Found, Query
+
+INDEX_LAG_US = 60_000_000
+"""How old a version is before the global indexes are trusted to have it."""
+
+RECENT_PER_QUERY = 1_000
+PAST_ALL = "~"
+PAST_ALL_GENERATIONS = 9_999_999_998
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row on the way down a history, and the position to continue from after it."""
+
+    row: VersionRow
+    after: str
+
+
+class History:
+    """Walks down histories. Rows come from global indexes, so that what stands in them is to be read again."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    # ---- one memory ---------------------------------------------------------------------------------------------
+
+    def of_memory(
+        self, view: View, store_id: str, memory_id: str, after: str | None, head: MemoryRow | None
+    ) -> Iterator[Step]:
+        """A memory's versions from its head down, or on from `after`.
+
+        One without a head begins at the last in its history: it has none where another has taken its place, and the
+        rename that took it away came late.
+
+        What the global index lacks is found by each version's parent; beyond a version that has not arrived here, among
+        the newest rows of the table.
+        """
+        if after is not None:
+            generation_key, _, parent_id = after.partition("#")
+            expected, version_id = int(generation_key) - 1, parent_id or None
+        elif head is not None:
+            expected, version_id = head.generation, head.version_id
+        else:
+            expected, version_id = PAST_ALL_GENERATIONS, None
+        indexed = self._indexed(view, store_id, memory_id, expected)
+        found = next(indexed, None)
+        recent: dict[int, VersionRow] | None = None
+        while expected > 0:
+            while found is not None and (found.generation or 0) > expected:
+                found = next(indexed, None)
+            row = found if found is not None and found.generation == expected else None
+            if row is None and version_id is not None:
+                row = self._by_id(view, store_id, version_id)
+            if row is None:
+                recent = self._recent_of(view, store_id, memory_id) if recent is None else recent
+                known = [generation for generation in recent if generation <= expected]
+                expected = max([*known, 0 if found is None else found.generation or 0])
+                row = recent.get(expected, found)
+            if row is not None:
+                version_id = row.parent_version_id
+                yield Step(row, f"{expected:010d}#{version_id or ''}")
+            expected -= 1
+
+    def _recent_of(self, view: View, store_id: str, memory_id: str) -> dict[int, VersionRow]:
+        rows = self._recent(view, store_id, PAST_ALL)
+        return {row.generation: row for row in rows if row.memory_id == memory_id and row.generation is not None}
+
+    def _indexed(self, view: View, store_id: str, memory_id: str, newest: int) -> Iterator[VersionRow]:
+        after = f"{newest + 1:010d}"
+        while True:
+            query = Query(
+                "versions", f"{store_id}#{memory_id}", after=after, descending=True, index=BY_MEMORY.name, limit=101
+            )
+            found = self._query(view, query)
+            yield from (VersionRow.from_attributes(one.attributes) for one in found)
+            if len(found) < 101:
+                return
+            after = found[-1].sort_key
+
+    def _by_id(self, view: View, store_id: str, version_id: str) -> VersionRow | None:
+        key = VersionRow.key(store_id, version_id)
+        attributes = self._region.read(view.index, [key]).get(key)
+        row = None if attributes is None else VersionRow.from_attributes(attributes)
+        return None if row is None or row.memory_id is None else row
+
+    # ---- the whole store ----------------------------------------------------------------------------------------
+
+    def of_store(self, view: View, store_id: str, filter: VersionFilter, after: str | None) -> Iterator[Step]:
+        """Every version by (created_at, id), newest first: the index's rows, merged with the table's newest."""
+        start = after or (PAST_ALL if filter.created_at_lte is None else f"{max(filter.created_at_lte, 0) + 1:020d}")
+        recent = self._recent(view, store_id, start)
+        last = start
+        for row in self._indexed_by_time(view, store_id, start):
+            while recent and (recent[0].time_key or "") >= (row.time_key or ""):
+                newer = recent.pop(0)
+                if (newer.time_key or "") < last:
+                    last = newer.time_key or ""
+                    yield Step(newer, last)
+            if (row.time_key or "") < last:
+                last = row.time_key or ""
+                yield Step(row, last)
+        for row in recent:
+            yield Step(row, row.time_key or "")
+
+    def _recent(self, view: View, store_id: str, start: str) -> list[VersionRow]:
+        """The newest versions from the table itself, newest first, those before `start`."""
+        since_ms = (self._region.clock.now_us() - INDEX_LAG_US) // 1000
+        if start != PAST_ALL and int(start[:20]) // 1000 < since_ms - INDEX_LAG_US // 1000:
+            return []
+        oldest = f"memver_{ids.ulid(max(since_ms, 0), bytes(10))}"
+        rows: list[VersionRow] = []
+        while True:
+            found = self._query(view, Query("versions", store_id, after=oldest, limit=RECENT_PER_QUERY))
+            rows += [VersionRow.from_attributes(one.attributes) for one in found]
+            if len(found) < RECENT_PER_QUERY:
+                break
+            oldest = found[-1].sort_key
+        known = [row for row in rows if row.memory_id is not None and (row.time_key or "") < start]
+        return sorted(known, key=lambda row: row.time_key or "", reverse=True)
+
+    def _indexed_by_time(self, view: View, store_id: str, start: str) -> Iterator[VersionRow]:
+        after = start
+        while True:
+            query = Query("versions", store_id, after=after, descending=True, index=BY_TIME.name, limit=101)
+            found = self._query(view, query)
+            yield from (VersionRow.from_attributes(one.attributes) for one in found)
+            if len(found) < 101:
+                return
+            after = found[-1].sort_key
+
+    def _query(self, view: View, query: Query) -> list[Found]:
+        try:
+            return list(view.index.query(query))
+        except port_errors.Unavailable as error:
+            raise Unavailable("the index does not answer; try again") from error

@@ -1,0 +1,266 @@
+"""Building the index anew from the region's own bucket, beside live traffic.
+
+    make the next generation's tables -> every fold goes to both -> list the bucket, fold each key -> switch -> drop
+
+Where the tables are gone that stand outside the generations, they are made first, empty: then nothing is known of what
+served, and the generation that the region was configured with counts as that.
+
+From the start until the switch the serving generation says that it is not complete: what it knows it serves, what it
+does not know it answers with 503. Every step can be repeated. How far it is stands in a row of the control table, so
+that whoever runs it again, from whatever machine, goes on there (`memolith.app.indexer.rebuild_pages`); the later of
+two who run it at once goes on, the earlier is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from memolith.app.index.ack_journal import from_listing
+from memolith.app.indexer.indexer import Indexing, Malformed, store_of
+from memolith.app.indexer.rebuild_pages import Pages, Progress, batch_partition, control_table
+from memolith.app.kernel.region import Region, View, asked
+from memolith.core.errors import Busy, Unavailable
+from memolith.core.rows.base import Attributes, RowKey, mark_key
+from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow
+from memolith.core.rows.journal import JournalStateRow
+from memolith.core.tables import TABLES
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change, Query, Tables
+from memolith.ports.queue import Queue
+
+SWITCH_ATTEMPTS = 20
+
+_MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
+
+
+class Rebuild:
+    """Drives a rebuild of one region's index; run by an operator, or by a function on demand."""
+
+    def __init__(self, region: Region, tables: Tables, queue: Queue, longest_life_s: float) -> None:
+        self._region = region
+        self._tables = tables
+        self._queue = queue
+        self._longest_life_s = longest_life_s
+
+    def run(self, report: Callable[[Progress], None]) -> int:
+        """Rebuilds the index; the number of the generation that serves afterwards.
+
+        A run that died goes on where it stopped: before the switch with the first page that was not folded whole, after
+        it with the old tables. It begins anew only where the new tables were emptied meanwhile.
+
+        Raises:
+            Unavailable: a port does not answer; run it again. Busy: somebody else has taken the rebuild over.
+        """
+        self._tables.make_lasting()
+        rows = self._rows()
+        control = self._control(rows)
+        if control.retired is not None:
+            control = self._retire(control, report)
+            if control.complete:
+                return control.serving
+            rows = self._rows()
+        building, progress = self._take_up(control, rows, report)
+        Pages(self._region, self._queue, building, report).fold_all(progress)
+        self._judge(building, report)
+        return self._retire(self._switch(building), report).serving
+
+    # ---- before the switch --------------------------------------------------------------------------------------
+
+    def _take_up(
+        self, control: ControlRow, rows: Mapping[RowKey, Attributes], report: Callable[[Progress], None]
+    ) -> tuple[ControlRow, RebuildRow]:
+        """Has every fold go to the new tables too; from here on, whoever drove this rebuild before drives it no more.
+
+        Under a new run's name, so that the batches which the last one sent are nothing any more.
+        """
+        report(Progress("making tables"))
+        generation = control.building or control.serving + 1
+        if control.run is not None:
+            self._forget(control.run)
+        self._tables.make(generation)
+        building = replace(control, building=generation, complete=False, run=self._region.new_id("run"))
+        before = rows.get(RebuildRow.KEY)
+        progress = self._begun(control, before)
+        if progress is None:
+            progress = RebuildRow(generation=generation, run=building.run or "", mark=self._region.new_id("mark"))
+            marks = [Change(key, None, {"mark": progress.mark}, unconditional=True) for key in _MARKS]
+        else:
+            progress = replace(progress, run=building.run or "")
+            marks = self._marks_of(progress)
+        self._commit(
+            generation,
+            [
+                Change(ControlRow.KEY, rows.get(ControlRow.KEY), building.to_attributes()),
+                Change(RebuildRow.KEY, before, progress.to_attributes()),
+                *marks,
+            ],
+        )
+        # Where they were deleted, every fold would fail on them; empty, they say that they know nothing.
+        self._tables.make(control.serving)
+        if not progress.settled:
+            report(Progress("waiting for calls under way to end"))
+            self._region.clock.pause(self._longest_life_s)
+            settled = replace(progress, settled=True)
+            change = Change(RebuildRow.KEY, progress.to_attributes(), settled.to_attributes())
+            self._commit(generation, [change])
+            progress = settled
+        return building, progress
+
+    def _begun(self, control: ControlRow, attributes: Attributes | None) -> RebuildRow | None:
+        """How far the rebuild is that this one goes on with; None where there is none, or its tables were emptied."""
+        if attributes is None or control.building is None:
+            return None
+        progress = RebuildRow.from_attributes(attributes)
+        if progress.generation != control.building or progress.run != control.run:
+            return None
+        found = self._region.read(self._region.index.at(control.building), _MARKS)
+        return progress if all(found.get(key) == {"mark": progress.mark} for key in _MARKS) else None
+
+    def _judge(self, building: ControlRow, report: Callable[[Progress], None]) -> None:
+        """Stores whose home has changed: what came late was folded like anything else, in whatever order it was listed.
+
+        A LIST for each such store and region, and what `Judging.sweep` costs.
+        """
+        report(Progress("judging what came late"))
+        view = View(self._region.index.at(building.building or 0), {}, complete=False, building=None)
+        indexing = Indexing(self._region)
+        for store_id in self._moved_stores():
+            indexing.judge(store_id, view=view)
+
+    def _moved_stores(self) -> Iterator[str]:
+        seen: set[str] = set()
+        for home in self._region.regions:
+            prefix, after = f"{home}/cut/", None
+            while keys := asked(partial(self._region.objects.list, prefix, after, 1)).keys:
+                store_id = keys[0].removeprefix(prefix).partition("/")[0]
+                after = f"{prefix}{store_id}/~"
+                if store_id not in seen:
+                    seen.add(store_id)
+                    yield store_id
+
+    def _switch(self, building: ControlRow) -> ControlRow:
+        """The new tables serve; and the home's next checkpoint is made from a listing.
+
+        For what stands in these tables without having been journaled may be built on from now on: a version whose
+        writer died, and whose event has not come yet.
+        """
+        generation = building.building or 0
+        switched = ControlRow(serving=generation, complete=True, run=building.run, retired=building.serving)
+        journal_key = JournalStateRow.key(self._region.name)
+        for attempt in range(SWITCH_ATTEMPTS):
+            rows = self._rows(journal_key)
+            if self._control(rows) != building or RebuildRow.KEY not in rows:
+                raise Busy("another rebuild is under way in this region")
+            progress = RebuildRow.from_attributes(rows[RebuildRow.KEY])
+            if self._begun(building, rows[RebuildRow.KEY]) is None:
+                raise Unavailable("a table that was being built has been emptied; run the rebuild again")
+            journal = rows.get(journal_key)
+            relisted = journal
+            if journal is not None:
+                state = JournalStateRow.from_attributes(journal)
+                relisted = from_listing(state, self._region.new_id("run")).to_attributes()
+            changes = [
+                Change(ControlRow.KEY, building.to_attributes(), switched.to_attributes()),
+                Change(RebuildRow.KEY, rows[RebuildRow.KEY], None),
+                Change(journal_key, journal, relisted),
+                Change(CompletenessRow.key(generation), None, self._followed_anew(progress), unconditional=True),
+                *self._marks_of(progress),
+            ]
+            try:
+                with control_table():
+                    self._region.index.at(generation).commit(changes)
+                return switched
+            except Busy:
+                self._region.back_off(attempt)
+        raise Unavailable("the journal stayed contended; run the rebuild again")
+
+    # ---- after the switch ---------------------------------------------------------------------------------------
+
+    def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> ControlRow:
+        """Drops what served before, once no call can be reading it any more."""
+        report(Progress("switched; dropping the old tables"))
+        self._region.clock.pause(self._longest_life_s)
+        if control.run is not None:
+            self._forget(control.run)
+        if control.retired is not None:
+            self._tables.drop(control.retired)
+            gone = CompletenessRow.key(control.retired)
+            self._commit(control.serving, [Change(gone, None, None, unconditional=True)])
+        alone = replace(control, run=None, retired=None)
+        change = Change(ControlRow.KEY, control.to_attributes(), alone.to_attributes())
+        self._commit(control.serving, [change])
+        return alone
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+
+    def _rows(self, *also: RowKey) -> Mapping[RowKey, Attributes]:
+        return self._region.read(self._region.index, [ControlRow.KEY, RebuildRow.KEY, *also])
+
+    def _control(self, rows: Mapping[RowKey, Attributes]) -> ControlRow:
+        attributes = rows.get(ControlRow.KEY)
+        if attributes is None:
+            return ControlRow(serving=self._region.index.generation, complete=False)
+        return ControlRow.from_attributes(attributes)
+
+    def _followed_anew(self, progress: RebuildRow) -> Attributes:
+        """What the tables may claim as they begin to serve: nothing of any other home yet, and that they are marked."""
+        now_us = self._region.clock.now_us()
+        row = CompletenessRow(mark=progress.mark, until={}, before={}, folded={}, written_at=now_us)
+        return row.to_attributes()
+
+    def _marks_of(self, progress: RebuildRow) -> list[Change]:
+        mark = {"mark": progress.mark}
+        return [Change(key, mark, mark) for key in _MARKS]
+
+    def _commit(self, generation: int, changes: list[Change]) -> None:
+        with control_table():
+            self._region.index.at(generation).commit(changes)
+
+    def _forget(self, run: str) -> None:
+        with control_table():
+            while found := self._region.index.query(Query("control", batch_partition(run))):
+                self._region.index.commit([Change(one.key, None, None, unconditional=True) for one in found])
+
+
+class BatchFolder:
+    """Folds one batch of a rebuild: the indexer's part of it."""
+
+    def __init__(self, region: Region, indexing: Indexing) -> None:
+        self._region = region
+        self._indexing = indexing
+
+    def fold(self, payload: Mapping[str, Any]) -> list[Malformed]:
+        """Folds the batch's keys into the generation that is being built, and notes that it is done. Repeatable.
+
+        What cannot be read comes back; it never stops the others. A batch of a run that is over or given up is nothing.
+
+        Raises:
+            Unavailable, OutcomeUnknown: try the batch again.
+        """
+        generation, run = int(payload["generation"]), str(payload["run"])
+        attributes = self._region.read(self._region.index, [ControlRow.KEY]).get(ControlRow.KEY)
+        if attributes is None or ControlRow.from_attributes(attributes).run != run:
+            return []
+        view = self._view(generation, payload["keys"])
+        malformed: list[Malformed] = []
+        for key in payload["keys"]:
+            try:
+                self._indexing.fold_object(view, key, journal=False)
+            except Malformed as error:
+                malformed.append(error)
+        key = RowKey("control", batch_partition(run), str(payload["batch"]))
+        try:
+            self._region.index.commit([Change(key, None, {"done": True}, unconditional=True)])
+        except port_errors.PortError as error:
+            raise Unavailable("the control table does not answer; try the batch again") from error
+        return malformed
+
+    def _view(self, generation: int, keys: Sequence[str]) -> View:
+        """The generation that is built, with the records of the batch's stores, as far as they are in it. One read."""
+        index = self._region.index.at(generation)
+        stores = {key for one in keys for key in store_of(one)}
+        rows = self._region.read(index, list(stores)) if stores else {}
+        return View(index, rows, complete=False, building=None, asked=frozenset(stores))

@@ -1,0 +1,25 @@
+"""Where there are no packs: in a function that only writes, and in a simulation that does not search."""
+
+from __future__ import annotations
+
+from memolith.core.errors import Unavailable
+from memolith.ports.packs import Pack, Packs
+
+
+class NoPacks:
+    """`ports.packs.Packs` where there are none: a function that only writes."""
+
+    def new(self) -> Pack:
+        """Raises Unavailable."""
+        raise Unavailable("this function does not search; ask a reader")
+
+    def open(self, body: bytes) -> Pack:
+        """As `new`."""
+        return self.new()
+
+    def stem(self, word: str) -> str:
+        """The word itself."""
+        return word
+
+
+NO_PACKS: Packs = NoPacks()

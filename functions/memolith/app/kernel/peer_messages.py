@@ -1,0 +1,67 @@
+"""What regions say to each other: records, entries and errors as JSON, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memolith.core import errors
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry
+from memolith.core.objects.store_record import StoreRecord
+from memolith.core.settled import Settled
+from memolith.core.store_records import Placed
+
+HOPS = 3
+"""How often a call follows a home that has moved before it gives up."""
+
+
+class Elsewhere(Exception):
+    """A call that was passed on to a region which is not the store's home: nothing was done; here is its record."""
+
+    def __init__(self, placed: Placed) -> None:
+        super().__init__(placed.record.home)
+        self.placed = placed
+
+
+def encode_placed(placed: Placed) -> dict[str, str]:
+    """A record as JSON, with its slot."""
+    return {"slot": str(placed.slot), "record": placed.record.to_json().decode()}
+
+
+def decode_placed(payload: Mapping[str, str]) -> Placed:
+    """The inverse of `encode_placed`. Raises ValueError."""
+    return Placed(Slot.parse(payload["slot"]), StoreRecord.from_json(payload["record"].encode()))
+
+
+def encode_settled(settled: Iterable[Settled]) -> list[dict[str, Any]]:
+    """Entries as JSON: key, metadata, and whether void."""
+    return [{"key": str(one.entry.key), "metadata": one.entry.to_metadata(), "void": one.void} for one in settled]
+
+
+def decode_settled(payload: Iterable[Mapping[str, Any]]) -> list[Settled]:
+    """The inverse of `encode_settled`. Raises ValueError."""
+    settled = []
+    for one in payload:
+        key = parse_key(one["key"])
+        if not isinstance(key, LogKey):
+            raise ValueError(f"not a key of a log: {one['key']!r}")
+        settled.append(Settled(Entry.from_metadata(key, one["metadata"]), one["void"]))
+    return settled
+
+
+def encode_error(error: errors.MemolithError) -> dict[str, Any]:
+    """An error as JSON: its class and its own fields."""
+    fields = {name: value for name, value in vars(error).items() if name not in ("message",)}
+    return {"type": type(error).__name__, "message": error.message, "fields": fields}
+
+
+def decode_error(payload: Mapping[str, Any]) -> errors.MemolithError:
+    """The inverse of `encode_error`."""
+    kind = getattr(errors, payload["type"])
+    error: errors.MemolithError = kind.__new__(kind)
+    errors.MemolithError.__init__(error, payload["message"])
+    for name, value in payload["fields"].items():
+        setattr(error, name, value)
+    return error

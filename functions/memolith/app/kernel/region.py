@@ -1,0 +1,240 @@
+"""One region as the use cases see it: its ports, its limits, and which tables serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from memolith.core import ids, watermark
+from memolith.core.errors import Unavailable
+from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
+from memolith.core.objects.epoch_cut import Cut
+from memolith.core.rows.base import Attributes, RowKey, mark_key
+from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.ports import errors as port_errors
+from memolith.ports.clock import Clock
+from memolith.ports.ids import Randomness
+from memolith.ports.index import Index
+from memolith.ports.metrics import Metrics
+from memolith.ports.objects import Objects
+from memolith.ports.parallel import Parallel
+from memolith.ports.peers import Peers
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The index as one call found it: rows read in one batch, and which generations of tables to write.
+
+    `complete` says that this generation is known to hold everything the bucket does: only then is an unknown id
+    answered with 404, otherwise with 503. `asked` tells a row that is not there from one that was not asked for.
+
+    `watermarks` says, for each home, up to when these tables hold everything that was acknowledged there (microseconds
+    since 1970, by that home's clock), and `regions` which homes there are; `period` is the journal's open one, as far
+    as this batch knows. `ticks_us` is when the batch began to be read, by the region's ticks: leases begin there.
+    `mark` is what stands in every table of this generation until somebody empties it; None before the first tick.
+    """
+
+    index: Index
+    rows: Mapping[RowKey, Attributes]
+    complete: bool
+    building: int | None
+    asked: frozenset[RowKey] = frozenset()
+    watermarks: Mapping[str, int] = field(default_factory=dict)
+    regions: tuple[str, ...] = ()
+    period: int | None = None
+    ticks_us: int | None = None
+    mark: str | None = None
+
+    @property
+    def complete_until(self) -> int | None:
+        """Up to when everything acknowledged in any region is in these tables; None when nothing is known."""
+        return self.complete_until_of(self.regions)
+
+    def complete_until_of(self, homes: Iterable[str]) -> int | None:
+        """The same for what was acknowledged in these regions alone, such as the homes that one store has had."""
+        return watermark.least(self.watermarks, homes)
+
+    @property
+    def indexes(self) -> tuple[Index, ...]:
+        """Every generation that a fold or a claim goes to, the serving one first."""
+        return (self.index,) if self.building is None else (self.index, self.index.at(self.building))
+
+    def require_complete(self) -> None:
+        """Raises Unavailable while the index is being rebuilt."""
+        if not self.complete:
+            raise Unavailable("this region's index is being rebuilt and cannot answer this yet; try another region")
+
+
+@dataclass(slots=True)
+class Region:
+    """The ports of one region. `index` is re-pointed when a rebuild has switched generations."""
+
+    name: str
+    regions: tuple[str, ...]
+    objects: Objects
+    index: Index
+    clock: Clock
+    randomness: Randomness
+    metrics: Metrics
+    peers: Peers
+    parallel: Parallel
+    memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
+    salts: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    completeness: dict[int, CompletenessRow] = field(default_factory=dict)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+
+    def view(self, keys: Sequence[RowKey] = (), marked: Iterable[str] = ()) -> View:
+        """One consistent batch: which tables serve, how complete they are, and `keys`. One read.
+
+        The marks of the tables in `marked` are read with it: where one is missing, somebody has emptied that table, and
+        the view is not complete and claims nothing. A second read only then, and just after a switch of generations.
+
+        Raises:
+            Unavailable: the tables are throttled or gone.
+        """
+        marks = {mark_key(table) for table in marked}
+        for _ in range(3):
+            index = self.index
+            began_us, ticks_us = self.clock.now_us(), self.clock.ticks_us()
+            rows = self._batch(index, [*keys, *sorted(marks)])
+            attributes = rows.get(ControlRow.KEY)
+            if attributes is None:
+                return View(index, rows, complete=False, building=None, asked=frozenset(keys))
+            control = ControlRow.from_attributes(attributes)
+            if control.serving == index.generation:
+                view = self._view(index, rows, control, frozenset(keys), began_us, ticks_us)
+                return view if self._is_marked(view, rows, marks) else replace(view, complete=False, watermarks={})
+            self.index = index.at(control.serving)
+        raise Unavailable("the index is being switched; try again")
+
+    def _view(
+        self,
+        index: Index,
+        rows: Mapping[RowKey, Attributes],
+        control: ControlRow,
+        asked: frozenset[RowKey],
+        began_us: int,
+        ticks_us: int,
+    ) -> View:
+        """What this region acknowledged itself it folded before, so that of its own writes it has all up to now."""
+        attributes = rows.get(CompletenessRow.key(control.serving))
+        row = None if attributes is None else CompletenessRow.from_attributes(attributes)
+        watermarks = watermark.claimable(row, self.completeness.get(control.serving))
+        self.completeness = {} if row is None else {control.serving: row}
+        if row is not None:
+            watermarks[self.name] = began_us
+        return View(
+            index=index,
+            rows=rows,
+            complete=control.complete,
+            building=control.building,
+            asked=asked,
+            watermarks=watermarks if control.complete else {},
+            regions=self.regions,
+            period=None if row is None else row.period,
+            ticks_us=ticks_us,
+            mark=None if row is None else row.mark,
+        )
+
+    def _is_marked(self, view: View, rows: Mapping[RowKey, Attributes], marks: Collection[RowKey]) -> bool:
+        """Whether these tables carry their marks. Looked at again where not: a batch is not one moment."""
+        mark = {"mark": view.mark}
+        if view.mark is None or all(rows.get(key) == mark for key in marks):
+            return True
+        again = self.read(view.index, sorted(marks))
+        return all(again.get(key) == mark for key in marks)
+
+    def is_whole(self, view: View, *tables: str) -> bool:
+        """Whether the index is complete, and nobody has emptied these tables until now.
+
+        To be asked after what it is to vouch for was read: that a row is not there, or that a page holds all there is.
+        One read; none where the index is incomplete, or has not been marked yet.
+
+        Raises:
+            Unavailable: the index does not answer.
+        """
+        if not view.complete or view.mark is None:
+            return view.complete
+        marks = [mark_key(table) for table in tables]
+        return self._is_marked(view, self.read(view.index, marks), marks)
+
+    def read_whole(self, view: View, keys: Sequence[RowKey], *tables: str) -> Mapping[RowKey, Attributes]:
+        """Rows, and with them, in one read, whether anybody has emptied these tables until now.
+
+        What it vouches for is what `is_whole` does. No call where there is nothing to read.
+
+        Raises:
+            Unavailable: a table has been emptied, or the index does not answer.
+        """
+        marks = [mark_key(table) for table in tables] if view.mark is not None else []
+        rows = self.read(view.index, [*keys, *marks]) if keys or marks else {}
+        if not self._is_marked(view, rows, marks):
+            raise _emptied()
+        return {key: row for key, row in rows.items() if key not in marks}
+
+    def require_whole(self, view: View, *tables: str) -> None:
+        """Raises Unavailable unless `is_whole`, which says what it costs and when to ask."""
+        view.require_complete()
+        if not self.is_whole(view, *tables):
+            raise _emptied()
+
+    def _batch(self, index: Index, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
+        """The rows of the region and `keys`; the control row alone where another generation serves and this is gone."""
+        try:
+            return self.read(index, (ControlRow.KEY, CompletenessRow.key(index.generation), *keys))
+        except Unavailable:
+            control = self.read(index, [ControlRow.KEY])
+            attributes = control.get(ControlRow.KEY)
+            if attributes is None or ControlRow.from_attributes(attributes).serving == index.generation:
+                raise
+            return control
+
+    def read(self, index: Index, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
+        """`Index.read`, its error turned into the caller's."""
+        try:
+            return index.read(keys)
+        except port_errors.Unavailable as error:
+            raise Unavailable(f"the index of {self.name} does not answer; try again") from error
+
+    def new_id(self, prefix: str) -> str:
+        """``mem_…`` and the like, from the clock and the randomness port."""
+        return f"{prefix}_{ids.ulid(self.clock.now_us() // 1000, self.randomness.bytes(10))}"
+
+    def new_regional_id(self, prefix: str) -> str:
+        """An id that carries this region, for stores and keys."""
+        return self.new_id(f"{prefix}_{ids.region_code(self.name)}")
+
+    def back_off(self, attempt: int) -> None:
+        """A pause with full jitter: up to 10 ms at first, doubling up to 640 ms.
+
+        Source: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+        """
+        self.clock.pause(self.randomness.fraction() * 0.01 * 2 ** min(attempt, 6))
+
+
+def _emptied() -> Unavailable:
+    return Unavailable("a table of this region's index has been emptied; it must be rebuilt; try another region")
+
+
+def asked(ask: Callable[[], T]) -> T:
+    """A port's answer, its error turned into the caller's where asking again loses nothing. Raises Unavailable."""
+    try:
+        return ask()
+    except port_errors.PortError as error:
+        raise _silent() from error
+
+
+def asked_each(answers: Iterable[T]) -> Iterator[T]:
+    """`asked` for answers that come one after another. Raises Unavailable."""
+    try:
+        yield from answers
+    except port_errors.PortError as error:
+        raise _silent() from error
+
+
+def _silent() -> Unavailable:
+    return Unavailable("the region does not answer; try again")

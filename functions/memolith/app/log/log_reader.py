@@ -1,0 +1,146 @@
+"""Reading the logs themselves: the truth that the index is made of.
+
+A log has no holes within an epoch, and an epoch after the first begins with a cut; so the position after any known one
+is always known, and the tail of a log of which nothing is known is found by galloping and bisecting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memolith.app.kernel.batching import gallop
+from memolith.app.kernel.region import Region
+from memolith.app.log.epoch_snapshot import Cuts
+from memolith.core.epochs import current_epoch
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.rows.identity import StoreRow
+from memolith.core.settled import Settled
+from memolith.ports import errors as port_errors
+
+
+class Logs:
+    """Entries, positions and tails of the logs of any store, in this region's bucket."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._cuts = Cuts(region)
+
+    def entry(self, key: LogKey, region: str | None = None) -> Entry | None:
+        """What stands in a slot, or None while it is free. One HEAD. Raises Unavailable."""
+        try:
+            return Entry.from_metadata(key, self._region.objects.head(str(key), region).metadata)
+        except port_errors.ObjectNotFound:
+            return None
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+
+    def next_slot(self, store: StoreRow, path_hash: str, known: Slot | None) -> Slot:
+        """The position to look at, or to put, after `known`; the first one, when nothing is known.
+
+        A position of an epoch other than the present one is taken for certain, and never to be put. No call in the
+        store's first epoch, nor for a slot of its present one; otherwise one GET of the cut's shard: an epoch's own
+        slots follow the tail that it began with, never what the index believes of an older epoch. What is known beyond
+        that tail came late, and does not count: who holds such a row has it judged first
+            (`memolith.app.epochs.epoch_repair`).
+
+        Raises:
+            Unavailable: what is known is of a later epoch than the record, which is not the home's any more; or as
+                `Cuts.tail`.
+        """
+        epoch = current_epoch(store)
+        if known is not None and known.epoch.rank > epoch.rank:
+            raise Unavailable("the store has another home by now, whose record has not arrived here yet; try again")
+        if known is not None and known.epoch == epoch:
+            return known.following
+        tail = self._cuts.tail(store, path_hash)
+        if tail is None or (known is not None and known >= tail):
+            return Slot(epoch, 1)
+        return tail if known is None or known.epoch != tail.epoch else known.following
+
+    def cut_tail(self, store: StoreRow, path_hash: str) -> Slot | None:
+        """See `Cuts.tail`."""
+        return self._cuts.tail(store, path_hash)
+
+    def tail(self, store: StoreRow, path_hash: str) -> Entry | None:
+        """The last entry of a log of which the index knows nothing. About two HEADs per doubling of its length."""
+        epoch = current_epoch(store)
+
+        def probe(sequence: int) -> Entry | None:
+            return self.entry(LogKey(store.store_id, path_hash, Slot(epoch, sequence)))
+
+        found = gallop(probe)
+        if found is not None:
+            return found
+        tail = self._cuts.tail(store, path_hash)
+        return None if tail is None else self.entry(LogKey(store.store_id, path_hash, tail))
+
+    def settle(
+        self,
+        entry: Entry,
+        help_with: Callable[[Entry], None] | None = None,
+        region: str | None = None,
+        store: StoreRow | None = None,
+    ) -> tuple[Settled, ...]:
+        """What an entry means, with the other half of its rename. Empty while that cannot be told.
+
+        `help_with` is the writer's way of finishing a rename whose source slot is still free; without it such a
+        `moved_in` is left pending. `region` says whose bucket has the other half (default: this one's). With `store`,
+        an entry that came late settles to nothing, and a rename that is half late to what the cut made of it.
+        """
+        over = store is not None and entry.slot.epoch != current_epoch(store)
+        settled = self._settled(entry, None if over else help_with, region)
+        return self._accepted(store, entry, settled) if over and store is not None else settled
+
+    def _settled(
+        self, entry: Entry, help_with: Callable[[Entry], None] | None, region: str | None
+    ) -> tuple[Settled, ...]:
+        if entry.operation is Operation.MOVED_OUT:
+            arrival = self._at(entry, entry.destination, region)
+            if arrival is None or arrival.version_id != entry.moved_version_id:
+                return ()
+            return (Settled(arrival), Settled(entry))
+        if entry.operation is not Operation.MOVED_IN:
+            return (Settled(entry),)
+        departure = self._at(entry, entry.source, region)
+        if departure is None and help_with is not None:
+            help_with(entry)
+            departure = self._at(entry, entry.source, region)
+        if departure is None:
+            return ()
+        if departure.moved_version_id == entry.version_id:
+            return (Settled(entry), Settled(departure))
+        return (Settled(entry, void=True),)
+
+    def _accepted(self, store: StoreRow, entry: Entry, settled: tuple[Settled, ...]) -> tuple[Settled, ...]:
+        """What of it counts in the store's present epoch, for an entry of one that is over.
+
+        A rename counts if both its halves are below the cut, or the first is and something followed it there.
+        """
+        if entry.operation is Operation.MOVED_OUT and not settled and entry.destination is not None:
+            return ()
+        arrival = next((one.entry for one in settled if one.entry.operation is Operation.MOVED_IN), entry)
+        if self.is_late(store, arrival):
+            return ()
+        if arrival.operation is not Operation.MOVED_IN or arrival.source is None:
+            return settled
+        if not self._cuts.is_late(store, arrival.source.path_hash, arrival.source.slot):
+            return settled
+        return (Settled(arrival),) if self._was_followed(store, arrival) else ()
+
+    def _was_followed(self, store: StoreRow, arrival: Entry) -> bool:
+        """Whether a version that was built on this one is below the cut."""
+        child = self.entry(LogKey(arrival.key.store_id, arrival.key.path_hash, arrival.slot.following))
+        return (
+            child is not None
+            and child.parent_version_id == arrival.version_id
+            and not self._cuts.is_late(store, child.key.path_hash, child.slot)
+        )
+
+    def is_late(self, store: StoreRow, entry: Entry) -> bool:
+        """See `Cuts.is_late`."""
+        return self._cuts.is_late(store, entry.key.path_hash, entry.slot)
+
+    def _at(self, entry: Entry, ref: LogRef | None, region: str | None) -> Entry | None:
+        return None if ref is None else self.entry(ref.key_in(entry.key.store_id), region)

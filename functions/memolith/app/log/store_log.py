@@ -1,0 +1,145 @@
+"""Store records: a log of their own, one object a version, with the same rules as every other log."""
+
+from __future__ import annotations
+
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.region import Region, asked
+from memolith.core import ids
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.core.limits import WRITE_ATTEMPTS
+from memolith.core.log_position import Slot
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.store_record import StoreRecord, StoreState
+from memolith.core.rows.identity import StoreRow
+from memolith.core.store_records import Placed, to_row
+from memolith.ports import errors as port_errors
+
+
+class StoreLog:
+    """Finds and puts the records of stores, as this bucket and others have them."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def find(self, store_id: str) -> StoreRow | None:
+        """A record that the index lacks, from this bucket or else from the birth region's. A LIST and a GET, or two.
+
+        Nothing is folded: a reader may not, and the record's own event will.
+
+        Raises:
+            Unavailable: the birth region does not answer, so nobody here can tell.
+        """
+        birth = ids.birth_region(store_id, self._region.regions)
+        if birth is None:
+            return None
+        placed = self.newest(store_id) or self.newest(store_id, birth)
+        return None if placed is None else to_row(placed)
+
+    def newest(self, store_id: str, region: str | None = None) -> Placed | None:
+        """The record that stands, of all that a bucket has. A LIST for each region, and a GET if there is one.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        try:
+            keys = self._keys(store_id, region)
+            if not keys:
+                return None
+            best = max(keys, key=lambda key: key.slot.rank)
+            body = self._region.objects.get(str(best), region).body
+        except port_errors.PortError as error:
+            raise Unavailable("the store's birth region does not answer; try again") from error
+        return Placed(best.slot, StoreRecord.from_json(body))
+
+    def keys(self, store_id: str) -> list[StoreKey]:
+        """Every record of a store that this bucket has. A LIST for each region. Raises Unavailable."""
+        return asked(lambda: self._keys(store_id, None))
+
+    def _keys(self, store_id: str, region: str | None) -> list[StoreKey]:
+        prefixes = [f"{home}/store/{store_id}/" for home in self._region.regions]
+        listed = [key for prefix in prefixes for key in keys_under(self._region.objects, prefix, region=region)]
+        return [key for key in map(parse_key, listed) if isinstance(key, StoreKey)]
+
+    def at(self, store_id: str, slot: Slot) -> StoreRecord | None:
+        """The record in a slot, as this bucket has it; None while it is free here. One GET. Raises Unavailable."""
+        try:
+            return StoreRecord.from_json(self._region.objects.get(str(StoreKey(store_id, slot))).body)
+        except port_errors.ObjectNotFound:
+            return None
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+
+    def deletion(self, store_id: str) -> StoreRecord | None:
+        """The record that ends a store, if this bucket has one, in whichever region and epoch it was written.
+
+        A LIST for each region, and a GET for each epoch. Raises Unavailable.
+        """
+        try:
+            for region in self._region.regions:
+                prefix = f"{region}/store/{store_id}/"
+                last = {key.rpartition(".")[0]: key for key in keys_under(self._region.objects, prefix)}
+                for key in last.values():
+                    record = StoreRecord.from_json(self._region.objects.get(key).body)
+                    if record.state is StoreState.DELETED:
+                        return record
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        return None
+
+    def put(self, placed: Placed, exact: bool = False) -> bool:
+        """Takes the record's slot; False when it is taken by another record.
+
+        `exact`: also by one of the same version_id that another copy of the call has put, at another instant.
+
+        Raises:
+            Unavailable, Busy: nothing was done. OutcomeUnknown: it may have been.
+        """
+        key = str(StoreKey(placed.record.store_id, placed.slot))
+        in_doubt = False
+        for attempt in range(WRITE_ATTEMPTS):
+            try:
+                self._region.objects.put_if_absent(key, placed.record.to_json(), {})
+                return True
+            except port_errors.Contended:
+                self._region.back_off(attempt)
+                continue
+            except port_errors.Unavailable as error:
+                if in_doubt:
+                    raise OutcomeUnknown("the record may have been written; read before trying again") from error
+                raise Unavailable("the bucket refuses writes now; try again") from error
+            except port_errors.OutcomeUnknown:
+                in_doubt = True
+            except port_errors.ObjectExists:
+                pass
+            try:
+                body = self._region.objects.get(key).body
+                if exact:
+                    return body == placed.record.to_json()
+                return StoreRecord.from_json(body).version_id == placed.record.version_id
+            except port_errors.ObjectNotFound:
+                continue
+            except port_errors.PortError as error:
+                raise OutcomeUnknown("the record may have been written; read before trying again") from error
+        if in_doubt:
+            raise OutcomeUnknown("the record may have been written; read before trying again")
+        raise Busy("others kept writing here; try again")
+
+    def newer(self, row: StoreRow, region: str | None = None, own: str | None = None) -> Placed | None:
+        """What the record's log holds after `row`, in `region`'s bucket (default: this one). One GET if nothing.
+
+        The last record; or the one whose version_id is `own`, if it is there.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        slot, found = Slot.parse(row.slot).following, None
+        while True:
+            try:
+                body = self._region.objects.get(str(StoreKey(row.store_id, slot)), region).body
+            except port_errors.ObjectNotFound:
+                return found
+            except port_errors.PortError as error:
+                raise Unavailable("the bucket does not answer; try again") from error
+            found, slot = Placed(slot, StoreRecord.from_json(body)), slot.following
+            if own is not None and found.record.version_id == own:
+                return found

@@ -1,0 +1,265 @@
+"""What an operator asks of a region: how its index is, what was set aside, and to try that again.
+
+What is shown of a dead letter names objects and reasons. A key holds no path, and no content is ever shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from memolith.app.kernel.peer_messages import decode_error
+from memolith.app.kernel.region import Region
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.ports import errors as port_errors
+from memolith.ports.dead_letters import DeadLetters, Depths
+
+REASON_MAX_CHARACTERS = 200
+TRIED_IN_VAIN = "failed every time; the function's log says why"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """How a region's index is.
+
+    Attributes:
+        region: whose.
+        serving: the generation of tables that answers.
+        complete: whether it holds everything that the bucket does; otherwise it says 503 to what it does not know.
+        building: the generation that a rebuild is making, if one is under way.
+        watermarks: by home, up to when this region holds everything that was acknowledged there, in microseconds since
+            1970; a home that is not in it is one of which nothing is known.
+        lag_ms: by home, how long ago that is.
+        queues: by queue, how much stands where.
+    """
+
+    region: str
+    serving: int
+    complete: bool
+    building: int | None
+    watermarks: Mapping[str, int]
+    lag_ms: Mapping[str, int]
+    queues: Mapping[str, Depths]
+
+    @property
+    def well(self) -> bool:
+        """Whether there is nothing here for an operator to do."""
+        return self.complete and not any(depths.set_aside for depths in self.queues.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One dead letter as an operator sees it: what it is about, and why it was set aside."""
+
+    subject: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where one store has its home.
+
+    Attributes:
+        store_id, name: which store.
+        home, state: the region that takes its writes, and whether it does now.
+        epochs: every term so far, the present one last.
+        moving_to: where a planned move goes, if one is under way.
+        apart: the objects that hold changes of the store which a lost home had acknowledged, and which came after the
+            new home had changed the same settings: they are not in force.
+        second_region: where every write that was acknowledged stands too; None if the store does not ask for that.
+        second_stands_in: since the region that the store names became its home, the next one is its second: it holds
+            every write that was acknowledged since, and what else has been replicated (`is_held`).
+    """
+
+    store_id: str
+    name: str
+    home: str
+    state: str
+    epochs: tuple[str, ...]
+    moving_to: str | None
+    apart: tuple[str, ...] = ()
+    second_region: str | None = None
+    second_stands_in: bool = False
+
+
+HOME_FIELDS = frozenset(field.name for field in fields(Home))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a move or a fail-over: how far it is, what it copied, how long the store took no writes."""
+
+    store_id: str
+    state: str
+    copied: int
+    paused_ms: int | None
+
+
+STEPS_MAX = 10_000
+"""Calls after which a move that is still copying ahead is given up."""
+
+TRIES = 3
+TRY_AGAIN_AFTER_S = 2.0
+"""How often a step is asked for, and how long after it was not answered, or refused for the moment."""
+
+
+def homes(region: Region) -> Iterator[Home]:
+    """Every store that a region knows, as its reconciler tells. One invocation for a hundred stores.
+
+    Raises:
+        Unavailable: it does not answer.
+    """
+    after: str | None = None
+    while True:
+        answer = _reconciler(region, {"call": "homes.list", "after": after})
+        for one in answer["stores"]:
+            known = {name: value for name, value in one.items() if name in HOME_FIELDS}
+            yield Home(**{**known, "epochs": tuple(one["epochs"]), "apart": tuple(one["apart"])})
+        after = answer["next"]
+        if after is None:
+            return
+
+
+def move(region: Region, store_id: str) -> Iterator[Step]:
+    """Moves a store's home to `region`; a step for each call of its reconciler, the last one ``moved`` or ``at home``.
+
+    Raises:
+        whatever the reconciler answers; Unavailable, OutcomeUnknown: begin again, and it goes on.
+    """
+    yield from _steps(region, {"call": "homes.move", "store_id": store_id})
+
+
+def _steps(region: Region, payload: Mapping[str, Any]) -> Iterator[Step]:
+    for _ in range(STEPS_MAX):
+        step = _step(region, payload)
+        yield step
+        if step.state != "copying":
+            return
+
+
+def _step(region: Region, payload: Mapping[str, Any]) -> Step:
+    """Asked again where it may not have been done, or not to its end: whoever repeats it goes on with it."""
+    for _ in range(TRIES - 1):
+        try:
+            return Step(**_reconciler(region, payload))
+        except (Unavailable, OutcomeUnknown):
+            region.clock.pause(TRY_AGAIN_AFTER_S)
+    return Step(**_reconciler(region, payload))
+
+
+def fail_over(region: Region, store_id: str, old: str) -> Iterator[Step]:
+    """Makes `region` the home of a store whose home was `old`, which is not asked. Steps, and raises, as `move`."""
+    yield from _steps(region, {"call": "homes.fail_over", "store_id": store_id, "old": old})
+
+
+def is_held(region: Region, store_id: str) -> bool:
+    """Whether a fail-over to `region` begins with all that the store has acknowledged in two regions.
+
+    Raises:
+        whatever the reconciler answers; Unavailable, OutcomeUnknown: it does not answer.
+    """
+    return bool(_reconciler(region, {"call": "homes.is_held", "store_id": store_id})["held"])
+
+
+def _reconciler(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        answer = region.peers.call(region.name, "reconciler", payload)
+    except port_errors.OutcomeUnknown as error:
+        raise OutcomeUnknown(f"the reconciler of {region.name} did not answer; run it again") from error
+    except port_errors.PortError as error:
+        raise Unavailable(f"the reconciler of {region.name} does not answer ({error})") from error
+    if "error" in answer:
+        raise decode_error(answer["error"])
+    return answer
+
+
+def index_status(region: Region, queues: Mapping[str, DeadLetters]) -> IndexStatus:
+    """Asks the region's tables and queues. One read, and two requests a queue.
+
+    Raises:
+        Unavailable: the tables or the queues do not answer.
+    """
+    view = region.view()
+    now_us = region.clock.now_us()
+    return IndexStatus(
+        region=region.name,
+        serving=view.index.generation,
+        complete=view.complete,
+        building=view.building,
+        watermarks=dict(view.watermarks),
+        lag_ms={home: max(now_us - until, 0) // 1000 for home, until in view.watermarks.items()},
+        queues={name: depths(queue) for name, queue in queues.items()},
+    )
+
+
+def depths(queue: DeadLetters) -> Depths:
+    """How much stands in a queue and beside it. Raises Unavailable."""
+    try:
+        return queue.depths()
+    except port_errors.Unavailable as error:
+        raise Unavailable(f"the queue does not answer ({error})") from error
+
+
+def look(queue: DeadLetters, limit: int) -> list[Letter]:
+    """Up to `limit` dead letters, a line for each object that they are about. They stay where they are.
+
+    Raises:
+        Unavailable: the queue does not answer.
+    """
+    try:
+        bodies = queue.look(limit)
+    except port_errors.Unavailable as error:
+        raise Unavailable(f"the dead letters cannot be read now ({error})") from error
+    return [letter for body in bodies for letter in letters_of(body)]
+
+
+def send_back(queue: DeadLetters) -> Iterator[int]:
+    """Tries again what was set aside; yields how many letters are on their way so far. Repeatable at any point.
+
+    Raises:
+        Unavailable: the queue does not answer; what was not moved is where it was.
+    """
+    try:
+        yield from queue.send_back()
+    except port_errors.Unavailable as error:
+        raise Unavailable(f"not every dead letter was sent back ({error}); run it again") from error
+
+
+def letters_of(body: str) -> list[Letter]:
+    """What one dead letter is about, whoever wrote it: S3, a rebuild, or a function that set it aside itself."""
+    try:
+        payload = json.loads(body)
+    except ValueError:
+        return [Letter("?", "not JSON")]
+    if not isinstance(payload, dict):
+        return [Letter("?", "neither an event nor a letter")]
+    if "reason" in payload:
+        return [Letter(_subject(payload), str(payload["reason"])[:REASON_MAX_CHARACTERS])]
+    return [Letter(subject, TRIED_IN_VAIN) for subject in _subjects(payload)]
+
+
+def _subject(letter: Mapping[str, Any]) -> str:
+    return str(letter["key"]) if isinstance(letter.get("key"), str) else "a message of no known kind"
+
+
+def _subjects(message: Mapping[str, Any]) -> list[str]:
+    if isinstance(message.get("rebuild"), dict):
+        batch = message["rebuild"]
+        return [f"batch {batch.get('batch')} of {batch.get('run')}"]
+    if isinstance(message.get("fold_again"), dict):
+        return [_subject(message["fold_again"])]
+    if isinstance(message.get("inspect"), str):
+        return [str(message["inspect"])]
+    if isinstance(message.get("Records"), list):
+        return [_event_key(record) for record in message["Records"]] or ["an event of no object"]
+    return [_subject(message)]
+
+
+def _event_key(record: Any) -> str:
+    """The key as the event has it, encoded: it is shown, not used."""
+    try:
+        return str(record["s3"]["object"]["key"])
+    except (KeyError, TypeError, IndexError):
+        return "a message of no known kind"

@@ -1,0 +1,264 @@
+"""A home's periods: opening one, closing the one before it, publishing what was acknowledged in it.
+
+    open P+1 -> close every partition of P -> read P's journal -> put checkpoint P
+
+Once a partition's row says closed, no transaction puts a row beside it, so what is read afterwards is all there will
+ever be. A journal that was lost on the way (its table emptied, its rows expired) is found out by the rows that only
+this module puts, and then the checkpoint is made from a listing of the bucket: that names everything which had been
+put by then, and with it everything which had been acknowledged before the period ended.
+
+Every step can be repeated and taken up by another invocation; two at once get in each other's way, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from memolith.app.homes.epoch_sweep import Sweeping
+from memolith.app.index.ack_journal import from_listing
+from memolith.app.kernel.batching import gallop
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.region import Region
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.core.object_keys import CheckpointKey
+from memolith.core.objects.checkpoint import NAMES_PER_PART, Checkpoint, Named, part_from_json, part_to_json
+from memolith.core.rows.base import Attributes, Row, RowKey
+from memolith.core.rows.journal import JOURNAL_LIFETIME_US, JOURNAL_SHARDS, JournalRow, JournalStateRow, PeriodRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change, Query
+
+ROWS_PER_QUERY = 1_000
+
+
+CLOSE_ATTEMPTS = 20
+
+
+TRUSTED_US = JOURNAL_LIFETIME_US // 2
+"""For how long a period may be open, and then wait to be published, until its first rows may have expired."""
+
+
+class Periods:
+    """The journal of one home, as the reconciler sees it."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._sweeping = Sweeping(region)
+        self._home = region.name
+        self._key = JournalStateRow.key(region.name)
+
+    def turn(self, deadline_us: int) -> int:
+        """Opens the next period and publishes the one before it; or goes on with publishing that. The open period.
+
+        A period with few acknowledged writes costs a transaction, a write and a query for each partition, one PUT.
+        `deadline_us` is when to stop, between two parts of a long checkpoint.
+
+        Raises:
+            Busy: another reconciler is at it. Unavailable, OutcomeUnknown: to be repeated.
+        """
+        state = self._state()
+        if state is None:
+            return self._begin().open
+        if state.closing is None:
+            state = self._open_next(state)
+        if not self._close(state) and not state.listed:
+            state = self._list_instead(state)
+        self._publish(state, deadline_us)
+        return state.open
+
+    # ---- opening ------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> JournalStateRow:
+        """A new journal. What was acknowledged before it is in the listing that its first checkpoint is made from."""
+        last = gallop(self._published)
+        state = JournalStateRow(
+            run=self._region.new_id("run"),
+            open=1 if last is None else last + 1,
+            opened_at=self._region.clock.now_us(),
+            listed=True,
+        )
+        self._open(None, state)
+        return state
+
+    def _published(self, period: int) -> int | None:
+        try:
+            self._region.objects.head(str(CheckpointKey(self._home, period)))
+        except port_errors.ObjectNotFound:
+            return None
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        return period
+
+    def _open_next(self, state: JournalStateRow) -> JournalStateRow:
+        """Whoever begins to write from now on does so in the next period: the clock is read before anybody can."""
+        now_us = max(self._region.clock.now_us(), state.opened_at)
+        turned = JournalStateRow(
+            run=state.run,
+            open=state.open + 1,
+            opened_at=now_us,
+            closing=state.open,
+            until=now_us,
+            listed=state.listed or now_us - state.opened_at > TRUSTED_US,
+        )
+        self._open(state, turned)
+        return turned
+
+    def _open(self, before: JournalStateRow | None, after: JournalStateRow) -> None:
+        """The period's rows, together with the state that names it: nobody ever opens again what somebody closed."""
+        row = PeriodRow(open=True).to_attributes()
+        keys = [PeriodRow.key(self._home, after.open, shard) for shard in range(JOURNAL_SHARDS)]
+        found = self._region.read(self._region.index, keys)
+        state = Change(self._key, None if before is None else before.to_attributes(), after.to_attributes())
+        self._commit([state, *(Change(key, found.get(key), row) for key in keys)])
+
+    # ---- closing ------------------------------------------------------------------------------------------------
+
+    def _close(self, state: JournalStateRow) -> bool:
+        """Closes every partition; whether the journal that stands in them is whole."""
+        whole = self._region.clock.now_us() - (state.until or 0) < TRUSTED_US
+        keys = [PeriodRow.key(self._home, state.closing or 0, shard) for shard in range(JOURNAL_SHARDS)]
+        found = self._region.read(self._region.index, keys)
+        for key in keys:
+            whole = self._close_partition(key, found.get(key)) and whole
+        return whole
+
+    def _close_partition(self, key: RowKey, attributes: Attributes | None) -> bool:
+        for attempt in range(CLOSE_ATTEMPTS):
+            if attributes is None:
+                return False
+            if not PeriodRow.from_attributes(attributes).open:
+                return True
+            expires_at = (self._region.clock.now_us() + JOURNAL_LIFETIME_US) // 1_000_000
+            closed = PeriodRow(open=False, expires_at=expires_at).to_attributes()
+            try:
+                self._region.index.commit([Change(key, attributes, closed)])
+                return True
+            except (port_errors.Contended, port_errors.OutcomeUnknown):
+                self._region.back_off(attempt)
+            except port_errors.PortError as error:
+                raise Unavailable("the journal does not answer; try again") from error
+            attributes = self._read(key)
+        raise Busy("writers kept the period busy; it is closed the next time")
+
+    def _list_instead(self, state: JournalStateRow) -> JournalStateRow:
+        """The journal cannot be trusted. Under another run's name, so that no part made from it is taken for ours."""
+        listed = from_listing(state, self._region.new_id("run"))
+        self._set(state, listed)
+        return listed
+
+    # ---- publishing ---------------------------------------------------------------------------------------------
+
+    def _publish(self, state: JournalStateRow, deadline_us: int) -> None:
+        """Puts the closing period's checkpoint, or as much of it as there is time for: the next call goes on."""
+        names = self._names(state)
+        while part := tuple(islice(names, NAMES_PER_PART)):
+            if state.parts == 0 and len(part) < NAMES_PER_PART:
+                self._put_checkpoint(state, tuple(name for name, _ in part))
+                return
+            state = self._put_part(state, part)
+            if self._region.clock.now_us() > deadline_us:
+                return
+            names = self._names(state)
+        self._put_checkpoint(state, ())
+
+    def _names(self, state: JournalStateRow) -> Iterator[tuple[Named, str]]:
+        """What the checkpoint names, each with where to go on after it."""
+        return self._listed(state.cursor) if state.listed else self._journaled(state.closing or 0, state.cursor)
+
+    def _journaled(self, period: int, cursor: str | None) -> Iterator[tuple[Named, str]]:
+        first, _, last_key = (cursor or "0 ").partition(" ")
+        after: str | None = last_key or None
+        for shard in range(int(first), JOURNAL_SHARDS):
+            partition = JournalRow.partition(self._home, period, shard)
+            while True:
+                query = Query("journal", partition, prefix=f"{self._home}/", after=after, limit=ROWS_PER_QUERY)
+                try:
+                    found = self._region.index.query(query)
+                except port_errors.PortError as error:
+                    raise Unavailable("the journal does not answer; try again") from error
+                for one in found:
+                    row = JournalRow.from_attributes(one.attributes)
+                    yield Named(row.object_key, row.version_id), f"{shard} {row.object_key}"
+                if len(found) < ROWS_PER_QUERY:
+                    break
+                after = found[-1].sort_key
+            after = None
+
+    def _listed(self, after: str | None) -> Iterator[tuple[Named, str]]:
+        skipped = f"{self._home}/checkpoint/"
+        try:
+            for key in keys_under(self._region.objects, f"{self._home}/", after):
+                if not key.startswith(skipped):
+                    yield Named(key), key
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+
+    def _put_part(self, state: JournalStateRow, part: tuple[tuple[Named, str], ...]) -> JournalStateRow:
+        """One part more, and a note of how far that is. What an invocation put that then died stands, and counts."""
+        cursor = part[-1][1]
+        self._sweeping.note(name for name, _ in part)
+        key = str(self._checkpoint(state).part_key(state.parts))
+        if not self._put(key, part_to_json(tuple(name for name, _ in part))) and state.listed:
+            cursor = part_from_json(self._body(key))[-1].key
+        further = replace(state, parts=state.parts + 1, cursor=cursor)
+        self._set(state, further)
+        return further
+
+    def _put_checkpoint(self, state: JournalStateRow, names: tuple[Named, ...]) -> None:
+        """The checkpoint stands, and the period is over; if the journal is, after all was read, still what it was."""
+        if self._state() != state:
+            raise Busy("the journal has changed meanwhile; the period is published the next time")
+        self._sweeping.note(names)
+        checkpoint = replace(self._checkpoint(state), names=names)
+        key = str(CheckpointKey(self._home, checkpoint.period))
+        ours = self._put(key, checkpoint.to_json()) or Checkpoint.from_json(self._body(key)).run == state.run
+        over = JournalStateRow(run=state.run, open=state.open, opened_at=state.opened_at, listed=not ours)
+        self._set(state, over)
+        if ours:
+            self._region.metrics.count("checkpoint_published")
+
+    def _checkpoint(self, state: JournalStateRow) -> Checkpoint:
+        return Checkpoint(
+            self._home, state.closing or 0, state.until or 0, state.run, parts=state.parts, listed=state.listed
+        )
+
+    # ---- ports --------------------------------------------------------------------------------------------------
+
+    def _put(self, key: str, body: bytes) -> bool:
+        """Whether the object is new."""
+        try:
+            self._region.objects.put_if_absent(key, body, {})
+        except port_errors.ObjectExists:
+            return False
+        except (port_errors.Contended, port_errors.OutcomeUnknown) as error:
+            raise OutcomeUnknown("a checkpoint may have been put; the next time will tell") from error
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket refuses writes now; try again") from error
+        return True
+
+    def _body(self, key: str) -> bytes:
+        try:
+            return self._region.objects.get(key).body
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+
+    def _state(self) -> JournalStateRow | None:
+        attributes = self._read(self._key)
+        return None if attributes is None else JournalStateRow.from_attributes(attributes)
+
+    def _read(self, key: RowKey) -> Attributes | None:
+        return self._region.read(self._region.index, [key]).get(key)
+
+    def _set(self, before: Row, after: Row) -> None:
+        self._commit([Change(self._key, before.to_attributes(), after.to_attributes())])
+
+    def _commit(self, changes: list[Change]) -> None:
+        try:
+            self._region.index.commit(changes)
+        except port_errors.Contended as error:
+            raise Busy("another reconciler is at it") from error
+        except port_errors.OutcomeUnknown as error:
+            raise OutcomeUnknown("the journal may have changed; the next time will tell") from error
+        except port_errors.PortError as error:
+            raise Unavailable("the journal does not answer; try again") from error

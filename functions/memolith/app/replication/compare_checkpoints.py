@@ -1,0 +1,86 @@
+"""Once a day: what the other regions' checkpoints of the last week name, beside this region's tables.
+
+The watermark has passed these checkpoints, so that all they name was folded here once. What the tables have lost since
+without losing their marks is folded again, and what is gone from this bucket too is fetched from its home.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memolith.app.indexer.indexer import Indexing
+from memolith.app.kernel.region import Region, View
+from memolith.app.replication.missing_objects import Brought, Holding
+from memolith.app.replication.resumable_scan import Walked, walk
+from memolith.core.errors import Unavailable
+from memolith.core.object_keys import CheckpointKey
+from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
+from memolith.core.rows.control import CompletenessRow
+from memolith.ports import errors as port_errors
+
+PERIODS_BACK = 7 * 24 * 60
+"""A week of periods of a minute."""
+PERIODS_PER_PAGE = 50
+
+
+class ComparingCheckpoints:
+    """Compares one region's tables with the other homes' checkpoints."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._holding = Holding(region, Indexing(region))
+
+    def run(self, deadline_us: int) -> Walked:
+        """Goes on where time ran out. Of a checkpoint one GET, and a read for a hundred names; a fold for what lacks.
+
+        Raises as `walk`.
+        """
+        return walk(self._region, "checkpoints", self._page, deadline_us)
+
+    def _page(self, view: View, after: str | None) -> tuple[Walked, str | None]:
+        """A few periods of one home; a part of a checkpoint at a time is all that is held."""
+        home, period = self._next(view, after)
+        if home is None:
+            return Walked(), None
+        until = min(period + PERIODS_PER_PAGE, self._last(view, home) + 1)
+        walked = Walked()
+        for number in range(period, until):
+            for names in self._names(home, number):
+                mended = self._mend(view, home, names)
+                walked = Walked(walked.looked_at + len(names), walked.repaired + mended)
+        return walked, f"{home} {until - 1}"
+
+    def _next(self, view: View, after: str | None) -> tuple[str | None, int]:
+        """The first period that follows, of this home or, after its last one, of the next."""
+        at, _, number = (after or "").partition(" ")
+        for home in sorted(set(self._region.regions) - {self._region.name}):
+            last = self._last(view, home)
+            first = max(last - PERIODS_BACK + 1, 1)
+            if home == at:
+                first = max(int(number) + 1, first)
+            if home >= at and first <= last:
+                return home, first
+        return None, 0
+
+    def _last(self, view: View, home: str) -> int:
+        """The last checkpoint that the watermark has passed; what follows is the watermark's."""
+        key = CompletenessRow.key(view.index.generation)
+        row = self._region.read(view.index, [key]).get(key)
+        folded = {} if row is None else CompletenessRow.from_attributes(row).folded
+        return int(folded.get(home, "0").partition("/")[0])
+
+    def _names(self, home: str, period: int) -> Iterator[tuple[Named, ...]]:
+        try:
+            checkpoint = Checkpoint.from_json(self._region.objects.get(str(CheckpointKey(home, period))).body)
+            yield checkpoint.names
+            for part in range(checkpoint.parts):
+                yield part_from_json(self._region.objects.get(str(checkpoint.part_key(part))).body)
+        except port_errors.ObjectNotFound:
+            return
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+
+    def _mend(self, view: View, home: str, names: tuple[Named, ...]) -> int:
+        missing = self._holding.missing(view, [name for name in names if self._holding.is_shown(name)])
+        brought = self._holding.bring(view, missing, home, fetch=True) if missing else {}
+        return sum(became in (Brought.FOLDED, Brought.FETCHED) for became in brought.values())

@@ -1,0 +1,201 @@
+"""The slow pass: the bucket's listing beside the tables, once a day; what the tables lack is sent to be folded again.
+
+    a page of keys -> the entries' heads -> the rows they leave -> what is missing goes through the index queue, and
+    what has text that should be gone (`memolith.app.replication.missed_erasures`)
+
+A pass is as many pages as there is time for; where it goes on stands in a row of the control table, so that a pass over
+a million objects is a few invocations. It also looks for the one thing that may go wrong without anybody's error: a
+path and its ancestor that are both memories, created in the very moment in which the tables vanished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from urllib.parse import quote_plus
+
+from memolith.app.indexer.indexer import Indexing
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.log_reader import Logs
+from memolith.app.replication.missed_erasures import Met, Unerased
+from memolith.app.replication.missing_objects import Holding
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import LOCAL_PREFIX, CheckpointKey, CheckpointPartKey, CutKey, StoreKey, parse_key
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.entry import Operation
+from memolith.core.paths import ancestors
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import PathRow
+from memolith.core.rows.control import ReconcileRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Change, Query
+from memolith.ports.queue import Queue
+
+EVERY_US = 24 * 3600 * 1_000_000
+HEADS_AT_ONCE = 16
+PATHS_PER_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What one invocation saw: keys looked at, those sent to be folded again, pairs of a path and its ancestor.
+
+    `unerased` are those sent because their text should be gone.
+    """
+
+    looked_at: int = 0
+    repaired: int = 0
+    unerased: int = 0
+    ancestor_pairs: int = 0
+    finished: bool = False
+
+
+class Comparing:
+    """Compares one region's bucket with its tables. `queue` is the region's index queue."""
+
+    def __init__(self, region: Region, queue: Queue) -> None:
+        self._region = region
+        self._queue = queue
+        self._logs = Logs(region)
+        self._holding = Holding(region, Indexing(region))
+        self._unerased = Unerased(region)
+
+    def run(self, deadline_us: int) -> Compared:
+        """Goes on with the pass under way, or begins one if the last is a day old; until `deadline_us` at most.
+
+        Costs a LIST for a thousand keys, a HEAD an entry, a read for a hundred, and a Query for a hundred paths.
+
+        Raises:
+            Busy: another pass is at it. Unavailable, OutcomeUnknown: to be repeated.
+        """
+        view = self._region.view([ReconcileRow.KEY])
+        attributes = view.rows.get(ReconcileRow.KEY)
+        row = ReconcileRow() if attributes is None else ReconcileRow.from_attributes(attributes)
+        now_us = self._region.clock.now_us()
+        if not view.complete or (row.after is None and now_us - (row.began_at or 0) < EVERY_US):
+            return Compared(finished=True)
+        row = replace(row, began_at=now_us) if row.after is None else row
+        compared = Compared()
+        while True:
+            compared, after = self._page(view, row.after, compared)
+            further = replace(row, after=after).to_attributes()
+            self._note(Change(ReconcileRow.KEY, attributes, further))
+            row, attributes = replace(row, after=after), further
+            if after is None:
+                return replace(compared, finished=True)
+            if self._region.clock.now_us() > deadline_us:
+                return compared
+
+    def _page(self, view: View, after: str | None, so_far: Compared) -> tuple[Compared, str | None]:
+        try:
+            page = self._region.objects.list("", after=after)
+        except port_errors.PortError as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
+        names, met = self._names(keys)
+        rows: dict[RowKey, Attributes] = {}
+        missing = self._holding.missing(view, names, listed=True, seen=rows)
+        unerased = sorted(set(self._unerased.among(view, met, rows)) - {name.key for name in missing})
+        self._send([*(name.key for name in missing), *unerased])
+        pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
+        for kind, count in (("listing", len(missing)), ("unerased", len(unerased))):
+            if count:
+                self._region.metrics.count("reconcile_repaired", count, kind=kind)
+        if pairs:
+            self._region.metrics.count("ancestor_pairs", pairs)
+        compared = Compared(
+            so_far.looked_at + len(keys),
+            so_far.repaired + len(missing),
+            so_far.unerased + len(unerased),
+            so_far.ancestor_pairs + pairs,
+        )
+        return compared, page.next_after
+
+    def _names(self, keys: Sequence[str]) -> tuple[list[Named], list[Met]]:
+        """Keys with what shows that they are folded, without those that leave no row; and the entries of logs."""
+        entries: list[LogKey] = []
+        names: list[Named] = []
+        for key in keys:
+            try:
+                parsed = parse_key(key)
+            except ValueError:
+                continue
+            if isinstance(parsed, LogKey):
+                entries.append(parsed)
+            elif not isinstance(parsed, (CutKey, CheckpointKey, CheckpointPartKey)):
+                names.append(Named(key))
+        met = list(self._met(entries))
+        shown = [name for name in names if self._holding.is_shown(name)]
+        return [*shown, *(one.name for one in met if one.name is not None)], met
+
+    def _met(self, keys: Sequence[LogKey]) -> Iterator[Met]:
+        for start in range(0, len(keys), HEADS_AT_ONCE):
+            tasks = [partial(self._look, key) for key in keys[start : start + HEADS_AT_ONCE]]
+            yield from (met for met in self._region.parallel.run(tasks) if met is not None)
+
+    def _look(self, key: LogKey) -> Met | None:
+        """None for what cannot be read, which is its event's to report.
+
+        A void, and a rename that never came to be, leave no row that would show them.
+        """
+        try:
+            entry = self._logs.entry(key)
+            if entry is None:
+                return None
+            if entry.operation is Operation.VOID:
+                return Met(entry, None)
+            if entry.operation is Operation.MOVED_OUT:
+                return Met(entry, Named(str(key), entry.moved_version_id))
+            if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
+                return Met(entry, None)
+        except ValueError:
+            return None
+        return Met(entry, Named(str(key), entry.version_id))
+
+    def _send(self, keys: Sequence[str]) -> None:
+        """As the bucket's own events."""
+        messages = [json.dumps({"Records": [{"s3": {"object": {"key": quote_plus(key)}}}]}) for key in keys]
+        try:
+            if messages:
+                self._queue.send(messages)
+        except port_errors.PortError as error:
+            raise Unavailable("the index queue does not answer; try again") from error
+
+    # ---- a path and its ancestor --------------------------------------------------------------------------------
+
+    def _stores_born_here(self, keys: Sequence[str]) -> list[str]:
+        prefix = f"{self._region.name}/store/"
+        parsed = [parse_key(key) for key in keys if key.startswith(prefix)]
+        return [key.store_id for key in parsed if isinstance(key, StoreKey) and key.slot.sequence == 1]
+
+    def _pairs(self, view: View, store_id: str) -> int:
+        """How many live memories of a store stand below another one."""
+        pairs, after = 0, None
+        while True:
+            try:
+                found = view.index.query(Query("paths", store_id, after=after, limit=PATHS_PER_PAGE))
+            except port_errors.PortError as error:
+                raise Unavailable("the index does not answer; try again") from error
+            rows = [PathRow.from_attributes(one.attributes) for one in found]
+            pairs += sum(self._below_another(view, row) for row in rows if row.memory_id is not None)
+            if len(found) < PATHS_PER_PAGE:
+                return pairs
+            after = found[-1].sort_key
+
+    def _below_another(self, view: View, row: PathRow) -> bool:
+        keys: list[RowKey] = [PathRow.key(row.store_id, above) for above in ancestors(row.path)]
+        found = self._region.read(view.index, keys) if keys else {}
+        return any(PathRow.from_attributes(above).memory_id is not None for above in found.values())
+
+    def _note(self, change: Change) -> None:
+        try:
+            self._region.index.commit([change])
+        except port_errors.Contended as error:
+            raise Busy("another pass is under way") from error
+        except port_errors.OutcomeUnknown as error:
+            raise OutcomeUnknown("the pass may have gone on; the next time will tell") from error
+        except port_errors.PortError as error:
+            raise Unavailable("the control table does not answer; try again") from error

@@ -1,0 +1,192 @@
+"""Once a day: rows of `memories`, `logs` and `paths` beside each other; where they disagree, the log is folded again.
+
+    a page of rows of one table -> the rows of the others that must agree -> those that still disagree at a second look
+    -> the tail of the path's log goes through the index queue
+
+A fold writes the three in one transaction, so that they agree whenever nobody has meddled. A listed path whose memory
+is elsewhere, a live memory that is not listed, a log whose occupant nobody knows: each names a path, and the tail of
+that path's log says what is so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.log_reader import Logs
+from memolith.app.replication.resumable_scan import Walked, walk
+from memolith.core import fold
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.store_record import StoreState
+from memolith.core.paths import path_hash
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow
+from memolith.core.rows.identity import StoreRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Query
+from memolith.ports.queue import Queue
+
+ROWS_PER_PAGE = 50
+"""Each of which asks for two others, and a read takes a hundred."""
+COMPARED = ("memories", "paths", "logs")
+
+
+class _Place(NamedTuple):
+    """Where the comparison goes on: after this row of this table of this store, whose record has this home's prefix."""
+
+    home: str
+    store_id: str
+    table: str
+    after: str
+
+    def __str__(self) -> str:
+        return " ".join(self)
+
+    @classmethod
+    def parse(cls, text: str) -> _Place:
+        return cls(*text.split(" ", 3))
+
+
+class ComparingRows:
+    """Compares the rows of one region's tables with each other. `queue` is the region's index queue."""
+
+    def __init__(self, region: Region, queue: Queue) -> None:
+        self._region = region
+        self._queue = queue
+        self._logs = Logs(region)
+
+    def run(self, deadline_us: int) -> Walked:
+        """Goes on where time ran out. A LIST for a store; of fifty rows a query and a read.
+
+        Where rows disagree, a few HEADs and a message. Raises as `walk`.
+        """
+        return walk(self._region, "rows", self._page, deadline_us)
+
+    def _page(self, view: View, after: str | None) -> tuple[Walked, str | None]:
+        place = self._first_store(sorted(self._region.regions), "") if after is None else _Place.parse(after)
+        if place is None:
+            return Walked(), None
+        store = self._region.read(view.index, [StoreRow.key(place.store_id)]).get(StoreRow.key(place.store_id))
+        if store is None or store["state"] == StoreState.DELETED:
+            return Walked(), self._following(place)
+        found, last = self._rows(view, place)
+        wrong = self._disagreeing(view, StoreRow.from_attributes(store), found)
+        if wrong:
+            wrong &= self._disagreeing(view, StoreRow.from_attributes(store), self._rows(view, place)[0])
+        sent = self._fold_again(StoreRow.from_attributes(store), sorted(wrong))
+        further = str(place._replace(after=last)) if last is not None else self._following(place)
+        return Walked(len(found), sent), further
+
+    # ---- places -------------------------------------------------------------------------------------------------
+
+    def _following(self, place: _Place) -> str | None:
+        """The next table of the store, the next store of its home, the first one of the next home."""
+        position = COMPARED.index(place.table) + 1
+        if position < len(COMPARED):
+            return str(_Place(place.home, place.store_id, COMPARED[position], ""))
+        homes = [home for home in sorted(self._region.regions) if home >= place.home]
+        found = self._first_store(homes, place.store_id)
+        return None if found is None else str(found)
+
+    def _first_store(self, homes: Sequence[str], after_id: str) -> _Place | None:
+        for home in homes:
+            prefix = f"{home}/store/"
+            try:
+                page = self._region.objects.list(prefix, after=f"{prefix}{after_id}/~" if after_id else None, limit=1)
+            except port_errors.PortError as error:
+                raise Unavailable("the bucket does not answer; try again") from error
+            after_id = ""
+            for key in page.keys:
+                try:
+                    parsed = parse_key(key)
+                except ValueError:
+                    continue
+                if isinstance(parsed, StoreKey):
+                    return _Place(home, parsed.store_id, COMPARED[0], "")
+        return None
+
+    def _rows(self, view: View, place: _Place) -> tuple[list[Attributes], str | None]:
+        """A page of rows; after which to go on, None at the end."""
+        query = Query(place.table, place.store_id, after=place.after or None, limit=ROWS_PER_PAGE)
+        try:
+            found = view.index.query(query)
+        except port_errors.PortError as error:
+            raise Unavailable("the index does not answer; try again") from error
+        rows: list[Attributes] = [{"table": place.table, **one.attributes} for one in found]
+        return rows, found[-1].sort_key if len(found) == ROWS_PER_PAGE else None
+
+    # ---- what must agree ----------------------------------------------------------------------------------------
+
+    def _disagreeing(self, view: View, store: StoreRow, rows: Iterable[Attributes]) -> set[str]:
+        """The hashes of the paths of these rows of one table that others contradict."""
+        memories = [MemoryRow.from_attributes(row) for row in rows if row["table"] == "memories"]
+        paths = [PathRow.from_attributes(row) for row in rows if row["table"] == "paths"]
+        logs = [LogRow.from_attributes(row) for row in rows if row["table"] == "logs"]
+        keys = {LogRow.key(store.store_id, row.path_hash) for row in memories}
+        keys |= {PathRow.key(store.store_id, row.path) for row in memories if row.path is not None}
+        keys |= {MemoryRow.key(store.store_id, row.memory_id) for row in paths if row.memory_id is not None}
+        occupants = {row.path_hash: fold.occupant_of(row) for row in logs}
+        keys |= {MemoryRow.key(store.store_id, id) for id in occupants.values() if id is not None}
+        others = self._region.read(view.index, list(keys)) if keys else {}
+        salt = bytes.fromhex(store.salt)
+        return {
+            *(row.path_hash for row in memories if not _is_listed(row, others)),
+            *(path_hash(salt, row.path) for row in paths if row.memory_id is not None and not _is_there(row, others)),
+            *(hash for hash, id in occupants.items() if id is not None and not _occupies(store, hash, id, others)),
+        }
+
+    def _fold_again(self, store: StoreRow, path_hashes: Sequence[str]) -> int:
+        """Sends the tails of these paths' logs, with what stands before them where they are void. How many paths."""
+        sent = 0
+        for hash in path_hashes:
+            keys = self._entries(store, hash)
+            messages = [json.dumps({"fold_again": {"key": str(key)}}) for key in keys]
+            try:
+                if messages:
+                    self._queue.send(messages)
+                    sent += 1
+            except port_errors.PortError as error:
+                raise Unavailable("the index queue does not answer; try again") from error
+        return sent
+
+    def _entries(self, store: StoreRow, hash: str) -> list[LogKey]:
+        try:
+            entry = self._logs.tail(store, hash)
+            keys = [] if entry is None else [entry.key]
+            while entry is not None and self._is_void(entry) and entry.slot.sequence > 1:
+                before = Slot(entry.slot.epoch, entry.slot.sequence - 1)
+                entry = self._logs.entry(LogKey(store.store_id, hash, before))
+                keys += [] if entry is None else [entry.key]
+        except ValueError:
+            return []
+        return keys
+
+    def _is_void(self, entry: Entry) -> bool:
+        return entry.operation is Operation.VOID or any(one.void for one in self._logs.settle(entry))
+
+
+def _is_listed(row: MemoryRow, others: Mapping[RowKey, Attributes]) -> bool:
+    """Whether a live memory occupies its path, and the listing has it there; of any other nothing is asked."""
+    if not fold.is_live(row) or row.path is None:
+        return True
+    log, path = others.get(LogRow.key(row.store_id, row.path_hash)), others.get(PathRow.key(row.store_id, row.path))
+    if log is None or path is None:
+        return False
+    return fold.occupant_of(LogRow.from_attributes(log)) == row.memory_id == path.get("memory_id")
+
+
+def _is_there(row: PathRow, others: Mapping[RowKey, Attributes]) -> bool:
+    """Whether the memory that is listed at a path says that it is there."""
+    found = others.get(MemoryRow.key(row.store_id, row.memory_id or ""))
+    return found is not None and fold.is_live(memory := MemoryRow.from_attributes(found)) and memory.path == row.path
+
+
+def _occupies(store: StoreRow, hash: str, memory_id: str, others: Mapping[RowKey, Attributes]) -> bool:
+    """Whether a log's occupant is known, and says that it is there."""
+    found = others.get(MemoryRow.key(store.store_id, memory_id))
+    return found is not None and not found.get("gone") and found["path_hash"] == hash

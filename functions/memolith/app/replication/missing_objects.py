@@ -1,0 +1,274 @@
+"""Whether this region holds an object that its home has acknowledged, and bringing it where it does not.
+
+A row tells that an object is folded here, if it stands at the object's own position or at a later one, and does not say
+that it was made without the object (`VersionRow.unseen`). Of records, keys and orders there are few, and their rows may
+come from another region's answer: of each the object is looked for as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from enum import Enum
+from functools import partial
+
+from memolith.app.indexer.indexer import Indexing, Malformed
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.epoch_snapshot import Cuts
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.object_keys import ApiKeyKey, ObjectKey, RedactionKey, SessionKey, StoreKey, parse_key
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import LATE_PREFIX, UNSEEN_DEPARTURE, UNSEEN_ENTRY, UNSEEN_ORDER, VersionRow
+from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
+from memolith.ports import errors as port_errors
+
+ROWS_PER_READ = 100
+AT_ONCE = 16
+
+
+class Brought(Enum):
+    """What became of an object that the tables did not hold.
+
+    `FOLDED`: it was here, and is in the tables now. `FETCHED`: as well, once it was copied from its home.
+    `DISCHARGED`: it never will be, and nothing is missing for it: its store is deleted, it is gone at its home too, or
+    it cannot be read. `WAITING`: it has not arrived, or could not be folded; look again.
+    """
+
+    FOLDED = "folded"
+    FETCHED = "fetched"
+    DISCHARGED = "discharged"
+    WAITING = "waiting"
+
+
+class Holding:
+    """Checks objects by the rows that they leave, a hundred in one read, and folds what is missing."""
+
+    def __init__(self, region: Region, indexing: Indexing) -> None:
+        self._region = region
+        self._indexing = indexing
+        self._cuts = Cuts(region)
+
+    def missing(
+        self,
+        view: View,
+        names: Sequence[Named],
+        listed: bool = False,
+        seen: MutableMapping[RowKey, Attributes] | None = None,
+    ) -> list[Named]:
+        """Those of which this region does not show that they are here and folded.
+
+        One read for a hundred names, and a HEAD for each record of a store or key, and each order to redact; none for
+        names that the caller has just `listed` in this region's bucket. Versions that the rows do not show cost a
+        second read for a hundred.
+
+        The rows that were read are added to `seen`, for a caller who has more to ask of them.
+
+        Raises:
+            Unavailable: the index or the bucket does not answer.
+        """
+        found: list[Named] = []
+        for start in range(0, len(names), ROWS_PER_READ):
+            shown = {name: _shown_by(name) for name in names[start : start + ROWS_PER_READ]}
+            keys = {row[0] for row in shown.values() if row is not None}
+            rows = self._region.read(view.index, list(keys)) if keys else {}
+            if seen is not None:
+                seen.update(rows)
+            found += [name for name, row in shown.items() if row is None or not _shows(rows, *row)]
+        found = self._without_late(view, found)
+        return found if listed else found + self._gone(set(names) - set(found))
+
+    def _gone(self, names: Iterable[Named]) -> list[Named]:
+        """Those that a row shows, though it may be another object's, and that are not in this region's bucket."""
+        alone = sorted(name for name in names if isinstance(_parsed(name), (StoreKey, ApiKeyKey, RedactionKey)))
+        here: list[bool] = []
+        for start in range(0, len(alone), AT_ONCE):
+            tasks = [partial(self._is_here, name.key) for name in alone[start : start + AT_ONCE]]
+            try:
+                here += self._region.parallel.run(tasks)
+            except port_errors.PortError as error:
+                raise Unavailable("the bucket does not answer; try again") from error
+        return [name for name, is_here in zip(alone, here, strict=True) if not is_here]
+
+    def _without_late(self, view: View, names: Sequence[Named]) -> list[Named]:
+        """Without the versions that came late and stand apart, or stand elsewhere. Reads only where one is missing.
+
+        A version that was adopted has the id of the late original: a row of the one says nothing of the other, which
+        is what the positions tell.
+        """
+        parsed = {name: _parsed(name) for name in names if name.version_id is not None}
+        versions = {name: key for name, key in parsed.items() if isinstance(key, LogKey)}
+        keys = {name: VersionRow.late_key(key.store_id, name.version_id or "") for name, key in versions.items()}
+        stores = {key.store_id: StoreRow.key(key.store_id) for key in versions.values()}
+        asked = [*keys.values(), *stores.values(), *(VersionRow.key(key.pk, _id_of(key)) for key in keys.values())]
+        rows: dict[RowKey, Attributes] = {}
+        for start in range(0, len(asked), ROWS_PER_READ):
+            rows |= self._region.read(view.index, asked[start : start + ROWS_PER_READ])
+        held: set[Named] = set()
+        for name, key in versions.items():
+            apart = rows.get(keys[name])
+            is_apart = apart is not None and _shows_entry(VersionRow.from_attributes(apart), key)
+            if is_apart or self._counts_elsewhere(rows, keys[name], stores[key.store_id], key):
+                held.add(name)
+        return [name for name in names if name not in held]
+
+    def _counts_elsewhere(
+        self, rows: Mapping[RowKey, Attributes], late_key: RowKey, store_key: RowKey, key: LogKey
+    ) -> bool:
+        """Whether a version is known here at another position, and what is named came late: then nothing is missing.
+
+        So it is with what a home adopted whose epoch was not accepted. Where that cannot be told, it is missing.
+        """
+        known = [rows.get(late_key), rows.get(VersionRow.key(key.store_id, _id_of(late_key)))]
+        at = [row["position"] for row in known if row is not None and row.get("position") is not None]
+        if store_key not in rows or not any(LogRef.parse(one) != LogRef(key.path_hash, key.slot) for one in at):
+            return False
+        store = StoreRow.from_attributes(rows[store_key])
+        try:
+            return store.state != StoreState.DELETED and self._cuts.is_late(store, key.path_hash, key.slot)
+        except Unavailable:
+            return False
+
+    def is_shown(self, name: Named) -> bool:
+        """Whether a row tells that the object is folded; otherwise it must be looked at itself."""
+        return _shown_by(name) is not None
+
+    def bring(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, Brought]:
+        """Folds what is missing, several at once; `fetch`: what has not arrived is copied from its home.
+
+        Of a name one HEAD and a fold; a GET from the home and a PUT for what is fetched.
+
+        Raises:
+            Unavailable: the index does not answer.
+        """
+        deleted = self._deleted_stores(view, names)
+        tasks = [partial(self._bring, view, name, home, fetch, deleted) for name in names]
+        results: list[Brought] = []
+        for start in range(0, len(tasks), AT_ONCE):
+            results += self._region.parallel.run(tasks[start : start + AT_ONCE])
+        brought = dict(zip(names, results, strict=True))
+        folded = [name for name, result in brought.items() if result in (Brought.FOLDED, Brought.FETCHED)]
+        shown = [name for name in folded if _shown_by(name) is not None]
+        brought |= dict.fromkeys(self.missing(view, shown), Brought.WAITING)
+        for kind in (Brought.FETCHED, Brought.DISCHARGED):
+            if count := results.count(kind):
+                self._region.metrics.count(f"slots_{kind.value}", count, home=home)
+        return brought
+
+    def _deleted_stores(self, view: View, names: Iterable[Named]) -> set[str]:
+        keys = {StoreRow.key(key.store_id) for key in map(_parsed, names) if isinstance(key, LogKey)}
+        rows = self._region.read(view.index, list(keys)) if keys else {}
+        stores = [StoreRow.from_attributes(row) for row in rows.values()]
+        return {store.store_id for store in stores if store.state == StoreState.DELETED}
+
+    def _bring(self, view: View, name: Named, home: str, fetch: bool, deleted: set[str]) -> Brought:
+        key = _parsed(name)
+        if isinstance(key, LogKey) and key.store_id in deleted:
+            return Brought.DISCHARGED
+        try:
+            if self._is_here(name.key):
+                return self._fold(view, name.key, Brought.FOLDED)
+            if not fetch:
+                return Brought.WAITING
+            if not self._copy(name.key, home):
+                return Brought.DISCHARGED
+            return self._fold(view, name.key, Brought.FETCHED)
+        except (Unavailable, OutcomeUnknown, port_errors.PortError):
+            return Brought.WAITING
+
+    def _is_here(self, key: str) -> bool:
+        try:
+            self._region.objects.head(key)
+        except port_errors.ObjectNotFound:
+            return False
+        return True
+
+    def _copy(self, key: str, home: str) -> bool:
+        """Copies an object from its home, whose copies go no further; False when there is none there either."""
+        try:
+            found = self._region.objects.get(key, home)
+        except port_errors.ObjectNotFound:
+            return False
+        try:
+            self._region.objects.put_if_absent(key, found.body, found.metadata)
+        except port_errors.ObjectExists:
+            return True
+        return True
+
+    def _fold(self, view: View, key: str, done: Brought) -> Brought:
+        """As its event would have: with all that follows from it."""
+        try:
+            reactions: Sequence[Callable[[], object]] = self._indexing.fold_object(view, key, journal=False)
+        except Malformed:
+            return Brought.DISCHARGED
+        for react in reactions:
+            react()
+        return done
+
+
+_Shown = tuple[RowKey, ObjectKey]
+
+
+def _parsed(name: Named) -> ObjectKey | None:
+    try:
+        return parse_key(name.key)
+    except ValueError:
+        return None
+
+
+def _shown_by(name: Named) -> _Shown | None:
+    """The row that shows whether an object is folded; None where no row does, and it must be looked at itself."""
+    key = _parsed(name)
+    if isinstance(key, LogKey) and name.version_id is not None:
+        return VersionRow.key(key.store_id, name.version_id), key
+    if isinstance(key, StoreKey):
+        return StoreRow.key(key.store_id), key
+    if isinstance(key, ApiKeyKey):
+        return ApiKeyRow.key(key.workspace_id, key.key_id), key
+    if isinstance(key, SessionKey):
+        return SessionRow.key(key.workspace_id, key.session_id), key
+    if isinstance(key, RedactionKey):
+        return VersionRow.key(key.store_id, key.version_id), key
+    return None
+
+
+def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -> bool:
+    attributes = rows.get(row_key)
+    if attributes is None:
+        return False
+    if isinstance(key, StoreKey):
+        return Slot.parse(StoreRow.from_attributes(attributes).slot).rank >= key.slot.rank
+    if isinstance(key, ApiKeyKey):
+        return key.sequence == 1 or ApiKeyRow.from_attributes(attributes).revoked_at is not None
+    if isinstance(key, SessionKey):
+        return _shows_session(SessionRow.from_attributes(attributes), key)
+    row = VersionRow.from_attributes(attributes)
+    if isinstance(key, LogKey):
+        return _shows_entry(row, key)
+    return row.redacted_at is not None and UNSEEN_ORDER not in (row.unseen or ())
+
+
+def _shows_entry(row: VersionRow, key: LogKey) -> bool:
+    """Whether the row of a version shows that one of its objects is folded: its own, or the end of its rename.
+
+    Its own at the position of the row, or at an earlier one of the same log, from which it was adopted since.
+    """
+    if row.memory_id is None or row.position is None:
+        return False
+    at = LogRef.parse(row.position)
+    if at.path_hash != key.path_hash:
+        return at.slot.epoch.rank >= key.slot.epoch.rank and UNSEEN_DEPARTURE not in (row.unseen or ())
+    if at.slot == key.slot:
+        return UNSEEN_ENTRY not in (row.unseen or ())
+    return at.slot.rank > key.slot.rank
+
+
+def _id_of(late_key: RowKey) -> str:
+    return late_key.sk.removeprefix(LATE_PREFIX)
+
+
+def _shows_session(row: SessionRow, key: SessionKey) -> bool:
+    if key.sequence == 1:
+        return True
+    return row.archived_at is not None if key.sequence == 2 else (row.context or "") >= key.rank

@@ -1,0 +1,56 @@
+"""What the reconciler does every minute: the home's period, the other homes' checkpoints, stores to be judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from memolith.app.homes.epoch_sweep import Sweeping
+from memolith.app.kernel.region import Region
+from memolith.app.replication.checkpoints import Periods
+from memolith.app.replication.watermark import SETTLED_US, Watermarks
+from memolith.core.errors import MemolithError
+
+TICK_US = 45_000_000
+"""How long a tick works at most before it leaves the rest to the next one."""
+
+
+@dataclass(slots=True)
+class Ticked:
+    """One tick: the journal's open period, where it got that far, and the kinds of errors that stopped parts of it."""
+
+    period: int | None = None
+    failures: list[str] = field(default_factory=list)
+
+
+class Reconciling:
+    """The reconciler of one region. `settled_us` is longer than any batch of reads takes."""
+
+    def __init__(self, region: Region, settled_us: int = SETTLED_US) -> None:
+        self._region = region
+        self._periods = Periods(region)
+        self._watermarks = Watermarks(region, settled_us)
+        self._sweeping = Sweeping(region)
+
+    def tick(self) -> Ticked:
+        """Turns the period, advances the watermarks, goes on with sweeps. Repeatable, and safe beside another.
+
+        What fails is left to the next tick, and does not stop the rest.
+        """
+        ticked = Ticked()
+        deadline_us = self._region.clock.now_us() + TICK_US
+
+        def turn() -> None:
+            ticked.period = self._periods.turn(deadline_us)
+
+        self._attempt(ticked, turn)
+        self._attempt(ticked, lambda: self._watermarks.advance(ticked.period, deadline_us))
+        self._attempt(ticked, lambda: self._sweeping.run(deadline_us))
+        return ticked
+
+    def _attempt(self, ticked: Ticked, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except MemolithError as error:
+            ticked.failures.append(type(error).__name__)
+            self._region.metrics.count("reconcile_failed")

@@ -1,0 +1,339 @@
+"""The second look: every committed version once more, off the write path, with time for more than the writer has.
+
+A version is read in its home region, scanned with the slower and broader rules under its store's policy, and compared
+with what verdicts on other memories of the store have left behind (`core.fingerprints`). If a guardrail is set up, it
+is asked too. What is found becomes a verdict; of a version that nothing is found in, nothing is put.
+
+It reads, and puts verdicts. It deletes nothing, and no verdict leads to another look: only entries of logs do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Protocol
+
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.log_reader import Logs
+from memolith.app.log.store_log import StoreLog
+from memolith.app.safety.verdicts import SCANNER, Verdicts
+from memolith.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE, STORE_RULES, policy_of, told
+from memolith.core import verdicts
+from memolith.core.errors import Unavailable
+from memolith.core.fingerprints import (
+    Fingerprint,
+    Kind,
+    digest_of,
+    offset_of,
+    phrase_at,
+    secret_at,
+    secrets_in,
+)
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.store_record import StoreState
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.safety import SightingRow, VerdictRow
+from memolith.ports import errors as port_errors
+from memolith.ports.guardrail import Confidence, Guardrail, Opinion
+from memolith.ports.index import Query
+from memolith.scanner import Family, Finding, Policy, Report, Severity, Verdict
+from memolith.scanner.findings import judge
+
+REPEATED_IN = 3
+"""In so many memories of a store a phrase that a rule found is no chance any more: it spreads."""
+
+FINGERPRINTS_MAX = 8
+"""Of one verdict: each is a row that every region keeps."""
+
+SECRETS_COMPARED_MAX = 2_000
+"""Known secrets of one store that a text is compared with; the first by digest, so always the same ones."""
+
+_PHRASES = frozenset({Family.INJECTION, Family.PERSONA, Family.EXFILTRATION})
+
+
+class DeepScanner(Protocol):
+    """What the second look asks of the scanner; `memolith.scanner.Scanner` is the real one."""
+
+    def scan_deeply(
+        self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
+    ) -> Report:
+        """As `Scanner.scan`, with the rules that are too slow or too eager for the write path. Pure."""
+
+
+class Inspected(StrEnum):
+    """What became of one look."""
+
+    NOTHING_TO_READ = "nothing_to_read"
+    """No content, or none any more; not this region's; void; or its store is gone."""
+    ALLOWED = "allowed"
+    FLAGGED = "flagged"
+    WITHHELD = "withheld"
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A version that is to be looked at: its entry, its text, its store, and what the store says of scans."""
+
+    entry: Entry
+    text: str
+    store: StoreRow
+    policy: Policy
+    allow: frozenset[str]
+    content_hmac: str
+
+    @property
+    def salt(self) -> bytes:
+        return bytes.fromhex(self.store.salt)
+
+
+class Inspecting:
+    """Looks at versions of this region's logs, one at a time."""
+
+    def __init__(self, region: Region, scanner: DeepScanner, guardrail: Guardrail | None = None) -> None:
+        self._region = region
+        self._scanner = scanner
+        self._guardrail = guardrail
+        self._logs = Logs(region)
+        self._records = StoreLog(region)
+        self._verdicts = Verdicts(region)
+
+    def inspect(self, key: str) -> Inspected:
+        """Looks at one version. Repeatable: a message that comes twice leaves one verdict.
+
+        One GET, one index read and one query for a version in which nothing is found; for any other one what
+        `Verdicts.put` costs besides.
+
+        Raises:
+            ValueError: no key of Memolith, or an object that no writer made; it will never be readable.
+            Unavailable, OutcomeUnknown, Busy: try again later. The guardrail's silence is among them; the rules'
+                verdict stands then already.
+            ScannerUnavailableError: the text was not scanned.
+        """
+        name = parse_key(key)
+        if not isinstance(name, LogKey) or name.slot.epoch.home != self._region.name:
+            return Inspected.NOTHING_TO_READ
+        entry, text = self._read(name)
+        if entry is None or not entry.has_content or not self._committed(entry):
+            return Inspected.NOTHING_TO_READ
+        view = self._region.view([StoreRow.key(name.store_id)])
+        subject = self._subject(view, entry, text)
+        if subject is None:
+            return Inspected.NOTHING_TO_READ
+        report = self._scanner.scan_deeply(subject.text, subject.entry.path, subject.policy, subject.allow)
+        across = [one for one in self._across(view, subject, report) if one.rule not in subject.allow]
+        report = judge([*report.findings, *across], subject.policy)
+        opinion, silence = self._ask(subject, report)
+        if opinion is not None:
+            report = with_opinion(report, opinion, subject.allow)
+        if report.verdict is not Verdict.ALLOW:
+            self._verdicts.put(self._record(subject, report))
+        if silence is not None:
+            raise Unavailable("the guardrail does not answer; the rules' verdict stands, try again") from silence
+        return _INSPECTED[report.verdict]
+
+    # ---- what to look at ----------------------------------------------------------------------------------------
+
+    def _read(self, key: LogKey) -> tuple[Entry | None, str]:
+        try:
+            found = self._region.objects.get(str(key))
+        except port_errors.ObjectNotFound:
+            return None, ""
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        return Entry.from_metadata(key, found.metadata), found.body.decode()
+
+    def _subject(self, view: View, entry: Entry, text: str) -> _Subject | None:
+        store = self._store(view, entry.key.store_id)
+        if store is None or entry.content_sha256 is None:
+            return None
+        policy, allow = policy_of(store)
+        return _Subject(entry, text, store, policy, allow, self._verdicts.hmac(store, entry.content_sha256))
+
+    def _committed(self, entry: Entry) -> bool:
+        """Whether it is a version, as a `moved_in` is once its other half stands. Raises Unavailable until then."""
+        if entry.operation is not Operation.MOVED_IN:
+            return True
+        settled = self._logs.settle(entry)
+        if not settled:
+            raise Unavailable("a rename is not finished; try again")
+        return settled[0].is_version
+
+    def _store(self, view: View, store_id: str) -> StoreRow | None:
+        attributes = view.rows.get(StoreRow.key(store_id))
+        row = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
+        return None if row is None or row.state == StoreState.DELETED else row
+
+    # ---- what other memories of the store say -------------------------------------------------------------------
+
+    def _across(self, view: View, subject: _Subject, report: Report) -> Iterator[Finding]:
+        yield from self._quoted(view, subject, report)
+        for finding in report.findings:
+            if finding.family in _PHRASES and finding.severity is Severity.MEDIUM:
+                memories = self._memories_with(view, subject, finding)
+                if len(memories) + 1 >= REPEATED_IN:
+                    yield _repeated(finding, len(memories) + 1)
+                    return
+
+    def _quoted(self, view: View, subject: _Subject, report: Report) -> Iterator[Finding]:
+        """The worst secret of another memory that stands here too, unless the scan has found it by itself."""
+        known = self._known_secrets(view, subject)
+        if not known:
+            return
+        own = {fingerprint.digest for fingerprint in _fingerprints(subject, report)}
+        words = {digest_of(subject.salt, Kind.SECRET, value): value for value in secrets_in(subject.text)}
+        met = [row for digest, row in known.items() if digest in words and digest not in own]
+        met = [row for row in met if not self._released(view, row)]
+        for row in sorted(met, key=lambda row: (row.severity != Severity.HIGH, row.digest))[:1]:
+            position = subject.text.index(words[row.digest])
+            yield _quotation(subject.text, position, Severity(row.severity))
+
+    def _known_secrets(self, view: View, subject: _Subject) -> dict[str, SightingRow]:
+        """Secrets that verdicts on other memories of the store have told of, by digest; of several, the worst."""
+        rows = self._sightings(view, subject, SightingRow.prefix(Kind.SECRET), SECRETS_COMPARED_MAX)
+        known: dict[str, SightingRow] = {}
+        for row in rows:
+            if row.digest not in known or row.severity == Severity.HIGH:
+                known[row.digest] = row
+        return known
+
+    def _memories_with(self, view: View, subject: _Subject, finding: Finding) -> set[str]:
+        """Other memories of the store in which the phrase of a finding was found; those a person released not."""
+        phrase = phrase_at(subject.text, offset_of(subject.text, finding.line, finding.column))
+        if phrase is None:
+            return set()
+        prefix = SightingRow.prefix(Kind.PHRASE, digest_of(subject.salt, Kind.PHRASE, phrase))
+        rows = self._sightings(view, subject, prefix, REPEATED_IN + 1)
+        if any(self._released(view, row) for row in rows):
+            return set()
+        return {row.memory_id for row in rows}
+
+    def _sightings(self, view: View, subject: _Subject, prefix: str, limit: int) -> list[SightingRow]:
+        try:
+            found = view.index.query(Query("verdicts", subject.store.store_id, prefix=prefix, limit=limit))
+        except port_errors.Unavailable as error:
+            raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
+        rows = [SightingRow.from_attributes(one.attributes) for one in found]
+        return [row for row in rows if row.memory_id != subject.entry.memory_id]
+
+    def _released(self, view: View, row: SightingRow) -> bool:
+        """Whether a person has let the text through in which it was seen."""
+        key = VerdictRow.key(row.store_id, row.content_hmac)
+        attributes = self._region.read(view.index, [key]).get(key)
+        judged = None if attributes is None else VerdictRow.from_attributes(attributes)
+        return bool(verdicts.releases(judged)) and not verdicts.withholdings(judged)
+
+    # ---- what a model makes of it -------------------------------------------------------------------------------
+
+    def _ask(self, subject: _Subject, report: Report) -> tuple[Opinion | None, port_errors.Unavailable | None]:
+        """The guardrail's opinion, or its silence; neither where it is off or the rules withhold the text anyway."""
+        if self._guardrail is None or report.verdict is Verdict.REJECT or GUARDRAIL_RULE in subject.allow:
+            return None, None
+        try:
+            return self._guardrail.ask(subject.text), None
+        except port_errors.Unavailable as error:
+            self._region.metrics.count("guardrail_unavailable")
+            return None, error
+
+    # ---- the verdict --------------------------------------------------------------------------------------------
+
+    def _record(self, subject: _Subject, report: Report) -> VerdictRecord:
+        withheld = report.verdict is Verdict.REJECT
+        findings = report.rejecting if withheld else _worth_telling(report)
+        return VerdictRecord(
+            store_id=subject.store.store_id,
+            version_id=subject.entry.version_id,
+            position=str(subject.entry.ref),
+            content_hmac=subject.content_hmac,
+            outcome=VerdictOutcome.WITHHOLD if withheld else VerdictOutcome.FLAG,
+            decided_at=self._region.clock.now_us(),
+            decided_by=SCANNER,
+            reason=findings[0].reason,
+            findings=tuple(told(finding) for finding in findings),
+            fingerprints=tuple(map(str, _fingerprints(subject, report))),
+        )
+
+
+_INSPECTED = {
+    Verdict.ALLOW: Inspected.ALLOWED,
+    Verdict.FLAG: Inspected.FLAGGED,
+    Verdict.REJECT: Inspected.WITHHELD,
+}
+
+
+def _worth_telling(report: Report) -> Sequence[Finding]:
+    return [finding for finding in report.findings if finding.severity is not Severity.LOW]
+
+
+def _fingerprints(subject: _Subject, report: Report) -> list[Fingerprint]:
+    """What of a text is to be recognised elsewhere: its secrets, and the phrases that rules found."""
+    found: dict[tuple[Kind, str], Fingerprint] = {}
+    for finding in _worth_telling(report):
+        if finding.line == 0 or finding.rule in STORE_RULES:
+            continue
+        kind = Kind.SECRET if finding.family is Family.SECRET else Kind.PHRASE
+        if kind is Kind.PHRASE and finding.family not in _PHRASES:
+            continue
+        position = offset_of(subject.text, finding.line, finding.column)
+        value = secret_at(subject.text, position) if kind is Kind.SECRET else phrase_at(subject.text, position)
+        if value is not None:
+            digest = digest_of(subject.salt, kind, value)
+            one = Fingerprint(kind, digest, subject.entry.memory_id, finding.severity.value)
+            found.setdefault((kind, digest), one)
+    return list(found.values())[:FINGERPRINTS_MAX]
+
+
+# ---- findings that no text shows by itself -------------------------------------------------------------------------
+
+
+def _quotation(text: str, position: int, severity: Severity) -> Finding:
+    line = text.count("\n", 0, position) + 1
+    return Finding(
+        rule=QUOTED_RULE,
+        family=Family.SECRET,
+        severity=severity,
+        reason="quotes a secret that another memory of this store holds",
+        remedy="Remove it here and there, and revoke the secret: it has been read by whoever wrote this.",
+        line=line,
+        column=position - text.rfind("\n", 0, position),
+        excerpt="",
+    )
+
+
+def _repeated(finding: Finding, memories: int) -> Finding:
+    return replace(
+        finding,
+        rule=REPEATED_RULE,
+        severity=Severity.HIGH,
+        reason=f"a phrase that {finding.rule} found stands in at least {memories} memories of this store: it spreads",
+        remedy="Look at who wrote them. If the phrase is harmless, release one of them, and it counts no more.",
+        excerpt="",
+    )
+
+
+def with_opinion(report: Report, opinion: Opinion, allow: frozenset[str]) -> Report:
+    """A report with what a guardrail made of the text, unless its rule is allowed."""
+    added = [] if GUARDRAIL_RULE in allow else _of_opinion(opinion)
+    return judge([*report.findings, *added], report.policy) if added else report
+
+
+def _of_opinion(opinion: Opinion) -> list[Finding]:
+    """What a guardrail blocks is as bad as what a rule is sure of; what it only suspects is a flag."""
+    if not opinion.blocked and opinion.confidence in (Confidence.NONE, Confidence.LOW):
+        return []
+    severity = Severity.HIGH if opinion.blocked else Severity.MEDIUM
+    return [
+        Finding(
+            rule=GUARDRAIL_RULE,
+            family=Family.INJECTION,
+            severity=severity,
+            reason=f"the guardrail takes the text for a prompt attack (confidence {opinion.confidence})",
+            remedy="Say it as a description rather than as an order to whoever reads it.",
+            line=1,
+            column=1,
+            excerpt="",
+        )
+    ]

@@ -1,0 +1,126 @@
+"""Reading the text of versions: from this region's bucket, or, while it has not been replicated, from its home's.
+
+A text goes to a caller only with what the verdicts say of it, which is asked for at the same moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from memolith.app.auth.authorizer import StoreAccess
+from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import Withheld
+from memolith.app.safety.verdicts import Verdicts
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import LogRef
+from memolith.core.objects.entry import Entry
+from memolith.core.rows.safety import VerdictRow
+from memolith.core.verdicts import withholdings
+from memolith.ports import errors as port_errors
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A text to be shown: where it stands, and its hash."""
+
+    position: LogRef
+    content_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text as a caller may see it, why it is withheld if it is, and the rules that later verdicts flagged.
+
+    `blank`: it was looked for, and has been erased.
+    """
+
+    content: str | None = None
+    withheld: Withheld | None = None
+    flags: tuple[str, ...] = ()
+    blank: bool = False
+
+
+class Contents:
+    """Bodies of log objects as text."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._verdicts = Verdicts(region)
+
+    def show(self, access: StoreAccess, wanted: Sequence[Wanted]) -> list[Shown]:
+        """Several texts at once, in order; a withheld one only to whoever may release it.
+
+        One index read and, beside it, a GET for each; a second one where a text has not arrived. One round trip.
+
+        Raises:
+            Unavailable: a text is not here, and its home does not answer; or nobody can tell whether it may be shown.
+        """
+        if not wanted:
+            return []
+        verdicts: dict[str, VerdictRow] = {}
+        texts: list[str | None] = [None] * len(wanted)
+
+        def judge() -> None:
+            verdicts.update(self._verdicts.of(access.view.index, access.store, [one.content_sha256 for one in wanted]))
+
+        def fetch(number: int) -> None:
+            texts[number] = self.read(access.store.store_id, wanted[number].position)
+
+        tasks: list[Callable[[], None]] = [partial(fetch, number) for number in range(len(wanted))]
+        self._region.parallel.run([*tasks, judge])
+        return [
+            shown(text, verdicts.get(one.content_sha256), access.sees_withheld)
+            for text, one in zip(texts, wanted, strict=True)
+        ]
+
+    def read(self, store_id: str, position: LogRef) -> str | None:
+        """The text at a position; None once it has been blanked. Costs and raises as `entry`."""
+        found = self.entry(store_id, position)
+        return None if found is None else found[1]
+
+    def entry(self, store_id: str, position: LogRef) -> tuple[Entry, str] | None:
+        """The entry at a position, and its text; None once blanked. One GET, a second one where it has not arrived.
+
+        Raises:
+            Unavailable: it is not here, and its home does not answer.
+        """
+        key = position.key_in(store_id)
+        home = position.slot.epoch.home
+        for region in dict.fromkeys((self._region.name, home)):
+            try:
+                found = self._region.objects.get(str(key), region)
+            except port_errors.ObjectNotFound:
+                continue
+            except port_errors.Unavailable as error:
+                raise Unavailable(f"the content has not arrived here, and {region} does not answer") from error
+            entry = Entry.from_metadata(key, found.metadata)
+            return None if entry.blank else (entry, found.body.decode())
+        raise Unavailable("the content has not arrived here yet; try again")
+
+
+def withheld_by(row: VerdictRow | None) -> Withheld | None:
+    """Why the text of this row is withheld; None if it is not."""
+    marks = withholdings(row)
+    if not marks:
+        return None
+    rules = dict.fromkeys(rule for mark in marks for rule in mark.rules)
+    return Withheld(marks[0].reason, tuple(rules), marks[0].decided_at)
+
+
+def shown(text: str | None, verdict: VerdictRow | None, sees_withheld: bool) -> Shown:
+    """What a caller sees of a text that was found (None: erased), by what the verdicts say of it."""
+    withheld = withheld_by(verdict)
+    flags = tuple(verdict.flags or ()) if verdict is not None else ()
+    return Shown(text if withheld is None or sees_withheld else None, withheld, flags, blank=text is None)
+
+
+def within_budget(sizes_bytes: Sequence[int], budget_bytes: int) -> int:
+    """How many of the first texts fit into one answer; at least one, so that a listing always moves on."""
+    total = 0
+    for count, size_bytes in enumerate(sizes_bytes):
+        total += size_bytes
+        if total > budget_bytes and count > 0:
+            return count
+    return len(sizes_bytes)

@@ -1,0 +1,213 @@
+"""The packs that a reader's process holds, each brought up to now before it is used.
+
+A pack out of the bucket is some minutes old. Behind it, the index tells which versions came since: they are the newest
+rows of the table of versions, in the order of their ids. Their memories are compared with the pack, and what differs is
+fetched. What is held goes on from there, so that a warm reader fetches only what is new.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from memolith.app.auth.authorizer import StoreAccess
+from memolith.app.kernel.peer_messages import decode_error
+from memolith.app.kernel.region import Region, asked
+from memolith.app.search.packs import Heads, KeptPacks, differences
+from memolith.core import ids
+from memolith.core.errors import Unavailable
+from memolith.core.limits import SETTLE_US
+from memolith.core.objects.search_pack import TEXT_BUDGET_BYTES, PackKey
+from memolith.core.rows.content import VersionRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Query
+from memolith.ports.packs import DamagedPack, Pack, Packs
+
+HELD_MAX_BYTES = 300_000_000
+"""What all packs that a process holds may take; a reader has 1,024 MB."""
+
+LOOKED_FOR_EVERY_US = 60_000_000
+"""How long a pack is used before a newer one is looked for."""
+
+FETCHED_MAX = 200
+"""How many memories a reader fetches by itself for one search; beyond that it has the pack made anew."""
+
+ROWS_PER_QUERY = 1_000
+
+
+@dataclass(slots=True)
+class _Held:
+    """A pack in use. `complete_until` is up to when it has everything; None where that is not known."""
+
+    pack: Pack
+    key: PackKey | None
+    complete_until: int | None
+    looked_at: int
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
+class Shelf:
+    """Gives a store's pack, as of now."""
+
+    def __init__(self, region: Region, packs: Packs) -> None:
+        self._region = region
+        self._packs = packs
+        self._kept = KeptPacks(region, packs)
+        self._heads = Heads(region, packs)
+        self._held: dict[str, _Held] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def pack(self, access: StoreAccess) -> Iterator[Pack]:
+        """The pack of a store that the caller may read, for one use at a time.
+
+        It has every version that was in this region's index when `access` was given, and no text that was withheld
+        then, but what was judged meanwhile: compare before you show. Cold a LIST and a GET; and in any case a query for
+        what is new, and of that a read for a hundred memories, and a GET for each.
+
+        Raises:
+            Unavailable: the region does not answer, or the pack is not made in time.
+        """
+        access.view.require_complete()
+        held = self._shelved(access.store.store_id)
+        with held.lock:
+            try:
+                self._renew(access, held)
+                self._bring_up(access, held, may_ask=True)
+                yield held.pack
+            except DamagedPack as damaged:
+                self._drop(access.store.store_id)
+                raise Unavailable("the search of this store is being made anew; try again") from damaged
+        self._make_room(access.store.store_id)
+
+    def contents(self, access: StoreAccess, versions: Mapping[str, str]) -> Mapping[str, str]:
+        """The texts of memories at these versions, as many as the pack has. Cold a LIST and a GET, else no call.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        held = self._shelved(access.store.store_id)
+        with held.lock:
+            try:
+                self._renew(access, held)
+                has = held.pack.heads(list(versions))
+                found = held.pack.contents([id for id, version_id in versions.items() if has.get(id) == version_id])
+            except DamagedPack as damaged:
+                self._drop(access.store.store_id)
+                raise Unavailable("the pack of this store is being made anew; try again") from damaged
+        self._make_room(access.store.store_id)
+        return found
+
+    def forget(self) -> None:
+        """Lets go of every pack."""
+        with self._lock:
+            self._held.clear()
+
+    def _shelved(self, store_id: str) -> _Held:
+        with self._lock:
+            held = self._held.pop(store_id, None)
+            if held is None:
+                held = _Held(self._packs.new(), None, None, looked_at=-LOOKED_FOR_EVERY_US)
+            self._held[store_id] = held
+            return held
+
+    def _drop(self, store_id: str) -> None:
+        with self._lock:
+            self._held.pop(store_id, None)
+
+    def _make_room(self, kept: str) -> None:
+        """Lets go of those that were not used for longest; whoever uses one still goes on with it."""
+        with self._lock:
+            sizes = {store_id: held.pack.size_bytes for store_id, held in self._held.items()}
+            for store_id in list(sizes):
+                if sum(sizes.values()) <= HELD_MAX_BYTES:
+                    return
+                if store_id != kept:
+                    del sizes[store_id], self._held[store_id]
+
+    # ---- what the bucket has --------------------------------------------------------------------------------------
+
+    def _renew(self, access: StoreAccess, held: _Held) -> None:
+        """Takes a newer pack, where there is one; what cannot be opened is made anew, once."""
+        now_us = self._region.clock.now_us()
+        if now_us - held.looked_at < LOOKED_FOR_EVERY_US:
+            return
+        try:
+            self._take_newest(access, held)
+        except DamagedPack:
+            self._ask_packer(access, anew=True)
+            self._take_newest(access, held)
+        held.looked_at = now_us
+
+    def _take_newest(self, access: StoreAccess, held: _Held) -> None:
+        newest = self._kept.newest(access.store.store_id)
+        if newest is None or newest == held.key:
+            return
+        opened = self._kept.open(newest)
+        if opened is None:  # removed since it was listed, for a newer one
+            newest = self._kept.newest(access.store.store_id)
+            opened = None if newest is None else self._kept.open(newest)
+        if opened is not None:
+            held.pack, held.key = opened.pack, opened.key
+            held.complete_until = opened.manifest.complete_until
+
+    # ---- what came since ------------------------------------------------------------------------------------------
+
+    def _bring_up(self, access: StoreAccess, held: _Held, *, may_ask: bool) -> None:
+        if held.complete_until is None:
+            has = held.pack.heads()
+            heads = self._heads.all(access.view, access.store)
+            changed = list({**has, **heads})
+        else:
+            newest = self._newest_since(access, held.complete_until)
+            has = held.pack.heads(list(newest))
+            changed = [id for id, row in newest.items() if row.generation is None or has.get(id) != row.version_id]
+            heads = self._heads.of(access.view, access.store, changed)
+        put, gone = differences(has, heads, changed)
+        if len(put) > FETCHED_MAX and may_ask:
+            self._ask_packer(access)
+            self._take_newest(access, held)
+            self._bring_up(access, held, may_ask=False)
+            return
+        if gone:
+            held.pack.change((), gone)
+        for documents in self._heads.documents(put, TEXT_BUDGET_BYTES // self._region.memories_per_store):
+            held.pack.change(documents, [])
+        held.complete_until = access.complete_until
+
+    def _newest_since(self, access: StoreAccess, complete_until: int) -> dict[str, VersionRow]:
+        """By memory, the newest of the versions that may have been acknowledged since.
+
+        A version's id was made at most `SETTLE_US` before it was acknowledged, in whatever region; the table itself has
+        them in that order, so that nothing here waits for a global index.
+        """
+        since_ms = max(complete_until - SETTLE_US, 0) // 1000
+        after: str = f"memver_{ids.ulid(since_ms, bytes(10))}"
+        found: dict[str, VersionRow] = {}
+        while True:
+            query = Query("versions", access.store.store_id, after=after, limit=ROWS_PER_QUERY)
+            rows = asked(partial(access.view.index.query, query))
+            for version in (VersionRow.from_attributes(row.attributes) for row in rows):
+                if version.memory_id is None:
+                    continue
+                known = found.get(version.memory_id)
+                if known is None or (known.generation or 0) <= (version.generation or 0):
+                    found[version.memory_id] = version
+            if len(rows) < ROWS_PER_QUERY:
+                return found
+            after = rows[-1].sort_key
+
+    def _ask_packer(self, access: StoreAccess, *, anew: bool = False) -> None:
+        """Has the pack made, and waits for it. Raises Unavailable."""
+        payload = {"call": "pack", "store_id": access.store.store_id, "anew": anew}
+        try:
+            answer = self._region.peers.call(self._region.name, "packer", payload)
+        except port_errors.PortError as error:
+            raise Unavailable("the search of this store is being made; try again") from error
+        if "error" in answer:
+            raise Unavailable("the search of this store cannot be made now; try again") from decode_error(
+                answer["error"]
+            )

@@ -1,0 +1,168 @@
+"""Making packs: out of the index and the objects of this region, whenever something in a store has changed.
+
+    the newest pack, or an empty one -> the heads that the index has -> what differs -> the pack of the next number
+
+That the number is free is the condition of the put, so that of two who make a pack of one store at once only one has
+made the next. Older ones are removed by the eraser, which alone may.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from memolith.app.epochs.ownership import Records
+from memolith.app.kernel.eraser_client import ask_eraser
+from memolith.app.kernel.peer_messages import encode_error
+from memolith.app.kernel.region import Region, View
+from memolith.app.search.packs import Heads, KeptPacks, Opened, differences
+from memolith.core import ids
+from memolith.core.errors import Busy, InvalidRequest, MemolithError, OutcomeUnknown, Unavailable
+from memolith.core.objects.search_pack import SIZE_MAX_BYTES, Manifest, PackKey, text_max_bytes
+from memolith.core.objects.store_record import StoreState, parse_epoch
+from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.identity import StoreRow
+from memolith.ports import errors as port_errors
+from memolith.ports.packs import DamagedPack, Pack, Packs
+
+ATTEMPTS = 5
+CLOCKS_US = 5_000_000
+"""By how much the clocks of one region's functions may disagree: a pack that began later than a change by less may lack
+it, and is made once more."""
+
+STALE_US = 3_600_000_000
+"""A pack in which nothing would change is put again once it is so old: readers look at all that came after it."""
+
+_log = logging.getLogger(__name__)
+
+
+class Packing:
+    """Makes the packs of one region."""
+
+    def __init__(self, region: Region, packs: Packs) -> None:
+        self._region = region
+        self._packs = packs
+        self._kept = KeptPacks(region, packs)
+        self._heads = Heads(region, packs)
+        self._records = Records(region)
+
+    def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A reader's or an operator's call: ``{"call": "pack", "store_id": …}``, with ``anew`` from nothing.
+
+        Answers with the number of the pack that counts, or null for a store that has none; errors under ``error``.
+
+        Raises:
+            ValueError: no such call.
+        """
+        if payload.get("call") != "pack":
+            raise ValueError("no such call")
+        try:
+            return {"number": self.pack(payload["store_id"], anew=bool(payload.get("anew")))}
+        except MemolithError as error:
+            return {"error": encode_error(error)}
+
+    def pack(self, store_id: str, since: int | None = None, anew: bool = False) -> int | None:
+        """Brings a store's pack up to now; the number of the one that counts, None where the store is gone.
+
+        Nothing is done where the newest pack began after `since`. Otherwise a LIST, a GET, a query for a thousand
+        memories, a GET for each that changed, a PUT, and the eraser's own calls. Repeatable; several may try at once.
+
+        Raises:
+            InvalidRequest, Unavailable, OutcomeUnknown, Busy: not done; repeat it.
+        """
+        if ids.STORE.fullmatch(store_id) is None:
+            raise InvalidRequest("store_id", "must be the id of a memory_store")
+        for attempt in range(ATTEMPTS):
+            newest = self._kept.newest(store_id)
+            if since is not None and newest is not None and self._began_after(newest, since):
+                return newest.number
+            made = self._attempt(store_id, newest, anew)
+            if made is not None or not self._is_live(store_id):
+                return made
+            self._region.back_off(attempt)
+        raise Busy("others kept making this store's pack; try again")
+
+    def _began_after(self, key: PackKey, since: int) -> bool:
+        manifest = self._kept.manifest(key)
+        return manifest is not None and manifest.began_at > since + CLOCKS_US
+
+    def _is_live(self, store_id: str) -> bool:
+        return self._store(self._region.view([StoreRow.key(store_id)]), store_id) is not None
+
+    def _store(self, view: View, store_id: str) -> StoreRow | None:
+        """The store's record; None once it is deleted, or where nobody has heard of it."""
+        attributes = view.rows.get(StoreRow.key(store_id))
+        store = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
+        return None if store is None or store.state == StoreState.DELETED else store
+
+    def _attempt(self, store_id: str, newest: PackKey | None, anew: bool) -> int | None:
+        """The number of the pack that counts now; None where somebody else was first, or the store is deleted."""
+        began_at = self._region.clock.now_us()
+        view = self._region.view([StoreRow.key(store_id)], marked=["memories", "verdicts", "versions"])
+        view.require_complete()
+        store = self._store(view, store_id)
+        if store is None:
+            self._remove_others(store_id)
+            return None
+        opened = None if anew or newest is None else self._open(newest)
+        pack = self._packs.new() if opened is None else opened.pack
+        try:
+            changed = self._bring_up(pack, self._heads.all(view, store))
+            if opened is not None and not changed and began_at - opened.manifest.began_at < STALE_US:
+                return opened.key.number
+            if pack.size_bytes > SIZE_MAX_BYTES and opened is not None:
+                return self._attempt(store_id, newest, anew=True)
+            homes = {parse_epoch(epoch).home for epoch in store.epochs}
+            body, count = pack.to_bytes(), pack.extent()[0]
+            until = view.complete_until_of(homes)
+            manifest = Manifest(began_at, until, count, hashlib.sha256(body).hexdigest())
+            key = PackKey(store_id, 1) if newest is None else newest.following
+            if not self._put(key, body, manifest):
+                return None
+        finally:
+            pack.close()
+        self._region.metrics.count("packs_made")
+        self._remove_others(store_id)
+        return key.number
+
+    def _open(self, key: PackKey) -> Opened | None:
+        """The pack; None where it is gone or cannot be read, so that the next one is made from nothing."""
+        try:
+            return self._kept.open(key)
+        except DamagedPack as damaged:
+            _log.warning("a pack is made from nothing", extra={"key": str(key), "reason": str(damaged)})
+            return None
+
+    def _bring_up(self, pack: Pack, heads: Mapping[str, MemoryRow]) -> bool:
+        """Whether anything had to be done."""
+        has = pack.heads()
+        put, gone = differences(has, heads, {**has, **heads})
+        bound = text_max_bytes([head.content_size_bytes or 0 for head in heads.values()])
+        if gone:
+            pack.change((), gone)
+        for documents in self._heads.documents(put, bound):
+            pack.change(documents, [])
+        return bool(put or gone)
+
+    def _put(self, key: PackKey, body: bytes, manifest: Manifest) -> bool:
+        """False where the number is taken: by somebody else, or by this very put, which is as good."""
+        for attempt in range(ATTEMPTS):
+            try:
+                self._region.objects.put_if_absent(str(key), body, manifest.to_metadata(), manifest.sha256)
+                return True
+            except port_errors.ObjectExists:
+                standing = self._kept.manifest(key)
+                return standing == manifest
+            except port_errors.Contended:
+                self._region.back_off(attempt)
+            except port_errors.Unavailable as error:
+                raise Unavailable("the bucket refuses writes now; try again") from error
+            except port_errors.OutcomeUnknown as error:
+                raise OutcomeUnknown("the pack may have been put; make it again") from error
+        raise Busy("the pack's number stayed contended; try again")
+
+    def _remove_others(self, store_id: str) -> None:
+        """Older packs; of a store that was deleted meanwhile, this one too. The eraser looks for itself."""
+        ask_eraser(self._region, {"call": "erase_packs", "store_id": store_id})

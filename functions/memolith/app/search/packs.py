@@ -1,0 +1,191 @@
+"""Packs as a region keeps them: finding the newest, and what a pack has to be told of a store's memories.
+
+A pack is as true as the index was when it was made. Whoever uses one compares: by version, memory for memory, with the
+heads that the index has now. So no order of events can bring back what is older, and none can be lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from memolith.app.kernel.region import Region, View, asked
+from memolith.app.safety.text_access import Contents
+from memolith.app.safety.verdicts import Verdicts
+from memolith.core.errors import Unavailable
+from memolith.core.fold import is_live
+from memolith.core.log_position import LogRef, Slot
+from memolith.core.objects.search_pack import Manifest, PackKey
+from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.safety import VerdictRow
+from memolith.core.search import analysis
+from memolith.core.verdicts import withholdings
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Query
+from memolith.ports.packs import DamagedPack, Document, Pack, Packs
+
+ROWS_PER_QUERY = 1_000
+ROWS_PER_READ = 100
+AT_ONCE = 128
+"""How many texts are fetched at a time: as much as may be in memory beside the pack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A pack out of the bucket, with what it says of itself."""
+
+    key: PackKey
+    manifest: Manifest
+    pack: Pack
+
+
+class KeptPacks:
+    """The packs in this region's bucket."""
+
+    def __init__(self, region: Region, packs: Packs) -> None:
+        self._region = region
+        self._packs = packs
+
+    def newest(self, store_id: str) -> PackKey | None:
+        """The key of the pack that counts. One LIST. Raises Unavailable."""
+        after: str | None = None
+        found: str | None = None
+        while True:
+            page = asked(partial(self._region.objects.list, PackKey.prefix(store_id), after))
+            found = page.keys[-1] if page.keys else found
+            if page.next_after is None:
+                return None if found is None else PackKey.parse(found)
+            after = page.next_after
+
+    def manifest(self, key: PackKey) -> Manifest | None:
+        """What a pack says of itself; None for one that is gone, or says nothing. One HEAD. Raises Unavailable."""
+        try:
+            return Manifest.from_metadata(self._region.objects.head(str(key)).metadata)
+        except (port_errors.ObjectNotFound, ValueError, KeyError):
+            return None
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+
+    def open(self, key: PackKey) -> Opened | None:
+        """A pack; None for one that is gone by now. One GET. Raises DamagedPack, Unavailable."""
+        try:
+            stored = self._region.objects.get(str(key))
+        except port_errors.ObjectNotFound:
+            return None
+        except port_errors.Unavailable as error:
+            raise Unavailable("the bucket does not answer; try again") from error
+        try:
+            manifest = Manifest.from_metadata(stored.metadata)
+        except (ValueError, KeyError) as error:
+            raise DamagedPack("nothing says what it is") from error
+        if hashlib.sha256(stored.body).hexdigest() != manifest.sha256:
+            raise DamagedPack("it is not what was put")
+        return Opened(key, manifest, self._packs.open(stored.body))
+
+
+class Heads:
+    """The live memories of a store that a pack may show, and what it has to be told of them."""
+
+    def __init__(self, region: Region, packs: Packs) -> None:
+        self._region = region
+        self._packs = packs
+        self._contents = Contents(region)
+        self._verdicts = Verdicts(region)
+
+    def all(self, view: View, store: StoreRow) -> dict[str, MemoryRow]:
+        """Every live memory whose text is not withheld. A query for a thousand memories, and for the verdicts."""
+        hidden = self._withheld(view, store)
+        rows = (row for row in self._rows(view, store.store_id) if is_live(row))
+        return {
+            row.memory_id: row for row in rows if self._verdicts.hmac(store, row.content_sha256 or "") not in hidden
+        }
+
+    def of(self, view: View, store: StoreRow, memory_ids: Sequence[str]) -> dict[str, MemoryRow]:
+        """The same of these alone. A read for fifty of them."""
+        found: dict[str, MemoryRow] = {}
+        for start in range(0, len(memory_ids), ROWS_PER_READ):
+            keys = [MemoryRow.key(store.store_id, id) for id in memory_ids[start : start + ROWS_PER_READ]]
+            rows = self._region.read(view.index, keys)
+            live = [row for row in map(MemoryRow.from_attributes, rows.values()) if is_live(row)]
+            judged = self._verdicts.of(view.index, store, [row.content_sha256 or "" for row in live])
+            found |= {row.memory_id: row for row in live if not withholdings(judged.get(row.content_sha256 or ""))}
+        return found
+
+    def documents(self, rows: Iterable[MemoryRow], text_max_bytes: int) -> Iterator[list[Document]]:
+        """What a pack takes in of these, some at a time. A GET for each; those that were erased since are left out.
+
+        Raises:
+            Unavailable: a text is not here, and its home does not answer.
+        """
+        left = list(rows)
+        for start in range(0, len(left), AT_ONCE):
+            some = left[start : start + AT_ONCE]
+            texts = self._region.parallel.run([partial(self._text, row) for row in some])
+            yield [
+                self._document(row, text, text_max_bytes)
+                for row, text in zip(some, texts, strict=True)
+                if text is not None
+            ]
+
+    def _text(self, row: MemoryRow) -> str | None:
+        return self._contents.read(row.store_id, position_of(row))
+
+    def _document(self, row: MemoryRow, text: str, text_max_bytes: int) -> Document:
+        whole = (row.content_size_bytes or 0) <= text_max_bytes
+        searched = text if whole else text.encode()[:text_max_bytes].decode(errors="ignore")
+        path = row.path or ""
+        named = analysis.analysed(path, self._packs.stem).passages
+        stems = tuple(stem for passage in named for stem in passage)
+        found = analysis.analysed(searched, self._packs.stem)
+        return Document(
+            memory_id=row.memory_id,
+            version_id=row.version_id,
+            path=path,
+            content_sha256=row.content_sha256 or "",
+            content_size_bytes=row.content_size_bytes or 0,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            passages=(stems, *found.passages),
+            names=found.names | analysis.path_names(path),
+            content=text if whole else None,
+        )
+
+    def _rows(self, view: View, store_id: str) -> Iterator[MemoryRow]:
+        after: str | None = None
+        while True:
+            query = Query("memories", store_id, after=after, limit=ROWS_PER_QUERY)
+            found = asked(partial(view.index.query, query))
+            yield from (MemoryRow.from_attributes(one.attributes) for one in found)
+            if len(found) < ROWS_PER_QUERY:
+                return
+            after = found[-1].sort_key
+
+    def _withheld(self, view: View, store: StoreRow) -> set[str]:
+        """Of every text that is withheld now, what it is known by. Behind them stand sightings, which are none."""
+        hidden: set[str] = set()
+        after: str | None = None
+        while True:
+            query = Query("verdicts", store.store_id, after=after, limit=ROWS_PER_QUERY)
+            found = asked(partial(view.index.query, query))
+            texts = [one for one in found if "#" not in one.sort_key]
+            rows = (VerdictRow.from_attributes(one.attributes) for one in texts)
+            hidden |= {row.content_hmac for row in rows if withholdings(row)}
+            if len(texts) < ROWS_PER_QUERY:
+                return hidden
+            after = found[-1].sort_key
+
+
+def position_of(row: MemoryRow) -> LogRef:
+    """Where a memory's text stands."""
+    return LogRef(row.path_hash, Slot.parse(row.slot))
+
+
+def differences(
+    has: Mapping[str, str], heads: Mapping[str, MemoryRow], among: Iterable[str]
+) -> tuple[list[MemoryRow], list[str]]:
+    """What a pack lacks or has at another version, and what it is to forget, of the memories `among`."""
+    put = [head for id in among if (head := heads.get(id)) is not None and has.get(id) != head.version_id]
+    return put, [id for id in among if id not in heads and id in has]

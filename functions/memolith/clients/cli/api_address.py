@@ -1,0 +1,79 @@
+"""Which API a command speaks to, and with which key. The first of these that there is:
+
+1. ``--api-url``, or ``ANTHROPIC_BASE_URL``;
+2. the local cloud of this folder, as ``.memolith/dev.json`` tells;
+3. this machine's ``memolith serve``: its folder is ``MEMOLITH_ROOT`` or ``~/.memolith``, its port ``MEMOLITH_PORT`` or
+8377.
+
+The key is ``--api-key``. Without it, an address that was named is given ``ANTHROPIC_API_KEY``, or the key that is kept
+here for just that address; one that was not named is given the key that is kept here, and no other: a key that is in
+the environment for something else goes nowhere that nobody named.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memolith.core.errors import InvalidRequest
+
+DEV_FILE = Path(".memolith/dev.json")
+LAPTOP_ROOT = "~/.memolith"
+LAPTOP_PORT = 8377
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an API is, and the key for it."""
+
+    url: str
+    key: str = field(repr=False)
+
+
+def find_address(url: str | None, key: str | None) -> Address:
+    """The API that is meant, by the rules above.
+
+    Args:
+        url: as it was named, if it was.
+        key: as it was given on the command line, if it was.
+
+    Raises:
+        InvalidRequest: no address is known, or no key for it.
+    """
+    if url:
+        chosen = key or os.environ.get("ANTHROPIC_API_KEY") or _kept_key(url)
+        if not chosen:
+            raise InvalidRequest(
+                "--api-key", f"{url} needs a key: give one, or set ANTHROPIC_API_KEY; `memolith keys create` makes one"
+            )
+        return Address(url, chosen)
+    here = next(_kept(), None)
+    if here is None:
+        raise InvalidRequest(
+            "--api-url",
+            "no Memolith is known here: start `memolith serve` or `memolith dev up`, or say where it is with "
+            "--api-url and --api-key, or ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY",
+        )
+    return Address(here.url, key or here.key)
+
+
+def _kept_key(url: str) -> str | None:
+    return next((one.key for one in _kept() if one.url == url.rstrip("/")), None)
+
+
+def _kept() -> Iterator[Address]:
+    """What this folder and this person's home tell of. Raises InvalidRequest for a file that makes no sense."""
+    if DEV_FILE.exists():
+        try:
+            dev = json.loads(DEV_FILE.read_text())
+            urls, key = [region["api_url"] for region in dev["regions"].values()], dev["api_key"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidRequest("", f"{DEV_FILE} makes no sense: `memolith dev up` writes it anew") from error
+        yield from (Address(url.rstrip("/"), key) for url in urls)
+    key_file = Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser() / "key"
+    if key_file.is_file():
+        port = os.environ.get("MEMOLITH_PORT") or LAPTOP_PORT
+        yield Address(f"http://127.0.0.1:{port}", key_file.read_text().strip())

@@ -1,0 +1,58 @@
+"""``memolith cat``: a memory's text, as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, What, connect, find_memory, speaking
+from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.output import Json
+from memolith.clients.transfer.read_headers import AT_HOME
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def cat(
+    store: Store,
+    what: What,
+    version: Annotated[str | None, typer.Option("--version", help="An older version, memver_…, as logged.")] = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Write a memory's text to standard output, byte for byte; with --json the whole memory.
+
+    Example: memolith cat memstore_useast1_01kb… /notes/todo.md > todo.md
+
+    Example: memolith cat memstore_useast1_01kb… /notes/todo.md --json | jq -r .content_sha256
+    """
+    with speaking():
+        client = connect(url, key)
+        found: Any
+        if version is None:
+            found = find_memory(client, store, what, full=True)
+        else:
+            found = client.beta.memory_stores.memory_versions.retrieve(
+                version, memory_store_id=store, extra_headers=AT_HOME
+            )
+            if what not in (found.memory_id, found.path):
+                raise ApiFailed(f"{version} is a version of another memory, {found.memory_id}", Exit.NOT_FOUND)
+    if as_json:
+        print(json.dumps(found.to_dict(mode="json")))
+    elif found.content is None:
+        raise no_text(store, found)
+    else:
+        typer.echo(found.content.encode(), nl=False)
+
+
+def no_text(store: str, found: Any) -> ApiFailed:
+    """Why a memory, or a version, has no text to show."""
+    if getattr(found, "withheld", None):
+        version = found.memory_version_id if found.type == "memory" else found.id
+        advice = f"`memolith quarantine show {store} {version}` says why."
+        return ApiFailed("the safety scanner withholds the text", Exit.SCANNER, advice)
+    return ApiFailed("the text is not there: a deletion has none, and a redacted version lost it", Exit.NOT_FOUND)

@@ -1,0 +1,62 @@
+"""``memolith context``: what a session's agent is told of its memory, or what one of these stores would be told."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.output import Json
+from memolith.core.errors import InvalidRequest
+
+TOKEN_LIFETIME_S = 60
+STORE, SESSION = "memstore_", "sesn_"
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def context(
+    what: Annotated[
+        list[str], typer.Argument(metavar="SESSION|STORE…", help="A session, sesn_…, or up to 8 stores, memstore_…")
+    ],
+    refresh: Annotated[bool, typer.Option("--refresh", help="Take the stores of the session as they are now.")] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Of stores: as a session is told that may only read.")
+    ] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Print what an agent is told of its memory, for its system prompt: its stores and the index of each.
+
+    A session's context is the same text until --refresh. For stores a session is begun, asked and ended.
+
+    Example: memolith context sesn_useast1_01kb… > prompt.md
+    """
+    stores = [one for one in what if one.startswith(STORE)]
+    if (len(what) > 1 and len(stores) < len(what)) or (not stores and not what[0].startswith(SESSION)):
+        raise InvalidRequest("SESSION|STORE", f"must be one session ({SESSION}…), or stores ({STORE}…)")
+    with speaking():
+        client = connect(url, key)
+        answer = _of_stores(client, stores, read_only) if stores else _of_session(client, what[0], refresh)
+    print(json.dumps(answer, ensure_ascii=False) if as_json else answer["text"], end="\n" if as_json else "")
+
+
+def _of_session(client: Any, session_id: str, refresh: bool) -> dict[str, Any]:
+    asked = {"refresh": True} if refresh else {}
+    answer: dict[str, Any] = client.post(f"/v1/sessions/{session_id}/context", cast_to=object, body=asked)
+    return answer
+
+
+def _of_stores(client: Any, stores: list[str], read_only: bool) -> dict[str, Any]:
+    access = "read_only" if read_only else "read_write"
+    resources = [{"type": "memory_store", "memory_store_id": store, "access": access} for store in stores]
+    begin = {"resources": resources, "title": "memolith context", "token_lifetime_seconds": TOKEN_LIFETIME_S}
+    session: dict[str, Any] = client.post("/v1/sessions", cast_to=object, body=begin)
+    try:
+        return _of_session(client, session["id"], refresh=False)
+    finally:
+        client.post(f"/v1/sessions/{session['id']}/archive", cast_to=object, body={})

@@ -1,0 +1,109 @@
+"""``memolith diff``: what changed between two versions of one memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from difflib import unified_diff
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from memolith.clients.cli.api_client import Key, Store, Url, What, connect, memory_id_of, speaking
+from memolith.clients.cli.output import Json, console
+from memolith.clients.transfer.read_headers import AT_HOME
+from memolith.core.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+Version = Annotated[str | None, typer.Argument(help="memver_…")]
+
+_STYLES = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
+
+
+@app.command()
+def diff(
+    store: Store,
+    what: What,
+    old: Version = None,
+    new: Version = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Show what changed: from one version to another, to the newest one, or from the last one but one to it.
+
+    Example: memolith diff memstore_useast1_01kb… /notes/todo.md memver_01kb…
+    """
+    with speaking():
+        client = connect(url, key)
+        before, after = _pair(client, store, memory_id_of(client, store, what), old, new)
+    lines = changes(before, after)
+    if as_json:
+        ends = {"old": None if before is None else before.id, "new": after.id}
+        print(json.dumps({**ends, "diff": "".join(lines)}))
+        return
+    for line in lines:
+        console.print(_coloured(line.removesuffix("\n")), soft_wrap=True, highlight=False)
+
+
+def _pair(client: Anthropic, store: str, memory_id: str, old: str | None, new: str | None) -> tuple[Any, Any]:
+    """The two versions with their content; the older one is None where the newest is the first.
+
+    Raises:
+        InvalidRequest: a version of another memory, or one whose text was erased.
+    """
+    versions = client.beta.memory_stores.memory_versions
+    newest: list[Any] = []
+    if new is None:
+        newest = list(islice(versions.list(store, memory_id=memory_id, limit=2, extra_headers=AT_HOME), 2))
+        if not newest:
+            raise InvalidRequest("PATH|MEMORY", f"{memory_id} has no versions in this store")
+        new = newest[0].id
+    if old is None and len(newest) > 1:
+        old = newest[1].id
+
+    def with_content(id: str) -> Any:
+        version = versions.retrieve(id, memory_store_id=store, extra_headers=AT_HOME)
+        if version.memory_id != memory_id:
+            raise InvalidRequest("VERSION", f"{id} is a version of another memory, {version.memory_id}")
+        if version.content is None and version.operation != "deleted":
+            raise InvalidRequest("VERSION", f"the text of {id} is not there any more")
+        return version
+
+    return None if old is None else with_content(old), with_content(new)
+
+
+def changes(before: Any, after: Any) -> list[str]:
+    """A unified diff, each line with its end; a rename shows in its first two lines alone."""
+    lines = list(unified_diff(_lines(before), _lines(after), n=3))[2:]
+    moved = (before and before.path) != after.path
+    return [f"--- {_label(before)}\n", f"+++ {_label(after)}\n", *_closed(lines)] if lines or moved else []
+
+
+def _lines(version: Any) -> list[str]:
+    """Split at line feeds alone, as every tool does that applies such a diff."""
+    text = "" if version is None else version.content or ""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1].removesuffix("\n")
+    return [line for line in lines if line]
+
+
+def _closed(lines: Sequence[str]) -> list[str]:
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
+
+
+def _label(version: Any) -> str:
+    if version is None:
+        return "/dev/null"
+    return f"{version.path}\t{version.id} {version.operation} {version.created_at.isoformat()}"
+
+
+def _coloured(line: str) -> Text:
+    style = next((style for start, style in _STYLES if line.startswith(start)), "")
+    return Text(line, style=style)

@@ -1,0 +1,121 @@
+"""``memolith divergent``: versions that a fail-over left behind, and that nobody could adopt: look, restore,
+dismiss.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import unified_diff
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Url, connect, get, post, rows, speaking, store_address
+from memolith.clients.cli.output import Json, console, show_rows
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="What a fail-over left behind: list, show, restore, dismiss.",
+)
+
+PART = "divergent"
+
+Store = Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")]
+Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as listed.")]
+
+
+@app.callback()
+def divergent() -> None:
+    """What a fail-over left behind: list, show, restore, dismiss."""
+
+
+@app.command("list")
+def list_(
+    store: Annotated[str | None, typer.Argument(metavar="[STORE]", help="memstore_…; by default every store.")] = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List versions that were acknowledged by a home that is gone, and came too late to be adopted.
+
+    Example: memolith divergent list
+    """
+    here = None if store is None else store_address(store, PART)
+    client = connect(url, key)
+    with speaking():
+        if here is None:
+            stores = client.beta.memory_stores.list(include_archived=True, limit=100)
+            found = [row for one in stores for row in rows(client, store_address(one.id, PART), limit=100)]
+        else:
+            found = list(rows(client, here, limit=100))
+    if as_json:
+        print(json.dumps(found))
+        return
+    if not found:
+        console.print("Nothing is divergent.", highlight=False)
+        return
+    table = [{**row, "store": row["memory_store_id"], "version": row["id"]} for row in found]
+    show_rows(table, ("store", "version", "operation", "path", "created_at"), as_json=False)
+
+
+@app.command()
+def show(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Show how one differs from what its memory holds now.
+
+    Example: memolith divergent show memstore_useast1_01kb… memver_01kc…
+    """
+    address = store_address(store, PART, version)
+    with speaking():
+        found = get(connect(url, key), address)
+    if as_json:
+        print(json.dumps(found))
+        return
+    for line in _diff(found):
+        print(line)
+
+
+@app.command()
+def restore(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Write its text as the memory's next version, or as a new memory where that is gone; it is listed no more.
+
+    Example: memolith divergent restore memstore_useast1_01kb… memver_01kc…
+    """
+    address = store_address(store, PART, version)
+    with speaking():
+        answer = post(connect(url, key), f"{address}/restore")
+    if as_json:
+        print(json.dumps(answer))
+        return
+    memory = answer["memory"]
+    became = "its memory is deleted" if memory is None else f"{memory['path']} is now {memory['memory_version_id']}"
+    console.print(f"{answer['id']}: {became}", highlight=False, markup=False)
+
+
+@app.command()
+def dismiss(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Erase it in every region, as a redaction does; it is listed no more.
+
+    Example: memolith divergent dismiss memstore_useast1_01kb… memver_01kc…
+    """
+    address = store_address(store, PART, version)
+    with speaking():
+        answer = post(connect(url, key), f"{address}/dismiss")
+    if as_json:
+        print(json.dumps(answer))
+        return
+    console.print(f"{answer['id']}: dismissed", highlight=False, markup=False)
+
+
+def _diff(found: Mapping[str, Any]) -> Iterator[str]:
+    """From the memory as it is now to the divergent version; a line of each where a path differs, or a memory ends."""
+    current = found["current"]
+    now = "nothing" if current is None else f"{current['path']} {current['memory_version_id']}"
+    late = f"{found['path']} {found['id']} ({found['operation']}), divergent"
+    yield f"--- {now}"
+    yield f"+++ {late}"
+    texts = ((one or {}).get("content") or "" for one in (current, found))
+    before, after = (text.split("\n") for text in texts)
+    yield from list(unified_diff(before, after, lineterm=""))[2:]

@@ -1,0 +1,103 @@
+"""``memolith edit``: a memory in an editor. What was typed is never lost, whatever becomes of the write."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memory, once, speaking
+from memolith.clients.cli.cat import no_text
+from memolith.clients.cli.failures import ApiFailed, Exit, exit_of, explain
+from memolith.clients.cli.output import Json, console, show_memory
+from memolith.clients.cli.put import text_of
+from memolith.clients.transfer.read_headers import live_at
+from memolith.core.errors import InvalidRequest, MemolithError
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def edit(
+    store: Store,
+    path: Annotated[str, typer.Argument(help="The memory's path; a new one is created.")],
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Open a memory in $VISUAL or $EDITOR, and write it when the editor ends.
+
+    The write is conditional on the text that was opened. If somebody wrote meanwhile, or the write is refused for any
+    other reason, nothing is changed, your text is kept in a file, and the error says in which.
+
+    Example: EDITOR="code --wait" memolith edit memstore_useast1_01kb… /notes/todo.md
+    """
+    if not path.startswith("/"):
+        raise InvalidRequest("PATH", "must begin with /")
+    with speaking():
+        client = connect(url, key)
+        live = live_at(client, store, path)
+        was = None if live is None else find_memory(client, store, live.id, full=True)
+    if was is not None and was.content is None:
+        raise no_text(store, was)
+    before = "" if was is None else str(was.content)
+    file = Path(mkdtemp(prefix="memolith-edit-")) / path.rpartition("/")[2]
+    file.write_bytes(before.encode())
+    try:
+        _run_editor(file)
+        after = text_of(file)
+        if after == before:
+            _forget(file)
+            _show_unchanged(was, as_json)
+            return
+        with speaking():
+            done = _write(client, store, path, was, after)
+    except MemolithError as error:
+        advice = f"Your text is kept in {file}; to write it over what is there now:\n"
+        again = f"  memolith put {shlex.join([store, path, str(file)])}"
+        raise ApiFailed(explain(error).removeprefix("error: "), exit_of(error), advice + again) from error
+    _forget(file)
+    show_memory(done, "created" if was is None else "changed", as_json)
+
+
+def _write(client: Anthropic, store: str, path: str, was: Any, text: str) -> Any:
+    memories = once(client).beta.memory_stores.memories
+    if was is None:
+        return memories.create(store, path=path, content=text)
+    still: Any = {"type": "content_sha256", "content_sha256": was.content_sha256}
+    return memories.update(was.id, memory_store_id=store, content=text, precondition=still)
+
+
+def _show_unchanged(was: Any, as_json: bool) -> None:
+    if was is not None:
+        show_memory(was, "unchanged", as_json)
+    elif as_json:
+        print(json.dumps({"result": "unchanged"}))
+    else:
+        console.print("nothing was typed, and nothing was made", highlight=False)
+
+
+def _run_editor(file: Path) -> None:
+    """Raises InvalidRequest: there is no such editor. ApiFailed: it ended as if it had failed."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        ended = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise InvalidRequest("EDITOR", f"{editor} cannot be run: say which editor, EDITOR=nano") from error
+    if ended:
+        raise ApiFailed(f"{editor} ended with {ended}, so nothing was written", Exit.FAILED)
+
+
+def _forget(file: Path) -> None:
+    """Also what an editor leaves beside it: backups and the like."""
+    rmtree(file.parent)

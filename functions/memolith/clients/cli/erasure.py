@@ -1,0 +1,163 @@
+"""``memolith erasure``: whether what was to be erased is gone, region by region.
+
+Each region's eraser looks into its own bucket and tables and answers; whoever asks needs nothing but the permission to
+invoke it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from memolith.clients.cli.calls import invoke
+from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.output import Json, console, show_rows
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
+from memolith.core.times import rfc3339
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Erasure: how far it is in each region, and a search for remains.",
+)
+
+EXIT_FOUND = 1
+COUNTS = ("ordered", "erased", "pending", "kept", "unknown")
+
+StoreId = Annotated[str, typer.Argument(help="memstore_…")]
+
+
+@app.command()
+def status(
+    id: Annotated[str, typer.Argument(help="A memory_version, a memory, or a memory_store.")],
+    store_id: Annotated[str | None, typer.Option("--store", help="The memory_store that it is in.")] = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Tell region by region how far the erasure of a version, a memory's versions, or a store is.
+
+    erased: blank, no older S3 version, no text in the rows. pending: it is asked for, and text is still there. kept:
+    nobody asked for it. unknown: the region has no such thing. unreachable: it did not answer; exit code 1.
+
+    Example: memolith erasure status memver_01kb… --store memstore_useast1_01kb…
+    """
+    target = find_target(aws)
+    store_id = store_id or id
+    if ids.STORE.fullmatch(store_id) is None:
+        raise InvalidRequest("--store", "is needed for a version or a memory, and must be the id of a memory_store")
+    payload = {"call": "erasure.status", "store_id": store_id, "id": id}
+    rows = [_row(region, _ask(target, region, payload)) for region in target.regions]
+    show_rows(rows, ("region", "state", *(COUNTS if id != store_id else ("progress",))), as_json)
+    if any(row["state"] == "unreachable" for row in rows):
+        raise typer.Exit(EXIT_FOUND)
+
+
+@app.command()
+def verify(
+    store_id: StoreId,
+    text_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--text-file", exists=True, dir_okay=False, help="A file whose text is looked for, as a part too."
+        ),
+    ] = None,
+    path: Annotated[list[str] | None, typer.Option("--path", help="A memory's path.")] = None,
+    sha256: Annotated[list[str] | None, typer.Option("--sha256", help="A content hash.")] = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Search every S3 version and every row of a store, in every region, for remains. Exit code 1 if there are any.
+
+    Looks for texts, paths and hashes that you name; without any, for all that is not blank, as of a store that was
+    deleted. Reads each object version, so that a large store takes minutes; nothing is changed.
+
+    Example: memolith erasure verify memstore_useast1_01kb… --text-file leaked.txt
+    """
+    needles = {
+        "texts": [file.read_text().removesuffix("\n") for file in text_file or []],
+        "paths": list(path or []),
+        "hashes": list(sha256 or []),
+    }
+    target = find_target(aws)
+    found: list[dict[str, Any]] = []
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        for region in target.regions:
+            task = progress.add_task(region, total=None)
+
+            def report(looked: int, remains: int, region: str = region, task: Any = task) -> None:
+                text = f"{region}: {looked} object versions and rows read, {remains} remains"
+                progress.update(task, description=text)
+
+            found += _search(target, region, {"store_id": store_id, **needles}, report)
+    if as_json:
+        print(json.dumps(found))
+    elif found:
+        show_rows(found, ("region", "place", "version_id", "what"), as_json=False)
+    else:
+        console.print("Nothing found.")
+    if found:
+        raise typer.Exit(EXIT_FOUND)
+
+
+@app.command()
+def resume(store_id: StoreId, aws: Aws = False, as_json: Json = False) -> None:
+    """Have every region look through a deleted store once more, as its deletion's event does. Changes no live store.
+
+    Exit code 1 when a region did not answer. What it does not finish at once, its schedule does.
+
+    Example: memolith erasure resume memstore_useast1_01kb…
+    """
+    target = find_target(aws)
+    rows = []
+    for region in target.regions:
+        answer = _ask(target, region, {"call": "erase_store", "store_id": store_id})
+        rows.append({"region": region, "state": answer.get("state") or ("erased" if answer["done"] else "pending")})
+    show_rows(rows, ("region", "state"), as_json)
+    if any(row["state"] == "unreachable" for row in rows):
+        raise typer.Exit(EXIT_FOUND)
+
+
+def _ask(target: Target, region: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        return invoke(target, region, "eraser", payload)
+    except (Unavailable, OutcomeUnknown):
+        return {"state": "unreachable"}
+
+
+def _row(region: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    row = {"region": region, **answer}
+    progress = answer.get("progress")
+    if progress:
+        done_at = progress.get("done_at")
+        when = f"since {rfc3339(done_at)}" if done_at else f"begun {rfc3339(progress['started_at'])}"
+        row["progress"] = f"{progress['erased']} objects, {when}"
+    return row
+
+
+def _search(
+    target: Target, region: str, question: Mapping[str, Any], report: Callable[[int, int], None]
+) -> list[dict[str, Any]]:
+    """Every step of one region's search.
+
+    Raises:
+        Unavailable, OutcomeUnknown: the region did not answer; a search that ends early proves nothing.
+    """
+    looked, at = 0, None
+    found: list[dict[str, Any]] = []
+    while True:
+        answer = invoke(target, region, "eraser", {"call": "erasure.search", "at": at, **question})
+        looked += answer["looked"]
+        found += [{"region": region, **remain} for remain in answer["found"]]
+        report(looked, len(found))
+        at = answer["next"]
+        if at is None:
+            return found

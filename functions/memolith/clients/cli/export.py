@@ -1,0 +1,100 @@
+"""``memolith export``: a store's memories as files, in a folder or a tar."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.output import Json
+from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
+from memolith.clients.transfer import known_tools
+from memolith.clients.transfer.exporting import Folder, Tar, Target, export, memories
+from memolith.clients.transfer.history import export as export_history
+from memolith.clients.transfer.report import Row
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_TARS = {".tar": "w", ".tar.gz": "w:gz", ".tgz": "w:gz", ".tar.bz2": "w:bz2", ".tar.xz": "w:xz"}
+
+
+@app.command("export")
+def export_(
+    store: Store,
+    target: Annotated[
+        str | None, typer.Argument(metavar="[TARGET]", help="A folder, or NAME.tar[.gz]; with --to, which project.")
+    ] = None,
+    whose: Annotated[Format, typer.Option("--to", help="Whose memories they become.")] = Format.FOLDER,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Every version, into NAME.tar[.gz], which `memolith import` takes anywhere."),
+    ] = False,
+    under: Under = "/",
+    replace: Replace = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Export a store's memories as files: a folder, a tar, or where Claude Code, Codex or Basic Memory have theirs.
+
+    Files that the store does not have stay as they are, and so does one that has another text, unless --replace is
+    given. What cannot be a file is reported with the reason. Exit code 3: something was not exported.
+
+    With --history the tar has all versions, with ids, times and actors, and moves the store into another Memolith.
+
+    Example: memolith export memstore_useast1_01kb… ~/notes
+
+    Example: memolith export memstore_useast1_01kb… notes.tar.gz --under /app/ --json
+
+    Example: memolith export memstore_useast1_01kb… --to claude-code ~/code/app
+
+    Example: memolith export memstore_laptop_01kb… notes.tar.gz --history
+    """
+    rows: list[Row] = []
+    place = known_tools.find(whose, target)
+    if history:
+        _check_history(place.folder, whose, under, replace)
+    with ending_report(rows, as_json) as ending, speaking():
+        ending["store"], ending["target"] = store, str(place.folder)
+        if history:
+            with counting("exporting versions", None) as advance:
+                ending["versions"] = export_history(connect(url, key), store, place.folder, rows.append, advance)
+            return
+        listed = memories(connect(url, key), store, under)
+        with _opened(place.folder, replace) as opened, progress("exporting", None, rows) as tell:
+            export(listed, opened, under, tell)
+
+
+def _check_history(path: Path, whose: Format, under: str, replace: bool) -> None:
+    if whose is not Format.FOLDER or under != "/":
+        raise InvalidRequest("--history", "goes with neither --to nor --under: it is the whole store")
+    if not path.name.endswith((".tar", ".tar.gz", ".tgz")):
+        raise InvalidRequest("TARGET", "with --history must be NAME.tar, NAME.tar.gz or NAME.tgz")
+    if path.exists() and not replace:
+        raise InvalidRequest("TARGET", f"{path} is there already (--replace writes over it)")
+
+
+@contextmanager
+def _opened(path: Path, replace: bool) -> Iterator[Target]:
+    """Raises InvalidRequest: it cannot be written, or is there already."""
+    mode = next((mode for ending, mode in _TARS.items() if path.name.endswith(ending)), None)
+    if mode is None or path.is_dir():
+        yield Folder(path, replace=replace)
+        return
+    if path.exists() and not replace:
+        raise InvalidRequest("TARGET", f"{path} is there already (--replace writes over it)")
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        with tarfile.open(beside, mode) as opened:  # type: ignore[call-overload]
+            yield Tar(opened)
+        beside.replace(path)
+    except OSError as error:
+        raise InvalidRequest("TARGET", f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        beside.unlink(missing_ok=True)

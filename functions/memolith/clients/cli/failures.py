@@ -1,0 +1,122 @@
+"""How a command fails: what is wrong and what to do about it on standard error, and an exit code that says which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Any
+
+from memolith.clients.working_copy.store_client import Denied, DeskError, Gone, NoAnswer
+from memolith.core import errors
+
+
+class Exit(IntEnum):
+    """What a command's exit code means; docs/cli.md says it to people. ``scan`` has its own three."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    IN_PART = 3
+    NOT_FOUND = 4
+    CONFLICT = 5
+    SCANNER = 6
+    KEY = 7
+    NO_ANSWER = 8
+    UNKNOWN = 9
+
+
+class ApiFailed(errors.MemolithError):
+    """The API refused, or did not answer.
+
+    Attributes:
+        exit: the command's exit code.
+        advice: what to do about it; may be empty.
+    """
+
+    def __init__(self, message: str, exit: Exit, advice: str = "") -> None:
+        super().__init__(message)
+        self.exit = exit
+        self.advice = advice
+
+
+_EXITS: dict[type[errors.MemolithError], Exit] = {
+    errors.InvalidRequest: Exit.USAGE,
+    errors.NotFound: Exit.NOT_FOUND,
+    errors.PathConflict: Exit.CONFLICT,
+    errors.PreconditionFailed: Exit.CONFLICT,
+    errors.Unauthenticated: Exit.KEY,
+    errors.PermissionDenied: Exit.KEY,
+    errors.Busy: Exit.NO_ANSWER,
+    errors.Unavailable: Exit.NO_ANSWER,
+    errors.OutcomeUnknown: Exit.UNKNOWN,
+}
+_ADVICE: dict[type[errors.MemolithError], str] = {
+    errors.Unavailable: (
+        "Nothing was changed; try again, or look at the region with `memolith dev status` or the console."
+    ),
+    errors.OutcomeUnknown: "It may have been done: look before repeating it.",
+    errors.Busy: "Nothing was changed; try again.",
+}
+_REFUSALS: dict[str, tuple[Exit, str]] = {
+    "authentication_error": (
+        Exit.KEY,
+        "`memolith keys create` makes a key; give it as --api-key or ANTHROPIC_API_KEY.",
+    ),
+    "permission_error": (Exit.KEY, "`memolith keys create --scope …` makes a key that may do it."),
+    "not_found_error": (Exit.NOT_FOUND, "`memolith stores list` and `memolith ls STORE` say what is there."),
+    "memory_path_conflict_error": (Exit.CONFLICT, "Choose another path; `memolith ls STORE` says what is there."),
+    "memory_precondition_failed_error": (
+        Exit.CONFLICT,
+        "Nothing was changed. Somebody wrote it since: see `memolith diff STORE PATH`, then read it and do it again.",
+    ),
+    "memory_snapshot_incomplete_error": (Exit.NO_ANSWER, ""),
+    "overloaded_error": (Exit.NO_ANSWER, "Nothing was changed; try again."),
+    "timeout_error": (Exit.UNKNOWN, "It may have been done: look before repeating it."),
+}
+
+
+def refusal(status: int, body: object) -> ApiFailed:
+    """What a command says of an answer that is an error.
+
+    Args:
+        status: the HTTP status.
+        body: the answer's JSON, or whatever came instead.
+    """
+    told = body.get("error") if isinstance(body, Mapping) else None
+    if not isinstance(told, Mapping):
+        return ApiFailed(
+            f"the answer was a {status}, and not as Memolith answers", Exit.FAILED, "Is the address right?"
+        )
+    message, kind = str(told.get("message")), str(told.get("type"))
+    if findings := told.get("findings"):
+        return ApiFailed(message, Exit.SCANNER, _findings(findings))
+    if kind == "api_error" and status == 503:
+        kind = "overloaded_error"
+    exit_code, advice = _REFUSALS.get(kind, (Exit.FAILED, ""))
+    return ApiFailed(message, exit_code, advice)
+
+
+def unanswered(error: DeskError, advice: str = "") -> ApiFailed:
+    """What a command says where a store did not do what was asked of it, and nobody else can say more."""
+    exits = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, NoAnswer: Exit.NO_ANSWER}
+    return ApiFailed(error.message, exits.get(type(error), Exit.FAILED), advice)
+
+
+def _findings(findings: Sequence[Mapping[str, Any]]) -> str:
+    """A line for each, with its place and what would mend it; never the text."""
+    lines = ["Nothing was changed. The safety scanner says:"]
+    for one in findings:
+        place = f"line {one['line']}, column {one['column']}" if one.get("line") else "path"
+        lines.append(f"  {one['rule']} ({one['severity']}), {place}: {one['reason']}. {one['remedy']}")
+    return "\n".join(lines)
+
+
+def exit_of(error: errors.MemolithError) -> Exit:
+    """The exit code of a command that ends with this."""
+    return error.exit if isinstance(error, ApiFailed) else _EXITS.get(type(error), Exit.FAILED)
+
+
+def explain(error: errors.MemolithError) -> str:
+    """The error's own message, and advice where there is any."""
+    advice = error.advice if isinstance(error, ApiFailed) else _ADVICE.get(type(error), "")
+    return f"error: {error.message}" + (f"\n{advice}" if advice else "")

@@ -1,0 +1,140 @@
+"""``memolith import``: folders, archives and other programs' memories, as memories of a store."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Url, connect, once, speaking
+from memolith.clients.cli.output import Json
+from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
+from memolith.clients.transfer import discovery, history, known_tools
+from memolith.clients.transfer.discovery import Found
+from memolith.clients.transfer.history import HistoryImporter
+from memolith.clients.transfer.importing import Importer
+from memolith.clients.transfer.known_tools import Place
+from memolith.clients.transfer.report import NOT_CARRIED, Row, told
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command("import")
+def import_(
+    source: Annotated[
+        str | None, typer.Argument(metavar="[SOURCE]", help="A folder or a tar; with --from, which project.")
+    ] = None,
+    whose: Annotated[Format, typer.Option("--from", help="Whose memories they are.")] = Format.FOLDER,
+    store: Annotated[str | None, typer.Option("--store", help="Into this store; without it, a new one.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="What the new store is called.")] = None,
+    under: Under = "/",
+    replace: Replace = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Import a folder, a tar, or the memories of Claude Code, Codex or Basic Memory; each file becomes a memory.
+
+    Claude Code's are found from any folder or worktree of the project, Basic Memory's by the project's name. What
+    cannot be a memory is reported with the reason: not UTF-8, too large, a path that the API does not take, refused by
+    the safety scanner. If it stops, run it again. Exit code 3: something was not imported.
+
+    A tar that `memolith export --history` made is known as such, and goes in with all its versions.
+
+    Example: memolith import ~/notes --name "Team notes"
+
+    Example: memolith import --from claude-code ~/code/app --store memstore_useast1_01kb… --under /app/
+
+    Example: memolith import --from basic-memory main --dry-run --json
+
+    Example: memolith import notes.tar.gz --api-url https://memory.example.com --api-key sk-memolith-…
+    """
+    if store and name:
+        raise InvalidRequest("--store, --name", "exclude each other")
+    rows: list[Row] = []
+    place = known_tools.find(whose, source)
+    if place.folder.is_file() and history.is_history(place.folder):
+        if under != "/" or replace or dry_run:
+            raise InvalidRequest(
+                "SOURCE", "has a history, which goes in as it is: without --under, --replace, --dry-run"
+            )
+        with ending_report(rows, as_json) as ending:
+            _import_history(place.folder, store, name, rows, ending, lambda: connect(url, key))
+        return
+    with _read(place, under) as read, ending_report(rows, as_json) as ending:
+        rows += told(read.left_out)
+        ending["source"], ending["store"] = str(place.folder), store
+        ending["not_carried"] = NOT_CARRIED
+        for folder in place.beside:
+            typer.echo(f"note: {folder} may have memories of this project too; it was not read", err=True)
+        with speaking():
+            client = connect(url, key)
+            if store is None and not dry_run and read.files:
+                ending["store"] = store = _make(client, name or place.name, place.description)
+            with progress("importing", len(read.files), rows) as tell:
+                Importer(client, store or "", replace=replace, dry_run=dry_run).run(read.files, tell)
+
+
+def _import_history(
+    path: Path,
+    store: str | None,
+    name: str | None,
+    rows: list[Row],
+    ending: dict[str, Any],
+    client_of: Callable[[], Any],
+) -> None:
+    """Into a new store of the same name, or one that is named: to go on after a stop."""
+    ending["source"], ending["store"] = str(path), store
+    with history.opened(path) as (manifest, versions), speaking():
+        client = client_of()
+        if store is None:
+            ending["store"] = store = _make_like(client, manifest.store, name)
+        with counting("importing versions", manifest.versions) as advance:
+            importer = HistoryImporter(client, store, advance)
+            try:
+                ending["versions"] = dict(importer.run(versions, rows.append))
+            except BaseException:
+                typer.echo(f"to go on: memolith import {shlex.quote(str(path))} --store {store}", err=True)
+                raise
+        policy = manifest.store.get("scan_policy", {})
+        if policy.get("policy", "standard") != "standard" or policy.get("allow"):
+            rows.append(
+                Row("scan policy", "noted", f"the store's own ({policy['policy']}) is not taken over: set it anew")
+            )
+
+
+def _make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
+    """A store as it was told, but for how it is scanned: a tar does not say what this deployment lets in."""
+    also = {"retention": told["retention"]} if "retention" in told else {}
+    made = once(client).beta.memory_stores.create(
+        name=name or told["name"], description=told["description"], metadata=told["metadata"], extra_body=also
+    )
+    return str(made.id)
+
+
+def _make(client: Any, name: str, description: str) -> str:
+    return str(once(client).beta.memory_stores.create(name=name, description=description).id)
+
+
+@contextmanager
+def _read(place: Place, under: str) -> Iterator[Found]:
+    """Raises InvalidRequest: there is nothing of that name, or it cannot be read."""
+    source = place.folder
+    try:
+        if source.is_dir():
+            yield discovery.composed(discovery.folder(source, under, place.own_files))
+        elif source.is_file():
+            with discovery.archive(source, under) as read:
+                yield discovery.composed(read)
+        elif place.program and not source.exists():
+            raise InvalidRequest("SOURCE", f"{place.program} has remembered nothing here yet: there is no {source}")
+        else:
+            raise InvalidRequest("SOURCE", f"{source} is neither a folder nor an archive")
+    except OSError as error:
+        raise InvalidRequest("SOURCE", f"{error.filename or source} cannot be read: {error.strerror}") from error

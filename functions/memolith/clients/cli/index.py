@@ -1,0 +1,242 @@
+"""``memolith index``: how a region's tables are, what was set aside on the way to them, and to make them anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from memolith.adapters.aws.compose import region_on_aws
+from memolith.adapters.aws.dead_letters import SqsDeadLetters
+from memolith.adapters.aws.names import QUEUES
+from memolith.adapters.aws.queue import SqsQueue
+from memolith.adapters.aws.tables import DynamoTables
+from memolith.adapters.memory import RecordingMetrics
+from memolith.adapters.system.clock import SystemClock
+from memolith.adapters.system.randomness import SystemRandomness
+from memolith.app.indexer.rebuild import Rebuild
+from memolith.app.indexer.rebuild_pages import Progress as Step
+from memolith.app.operations import operator
+from memolith.app.operations.operator import IndexStatus
+from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.output import Json, aside, console, show_rows
+from memolith.core.errors import InvalidRequest, MemolithError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="A region's index: how it is, what was set aside, rebuild it.",
+)
+
+LONGEST_LIFE_S = 30.0
+"""How long a call may go on that has seen the old state of the tables: the writer's own time-out."""
+
+LETTERS_SHOWN = 20
+
+OneRegion = Annotated[str | None, typer.Option("--region", help="Only this region; by default each of them.")]
+
+
+@app.callback()
+def index() -> None:
+    """A region's index: how it is, what was set aside, rebuild it."""
+
+
+@app.command()
+def rebuild(
+    region: Annotated[str, typer.Option("--region", help="Whose index to rebuild.")],
+    settle_s: Annotated[
+        float, typer.Option(help="How long calls under way may take to end, in seconds.")
+    ] = LONGEST_LIFE_S,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Build a region's tables anew from its bucket, beside live traffic, and switch to them.
+
+    Until the switch the region answers 503 for what it does not know, and creations wait. Interrupt it as you like: run
+    again, here or on another machine, it goes on where it stopped.
+
+    Example: memolith index rebuild --region eu-west-1
+    """
+    generation = rebuilt(find_target(aws), region, settle_s, progress_on=aside if as_json else console)
+    if as_json:
+        print(json.dumps({"region": region, "generation": generation}))
+        return
+    console.print(f"{region}: generation {generation} serves; everything in the bucket is indexed.", highlight=False)
+    console.print(
+        f'Set "index_generation": {{"{region}": {generation}}} in cdk.json, context "memolith", before you deploy.'
+    )
+
+
+def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Console) -> int:
+    """Rebuilds a region's index, and says how far it is; the generation that serves then. Raises as `Rebuild.run`."""
+    deployment = target.deployment(region)
+    memolith = region_on_aws(target.clients, deployment, RecordingMetrics())
+    tables = DynamoTables(target.clients, deployment, memolith.clock)
+    queue = SqsQueue(target.clients, deployment, deployment.queue("rebuild"), memolith.clock, memolith.randomness)
+    try:
+        return _rebuild(Rebuild(memolith, tables, queue, settle_s), progress_on)
+    except KeyboardInterrupt:
+        progress_on.print("Interrupted. Run the same command again, and it goes on from here.", highlight=False)
+        raise typer.Exit(130) from None
+
+
+def _rebuild(rebuilding: Rebuild, progress_on: Console) -> int:
+    """Runs it, with a line that says how far it is."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed_and_rest]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=progress_on) as progress:
+        task = progress.add_task("starting", total=None, speed_and_rest="")
+
+        def report(step: Step) -> None:
+            progress.update(
+                task,
+                description=step.stage,
+                completed=step.folded,
+                total=step.found or None,
+                speed_and_rest=_speed_and_rest(step),
+            )
+
+        return rebuilding.run(report)
+
+
+def _speed_and_rest(step: Step) -> str:
+    """``850/s, 3 min left``; less while less is known."""
+    parts = [] if step.per_s is None else [f"{step.per_s:,.0f}/s"]
+    if step.left_s is not None:
+        parts.append(f"{_duration(int(step.left_s * 1000))} left")
+    elif step.found and not step.counted:
+        parts.append("still counting")
+    return ", ".join(parts)
+
+
+@app.command()
+def status(region: OneRegion = None, aws: Aws = False, as_json: Json = False) -> None:
+    """How each region's index is: what serves, up to when it is complete, what waits and what was set aside.
+
+    Exit code 2 when a region is not complete, has dead letters, or does not answer.
+
+    Example: memolith index status
+    """
+    target = find_target(aws)
+    rows: list[dict[str, Any]] = []
+    for name in _regions(target, region):
+        try:
+            memolith = region_on_aws(target.clients, target.deployment(name), RecordingMetrics())
+            queues = {queue: _dead_letters(target, name, queue) for queue in QUEUES}
+            found = operator.index_status(memolith, queues)
+        except MemolithError as error:
+            rows.append({"region": name, "well": False, "problem": error.message})
+            continue
+        rows.append(asdict(found) | {"well": found.well} if as_json else _shown(found))
+    if as_json:
+        print(json.dumps(rows))
+    else:
+        columns = ("region", "serves", "complete", "behind", *(f"{queue}" for queue in QUEUES), "set aside", "problem")
+        show_rows(rows, columns, as_json=False)
+    if not all(row["well"] for row in rows):
+        raise typer.Exit(2)
+
+
+@app.command()
+def redrive(
+    region: OneRegion = None,
+    queue: Annotated[
+        str | None, typer.Option("--queue", help=f"Only this queue: {', '.join(QUEUES)}; by default each of them.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what was set aside, and leave it.")] = False,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Show what was set aside, each with its reason, and send it back to be tried again.
+
+    Mend the reason first: what fails again is set aside again. A letter may be tried twice, which changes nothing, and
+    none is lost if this stops; run it again.
+
+    Example: memolith index redrive --region eu-west-1 --dry-run
+    """
+    target = find_target(aws)
+    if queue is not None and queue not in QUEUES:
+        raise InvalidRequest("--queue", f"{queue} is not one of {', '.join(QUEUES)}")
+    rows = [
+        _redrive(target, name, one, dry_run, quiet=as_json)
+        for name in _regions(target, region)
+        for one in (QUEUES if queue is None else (queue,))
+    ]
+    if as_json:
+        print(json.dumps(rows))
+
+
+def _regions(target: Target, region: str | None) -> tuple[str, ...]:
+    return target.regions if region is None else (target.deployment(region).region,)
+
+
+def _dead_letters(target: Target, region: str, queue: str) -> SqsDeadLetters:
+    return SqsDeadLetters(target.clients, target.deployment(region), queue, SystemClock(), SystemRandomness())
+
+
+def _shown(found: IndexStatus) -> dict[str, Any]:
+    """A status as a line of the table."""
+    behind = [f"{home}: {_duration(lag_ms)}" for home, lag_ms in found.lag_ms.items()]
+    return {
+        "region": found.region,
+        "serves": f"g{found.serving}" + (f" (building g{found.building})" if found.building else ""),
+        "complete": "yes" if found.complete else "no",
+        "behind": ", ".join(behind) or "not known",
+        **{name: depths.waiting + depths.in_flight for name, depths in found.queues.items()},
+        "set aside": ", ".join(f"{d.set_aside} {name}" for name, d in found.queues.items() if d.set_aside) or "none",
+        "well": found.well,
+    }
+
+
+def _duration(milliseconds: int) -> str:
+    seconds = milliseconds // 1000
+    if seconds < 120:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"
+
+
+def _redrive(target: Target, region: str, queue: str, dry_run: bool, quiet: bool) -> dict[str, Any]:
+    """Shows one queue's dead letters and, unless `dry_run`, sends them back."""
+    dead_letters = _dead_letters(target, region, queue)
+    set_aside = operator.depths(dead_letters).set_aside
+    letters = operator.look(dead_letters, LETTERS_SHOWN) if set_aside else []
+    if not quiet:
+        console.print(f"{region} {queue}: {set_aside or 'no'} dead letters", style="bold", highlight=False)
+        for letter in letters:
+            print(f"  {letter.subject}\n    {letter.reason}")  # whole, however narrow the terminal
+        if set_aside > LETTERS_SHOWN:
+            console.print(f"... these are {LETTERS_SHOWN} of them", highlight=False)
+    moved = 0
+    if set_aside and not dry_run:
+        moved = _follow(operator.send_back(dead_letters), set_aside, f"{region} {queue}", quiet)
+    return {
+        "region": region,
+        "queue": queue,
+        "set_aside": set_aside,
+        "letters": [asdict(letter) for letter in letters],
+        "sent_back": moved,
+    }
+
+
+def _follow(moving: Iterable[int], total: int, what: str, quiet: bool) -> int:
+    moved = 0
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, disable=quiet) as progress:
+        task = progress.add_task(f"{what}: sending back", total=total)
+        for moved in moving:
+            progress.update(task, completed=moved)
+    if not quiet:
+        console.print(f"{what}: {moved} sent back; look at `memolith index status` in a minute.", highlight=False)
+    return moved

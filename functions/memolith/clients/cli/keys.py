@@ -1,0 +1,101 @@
+"""``memolith keys``: API keys of a workspace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.calls import invoke
+from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.output import Json, console, show_rows
+from memolith.core import ids
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.times import rfc3339
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="API keys: create, list, revoke."
+)
+
+Workspace = Annotated[str, typer.Option("--workspace", help="The workspace, wrkspc_ and lower-case letters or digits.")]
+Region = Annotated[str | None, typer.Option("--region", help="Where to do it; by default the first region.")]
+
+
+@app.command()
+def create(
+    workspace: Workspace = "wrkspc_default",
+    name: Annotated[str, typer.Option("--name", help="What the key is for; you will see it in the list.")] = "default",
+    scope: Annotated[str, typer.Option("--scope", help="read, write or admin.")] = "write",
+    region: Region = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Issue a key. Its text is shown this once and stored nowhere.
+
+    Example: memolith keys create --name ci --scope read
+    """
+    target = find_target(aws)
+    payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope}
+    issued = invoke(target, region or target.regions[0], "writer", payload)
+    if as_json:
+        print(json.dumps(issued))
+        return
+    console.print(f"{issued['key_id']}  {issued['scope']}  {issued['name']}", highlight=False)
+    print(issued["api_key"])
+    console.print("Keep it: it is not shown again. Other regions know it once it has been replicated.", highlight=False)
+
+
+@app.command("list")
+def list_keys(
+    workspace: Workspace = "wrkspc_default", region: Region = None, aws: Aws = False, as_json: Json = False
+) -> None:
+    """List a workspace's keys, revoked ones too.
+
+    Example: memolith keys list --json
+    """
+    target = find_target(aws)
+    found = invoke(target, region or target.regions[0], "writer", {"call": "keys.list", "workspace_id": workspace})
+    rows = [
+        {
+            **key,
+            "created_at": rfc3339(key["created_at"]),
+            "revoked_at": key["revoked_at"] and rfc3339(key["revoked_at"]),
+        }
+        for key in found["keys"]
+    ]
+    show_rows(rows, ("key_id", "name", "scope", "created_at", "revoked_at"), as_json)
+
+
+@app.command()
+def revoke(
+    key_id: Annotated[str, typer.Argument(help="apikey_…, as listed.")],
+    workspace: Workspace = "wrkspc_default",
+    region: Region = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """End a key everywhere, and say which regions confirmed it. A region that confirmed refuses the key at once.
+
+    Exit code 3 when a region did not confirm: it will know by replication; run the command again to be sure.
+
+    Example: memolith keys revoke apikey_useast1_01kb…
+    """
+    target = find_target(aws)
+    origin = region or ids.birth_region(key_id, target.regions) or target.regions[0]
+    payload = {"call": "keys.revoke", "workspace_id": workspace, "key_id": key_id}
+    record = invoke(target, origin, "writer", payload)["record"]
+    rows = [_confirm(target, name, record) for name in target.regions]
+    show_rows(rows, ("region", "confirmed", "reason"), as_json)
+    if not all(row["confirmed"] for row in rows):
+        raise typer.Exit(Exit.IN_PART)
+
+
+def _confirm(target: Target, region: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        invoke(target, region, "indexer", {"call": "fold_key", "record": record})
+    except (Unavailable, OutcomeUnknown) as error:
+        return {"region": region, "confirmed": False, "reason": error.message}
+    return {"region": region, "confirmed": True, "reason": None}

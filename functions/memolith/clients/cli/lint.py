@@ -1,0 +1,80 @@
+"""``memolith lint``: what is amiss in the memories of a store or a folder, by the rules of
+`memolith.core.memory_conventions`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Url
+from memolith.clients.cli.failures import explain
+from memolith.clients.cli.output import Json, visible
+from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories
+from memolith.core.errors import MemolithError
+from memolith.core.memory_conventions import Remark, lint
+
+EXIT_CLEAN, EXIT_REMARKS, EXIT_UNFINISHED = 0, 1, 2
+"""Nothing amiss; something is; the memories could not be read, and nothing is said about them."""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_STORE = re.compile(r"memstore_[A-Za-z0-9_]+")
+
+
+@app.command("lint")
+def command(
+    target: Annotated[str, typer.Argument(metavar="STORE|FOLDER", help="memstore_… of a live API, or a folder.")],
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Tell what is amiss in memories: frontmatter, Why and How-to-apply lines, lines and links of the index.
+
+    What cannot be read as text (withheld, not UTF-8) is listed as unread, and its links lead somewhere all the same.
+
+    Exit code: 0 nothing is amiss, 1 something is, 2 they could not be read.
+
+    Example: memolith lint memories/ --json
+    """
+    try:
+        sources = memories(target, url, key) if _STORE.fullmatch(target) else files(Path(target))
+        remarks, read = _remarks(sources)
+    except (MemolithError, OSError) as error:
+        told = (
+            explain(error) if isinstance(error, MemolithError) else f"error: {target} cannot be read: {error.strerror}"
+        )
+        typer.echo(told, err=True)
+        raise typer.Exit(EXIT_UNFINISHED) from error
+    _print(remarks, read, as_json)
+    raise typer.Exit(EXIT_REMARKS if remarks else EXIT_CLEAN)
+
+
+def _remarks(sources: list[Source]) -> tuple[list[Remark], int]:
+    """What is amiss, and how many memories were read."""
+    paths = frozenset(source.path for source in sources)
+    remarks: list[Remark] = []
+    read = 0
+    for source in sources:
+        try:
+            text = source.read()
+        except UnreadError as error:
+            remarks.append(Remark(source.path, 1, "unread", str(error)))
+            continue
+        read += 1
+        remarks += lint(source.path, text, paths)
+    return remarks, read
+
+
+def _print(remarks: list[Remark], read: int, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"read": read, "remarks": [asdict(remark) for remark in remarks]}, ensure_ascii=False))
+        return
+    for remark in remarks:
+        print(visible(f"{remark.path}:{remark.line}: {remark.rule}: {remark.message}"))
+    print(f"{read} memories read, {len(remarks)} remarks")

@@ -1,0 +1,51 @@
+"""``memolith log``: the versions of one memory."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, What, connect, memory_id_of, speaking
+from memolith.clients.cli.output import Json, show_rows
+from memolith.clients.transfer.read_headers import AT_HOME
+from memolith.core.times import parse_rfc3339, rfc3339
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def log(
+    store: Store,
+    what: What,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many versions to show.")] = 20,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Show a memory's versions, newest first, also of a deleted one.
+
+    Example: memolith log memstore_useast1_01kb… /notes/todo.md
+    """
+    with speaking():
+        client = connect(url, key)
+        versions = client.beta.memory_stores.memory_versions.list(
+            store, memory_id=memory_id_of(client, store, what), limit=min(limit, 100), extra_headers=AT_HOME
+        )
+        rows = [_row(version) for version in islice(versions, limit)]
+    show_rows(rows, ("version", "created_at", "operation", "path", "bytes", "by"), as_json)
+
+
+def _row(version: Any) -> dict[str, Any]:
+    actor = {} if version.created_by is None else version.created_by.to_dict()
+    return {
+        "version": version.id,
+        "memory": version.memory_id,
+        "created_at": rfc3339(parse_rfc3339(version.created_at.isoformat())),
+        "operation": version.operation if version.redacted_at is None else f"{version.operation}, redacted",
+        "path": version.path,
+        "bytes": version.content_size_bytes,
+        "content_sha256": version.content_sha256,
+        "by": next((text for name, text in actor.items() if name.endswith("_id")), None),
+    }

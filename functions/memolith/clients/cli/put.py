@@ -1,0 +1,81 @@
+"""``memolith put``: a text becomes a memory, new or changed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, connect, once, speaking
+from memolith.clients.cli.output import Json, show_memory
+from memolith.clients.transfer.read_headers import live_at
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+Sha256 = Annotated[
+    str | None,
+    typer.Option("--if-sha256", metavar="SHA256", help="Only if its content is still this; `cat --json` tells it."),
+]
+
+
+@app.command()
+def put(
+    store: Store,
+    path: Annotated[str, typer.Argument(help="Where it is to stand, /notes/todo.md")],
+    file: Annotated[Path, typer.Argument(help="The text, UTF-8; - is standard input.")] = Path("-"),
+    new: Annotated[bool, typer.Option("--new", help="Only if nothing is there yet.")] = False,
+    if_sha256: Sha256 = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Write a memory's text: create it, or change the one that is at the path.
+
+    What is changed is what was there when the command began: if somebody writes meanwhile, nothing is, and the exit
+    code is 5. To have the same since an earlier reading, give what was read as --if-sha256.
+
+    Example: memolith put memstore_useast1_01kb… /notes/todo.md todo.md
+
+    Example: date | memolith put memstore_useast1_01kb… /log/started --new
+    """
+    if not path.startswith("/"):
+        raise InvalidRequest("PATH", "must begin with /")
+    if new and if_sha256:
+        raise InvalidRequest("--new, --if-sha256", "exclude each other")
+    text = text_of(file)
+    with speaking():
+        client = connect(url, key)
+        live = None if new else live_at(client, store, path)
+        if live is None and if_sha256 is not None:
+            raise InvalidRequest("--if-sha256", f"no memory is at {path}")
+        memories = once(client).beta.memory_stores.memories
+        if live is None:
+            done: Any = memories.create(store, path=path, content=text)
+        else:
+            still: Any = {"type": "content_sha256", "content_sha256": if_sha256 or live.content_sha256}
+            done = memories.update(live.id, memory_store_id=store, content=text, precondition=still)
+    before = None if live is None else live.memory_version_id
+    show_memory(done, "created" if before is None else _change(before, done), as_json)
+
+
+def _change(before: str, done: Any) -> str:
+    return "unchanged" if done.memory_version_id == before else "changed"
+
+
+def text_of(file: Path) -> str:
+    """A file's text, or standard input's, as it is: no line end is touched.
+
+    Raises:
+        InvalidRequest: it cannot be read, or is not UTF-8.
+    """
+    try:
+        content = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
+    except OSError as error:
+        raise InvalidRequest("FILE", f"{file} cannot be read: {error.strerror}") from error
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("FILE", f"is not UTF-8 text (byte {error.start}), and a memory is text") from error

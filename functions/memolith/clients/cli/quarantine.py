@@ -1,0 +1,143 @@
+"""``memolith quarantine``: texts that a verdict withholds: look at them, let them go, bring the memory back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Url, connect, get, post, rows, speaking, store_address
+from memolith.clients.cli.output import Json, console, show_rows
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Texts that the safety scanner withholds: list, show, release, restore.",
+)
+
+PART = "quarantine"
+
+Store = Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")]
+Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as listed; any version that has the text.")]
+
+
+@app.command("list")
+def list_withheld(
+    store: Store,
+    include_released: Annotated[
+        bool, typer.Option("--include-released", help="Also texts that somebody has let go.")
+    ] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List the texts of a store that are withheld, and why.
+
+    Example: memolith quarantine list memstore_useast1_01kb… --json
+    """
+    released = "true" if include_released else "false"
+    address = store_address(store, PART)
+    with speaking():
+        found = list(rows(connect(url, key), address, include_released=released, limit=100))
+    if as_json:
+        print(json.dumps(found))
+        return
+    if not found:
+        console.print("Nothing is withheld.", highlight=False)
+        return
+    show_rows([_row(text) for text in found], ("version", "status", "since", "rules", "reason"), as_json=False)
+
+
+@app.command()
+def show(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Show one text's verdicts, with their findings, and every path and version at which it stands; never the text.
+
+    Example: memolith quarantine show memstore_useast1_01kb… memver_useast1_01kc…
+    """
+    address = store_address(store, PART, version)
+    with speaking():
+        found = get(connect(url, key), address)
+    if as_json:
+        print(json.dumps(found))
+        return
+    console.print(f"{found['memory_version_id']}  {found['status']}", highlight=False, markup=False)
+    for verdict in found["verdicts"] or ():
+        _show_verdict(verdict)
+    places = [{**place, "current": "yes" if place["head"] else ""} for place in found["places"] or ()]
+    console.print("\nIt stands at:", highlight=False)
+    show_rows(places, ("path", "memory_version_id", "created_at", "current"), as_json=False)
+    if not found["all_places"]:
+        console.print("There may be more: the store has too many versions to look at all of them.", highlight=False)
+
+
+@app.command()
+def release(
+    store: Store,
+    version: Version,
+    reason: Annotated[str, typer.Option("--reason", help="Why it is harmless; it stands in the audit trail.")],
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Let a text go: it is shown again, in every region, under whatever path or version it stands.
+
+    The scanner does not withhold it again for the same rules.
+
+    Example: memolith quarantine release memstore_useast1_01kb… memver_useast1_01kc… --reason "our own red-team notes"
+    """
+    address = store_address(store, PART, version)
+    if not reason.strip():
+        raise InvalidRequest("--reason", "must say why, in a few words")
+    with speaking():
+        found = post(connect(url, key), f"{address}/release", {"reason": reason})
+    if as_json:
+        print(json.dumps(found))
+        return
+    console.print(
+        f"{found['memory_version_id']} is released: shown here now, and elsewhere once the verdict has arrived.",
+        highlight=False,
+        markup=False,
+    )
+
+
+@app.command()
+def restore(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Write the last good version of the memory again, on top of the one that is withheld, which stays so.
+
+    Example: memolith quarantine restore memstore_useast1_01kb… memver_useast1_01kc…
+    """
+    address = store_address(store, PART, version)
+    with speaking():
+        memory = post(connect(url, key), f"{address}/restore")
+    if as_json:
+        print(json.dumps(memory))
+        return
+    console.print(
+        f"{memory['path']}  {memory['id']}  is now {memory['memory_version_id']}", highlight=False, markup=False
+    )
+
+
+def _row(text: Mapping[str, Any]) -> dict[str, Any]:
+    withheld = text["withheld"] or {}
+    return {
+        "version": text["memory_version_id"],
+        "status": text["status"],
+        "since": withheld.get("since"),
+        "rules": ", ".join(withheld.get("rules", ())),
+        "reason": withheld.get("reason"),
+    }
+
+
+def _show_verdict(verdict: Mapping[str, Any]) -> None:
+    by = verdict["decided_by"]
+    who = next((str(value) for name, value in by.items() if name != "type"), by["type"])
+    line = f"{verdict['decided_at']}  {verdict['outcome']}  by {who}: {verdict['reason']}"
+    console.print(line, highlight=False, markup=False)
+    for finding in verdict["findings"]:
+        place = f"line {finding['line']}, column {finding['column']}" if finding["line"] else "path"
+        told = f"    {finding['rule']} ({finding['severity']}), {place}: {finding['reason']}. {finding['remedy']}"
+        console.print(told, highlight=False, markup=False)

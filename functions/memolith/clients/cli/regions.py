@@ -1,0 +1,150 @@
+"""``memolith regions``: a deployment grows by a region, with everything that is already there.
+
+Adding one is a few steps, each of which can be repeated, so whatever stops is mended and the command run again:
+
+    name it in cdk.json -> bootstrap -> deploy everywhere -> copy what exists -> build its index
+
+From the deployment on, every region replicates to the new one, and it says of itself that it is not complete: what it
+knows it serves, what it does not know it answers with 503. The last step ends that.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from memolith.adapters.aws.compose import region_on_aws
+from memolith.adapters.memory import RecordingMetrics
+from memolith.app.replication.region_backfill import Joining
+from memolith.app.replication.region_backfill import Progress as Step
+from memolith.clients.cli import index
+from memolith.clients.cli.api_address import DEV_FILE
+from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.output import Json, aside, console
+from memolith.core.errors import InvalidRequest, Unavailable
+
+RECORD = Path("cdk.json")
+CDK = Path("node_modules/.bin/cdk")
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="The deployment's regions: add one.",
+)
+
+
+@app.callback()
+def regions() -> None:
+    """The deployment's regions: add one."""
+
+
+@app.command()
+def add(
+    region: Annotated[str, typer.Argument(help="Such as eu-west-1.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before permissions are changed.")] = False,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Add a region to the deployment, and bring it everything that is already there.
+
+    Run it in Memolith's checkout, with credentials that may deploy. If it stops, run it again.
+
+    Example: memolith regions add ap-southeast-2
+    """
+    if DEV_FILE.exists() and not aws:
+        raise InvalidRequest("", "a local cloud runs here: start it with the regions you want, or say --aws")
+    if not CDK.exists():
+        raise InvalidRequest("", f"{CDK} is missing: run this in Memolith's checkout, after `make setup`")
+    said_on = aside if as_json else console
+    name_in_record(region, said_on)
+    target = find_target(aws=True)
+    run_cdk(said_on, "bootstrap", f"aws://{target.account}/{region}")
+    run_cdk(
+        said_on,
+        "deploy",
+        "--all",
+        "--import-existing-resources",
+        *(["--require-approval", "never"] if yes else []),
+    )
+    copied = copy(target, region, said_on)
+    generation = index.rebuilt(target, region, index.LONGEST_LIFE_S, progress_on=said_on)
+    _change_record(lambda record: record.setdefault("index_generation", {}).update({region: generation}))
+    if as_json:
+        print(json.dumps({"region": region, "objects_copied": copied, "generation": generation}))
+        return
+    console.print(f"{region} is part of the deployment; {RECORD} says so: commit it.", highlight=False)
+
+
+@app.command()
+def fill(
+    region: Annotated[str, typer.Argument(help="Whose bucket to fill.")], aws: Aws = False, as_json: Json = False
+) -> None:
+    """Copy into a region's bucket what the other regions have and it has not; `add` does this too.
+
+    Example: memolith regions fill ap-southeast-2
+    """
+    copied = copy(find_target(aws), region, aside if as_json else console)
+    if as_json:
+        print(json.dumps({"region": region, "objects_copied": copied}))
+
+
+def name_in_record(region: str, said_on: Console) -> None:
+    """Adds the region to ``cdk.json`` if it is not there; a region that the app refuses is taken out again.
+
+    Raises:
+        InvalidRequest: the app refuses the record; the reason is printed.
+    """
+    before = RECORD.read_text()
+
+    def append(record: dict[str, Any]) -> None:
+        if region not in record["regions"]:
+            record["regions"].append(region)
+
+    _change_record(append)
+    try:
+        run_cdk(said_on, "synth", "--quiet")
+    except Unavailable:
+        RECORD.write_text(before)
+        raise InvalidRequest("region", f"the app refuses a deployment with {region}; {RECORD} is as it was") from None
+
+
+def run_cdk(said_on: Console, *words: str) -> None:
+    """Runs the CDK command line, which asks and answers on this terminal. Raises Unavailable if it fails.
+
+    What it says goes where the rest goes: to standard error, where standard output is for JSON.
+    """
+    said_on.print(f"cdk {' '.join(words)}", style="bold", highlight=False)
+    if subprocess.run([str(CDK), *words], stdout=2 if said_on is aside else None, check=False).returncode:
+        raise Unavailable(f"cdk {words[0]} failed; mend what it says and run the same command again")
+
+
+def copy(target: Target, region: str, said_on: Console) -> int:
+    """Fills the region's bucket from the others, and says how far it is; how many were copied. As `Joining.run`."""
+    memolith = region_on_aws(target.clients, target.deployment(region), RecordingMetrics())
+    others = [other for other in target.regions if other != region]
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=said_on) as progress:
+        task = progress.add_task("comparing", total=None)
+
+        def report(step: Step) -> None:
+            origin = step.prefix if step.prefix == step.source else f"{step.prefix} from {step.source}"
+            text = f"pass {step.number}: {origin}; {step.copied} objects copied"
+            progress.update(task, description=text)
+
+        copied = Joining(memolith.objects, memolith.parallel, others).run(report)
+    said_on.print(f"{region}: {copied} objects copied; its bucket holds what the others hold.", highlight=False)
+    return copied
+
+
+def _change_record(change: Callable[[dict[str, Any]], None]) -> None:
+    body = json.loads(RECORD.read_text())
+    change(body["context"]["memolith"])
+    RECORD.write_text(json.dumps(body, indent=2) + "\n")

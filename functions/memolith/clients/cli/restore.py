@@ -1,0 +1,137 @@
+"""``memolith restore``: an old version of one memory, or a whole store as it was at an instant, as new versions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from memolith.clients.cli.api_client import Key, Store, Url, connect, memory_id_of, speaking
+from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.output import Json, console, show_rows
+from memolith.clients.cli.restore_plan import Action, Done, Restorer, Seen, plan
+from memolith.clients.transfer.read_headers import AT_HOME, live_at
+from memolith.core.errors import InvalidRequest, MemolithError
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+COLUMNS = ("action", "path", "memory", "result", "reason")
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def restore(
+    store: Store,
+    what: Annotated[str | None, typer.Argument(metavar="[PATH|MEMORY]", help="One memory, with --version.")] = None,
+    version: Annotated[str | None, typer.Option("--version", help="Which version of it, memver_…")] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="The store at this instant, RFC 3339.")] = None,
+    path_prefix: Annotated[str, typer.Option("--path-prefix", help="Only what is, or was, in this folder.")] = "/",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Bring back an old version of a memory, or a whole store as it was. Everything written is a new version.
+
+    Each write is conditional on what was found: what somebody changes meanwhile is kept, and told. Memories made since
+    the instant are deleted; their versions stay. If it stops, run it again. Exit code 3: something was kept.
+
+    Example: memolith restore memstore_useast1_01kb… /notes/todo.md --version memver_01kb…
+
+    Example: memolith restore memstore_useast1_01kb… --as-of 2026-11-21T10:00:00Z --path-prefix /notes/ --dry-run
+    """
+    _check(what, version, as_of, path_prefix)
+    done: list[Done] = []
+    try:
+        with speaking():
+            client = connect(url, key)
+            if as_of is None:
+                done.append(_restore_version(client, store, what or "", version or "", dry_run))
+            else:
+                _restore_store(client, store, as_of, path_prefix, dry_run, done)
+    except MemolithError:
+        if done:
+            _show(done, dry_run, as_json)
+        raise
+    _show(done, dry_run, as_json)
+    if not dry_run and not all(one.restored for one in done):
+        raise typer.Exit(Exit.IN_PART)
+
+
+def _check(what: str | None, version: str | None, as_of: str | None, path_prefix: str) -> None:
+    if (version is None) == (as_of is None):
+        raise InvalidRequest("--version, --as-of", "exactly one of them must be given")
+    if (what is None) != (version is None):
+        raise InvalidRequest("PATH|MEMORY", "goes with --version, and --version with it")
+    if not (path_prefix.startswith("/") and path_prefix.endswith("/")):
+        raise InvalidRequest("--path-prefix", "must begin and end with /")
+
+
+def _restore_store(client: Anthropic, store: str, as_of: str, prefix: str, dry_run: bool, done: list[Done]) -> None:
+    """Adds to `done` what was done, as it is done, so that it can be told even if an error ends it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("comparing", total=None)
+
+        def tell(one: Done) -> None:
+            done.append(one)
+            progress.advance(task)
+
+        restorer = Restorer(client, store, as_of, tell)
+        actions = plan(restorer.then(), restorer.now(), prefix)
+        if dry_run:
+            done += [Done(action, False, action.reason) for action in actions]
+            return
+        progress.update(task, description="restoring", total=len(actions), completed=0)
+        restorer.carry_out(actions)
+
+
+def _restore_version(client: Anthropic, store: str, what: str, version_id: str, dry_run: bool) -> Done:
+    """The version's content in the memory as it is now; or, if that was deleted, in a new one at the version's path.
+
+    Raises:
+        InvalidRequest: the version is another memory's, a deletion, or its text is not there any more.
+    """
+    from anthropic import NotFoundError
+
+    api = client.beta.memory_stores
+    memory_id = memory_id_of(client, store, what)
+    old = api.memory_versions.retrieve(version_id, memory_store_id=store, extra_headers=AT_HOME)
+    if old.memory_id != memory_id:
+        raise InvalidRequest("--version", f"{version_id} is a version of another memory, {old.memory_id}")
+    if old.content is None or old.path is None:
+        raise InvalidRequest("--version", f"{version_id} has no text: it is a deletion, or was erased")
+    try:
+        now = api.memories.retrieve(memory_id, memory_store_id=store, view="basic", extra_headers=AT_HOME)
+    except NotFoundError:
+        holder = live_at(client, store, old.path)
+        if holder is not None:
+            raise InvalidRequest("PATH|MEMORY", f"{old.path} is held by another memory now, {holder.id}") from None
+        if not dry_run:
+            api.memories.create(store, path=old.path, content=old.content)
+        return Done(Action("create", None, _seen(memory_id, old.path, old)), not dry_run)
+    if not dry_run:
+        still: Any = {"type": "content_sha256", "content_sha256": now.content_sha256}
+        api.memories.update(memory_id, memory_store_id=store, content=old.content, precondition=still)
+    return Done(Action("update", _seen(memory_id, now.path, now), _seen(memory_id, now.path, old)), not dry_run)
+
+
+def _seen(id: str, path: str, shown: Any) -> Seen:
+    return Seen(id, path, shown.content_sha256)
+
+
+def _show(done: Sequence[Done], dry_run: bool, as_json: bool) -> None:
+    rows = [one.row() | ({"result": "planned"} if dry_run and one.action.kind != "none" else {}) for one in done]
+    if as_json:
+        print(json.dumps(rows))
+        return
+    if rows:
+        show_rows(rows, COLUMNS, as_json=False)
+    else:
+        console.print("nothing to do: it is so already", highlight=False)

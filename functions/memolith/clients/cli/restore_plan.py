@@ -1,0 +1,230 @@
+"""Bringing a store back to what it was: what is to be done, and doing it, by ordinary writes with preconditions.
+
+Nothing is written that a caller of the API could not write, and each write is conditional on what the plan was made of:
+what somebody has changed meanwhile stays as it is, and is told. A memory that was deleted comes back under a new id.
+Planning again after a stop finds what is left, because a plan is made of what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from memolith.clients.transfer.read_headers import AT_HOME, reason_of
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+Kind = Literal["delete", "update", "create", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A memory as a listing shows it; `path` and `sha256` are None where its text has been erased since."""
+
+    id: str
+    path: str | None
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One write. `now` is what it is conditional on, `then` what is to be; `reason` says why nothing can be done."""
+
+    kind: Kind
+    now: Seen | None
+    then: Seen | None
+    reason: str = ""
+
+    @property
+    def path(self) -> str:
+        """The path at which it will be seen."""
+        return next((one.path for one in (self.then, self.now) if one is not None and one.path is not None), "?")
+
+    @property
+    def moves(self) -> bool:
+        """Whether a live memory changes its path."""
+        return self.now is not None and self.then is not None and self.now.path != self.then.path
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of an action: ``restored``, or ``kept`` as it was, with the reason."""
+
+    action: Action
+    restored: bool
+    reason: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """As it is shown."""
+        memory = self.action.now or self.action.then
+        return {
+            "action": self.action.kind,
+            "path": self.action.path,
+            "memory": None if memory is None else memory.id,
+            "result": "restored" if self.restored else "kept",
+            "reason": self.reason or None,
+        }
+
+
+def plan(then: Iterable[Seen], now: Iterable[Seen], prefix: str = "/") -> list[Action]:
+    """What makes `now` what was `then`, for every memory that is, or was, below `prefix`.
+
+    A memory is the same one if it has the same id, or, where that id is not live any more, if it stands at its path: it
+    was created again, by an earlier run perhaps.
+    """
+    live = {one.id: one for one in now}
+    past = {one.id: one for one in then}
+    heirs = {one.path: one for one in live.values() if one.id not in past}
+    pairs: list[tuple[Seen | None, Seen | None]] = []
+    for one in past.values():
+        counterpart = live.pop(one.id, None) or (None if one.path is None else heirs.get(one.path))
+        if counterpart is not None:
+            live.pop(counterpart.id, None)
+        pairs.append((counterpart, one))
+    pairs += [(one, None) for one in live.values()]
+    actions = [_action(was, is_now) for is_now, was in pairs if _concerned(prefix, is_now, was)]
+    return sorted((one for one in actions if one is not None), key=lambda one: one.path)
+
+
+def _concerned(prefix: str, *memories: Seen | None) -> bool:
+    paths = [one.path for one in memories if one is not None]
+    return any(prefix == "/" if path is None else path.startswith(prefix) for path in paths)
+
+
+def _action(then: Seen | None, now: Seen | None) -> Action | None:
+    if then is None:
+        return Action("delete", now, None)
+    if then.path is None:
+        return Action("none", now, then, "its text of that time has been erased")
+    if now is None:
+        return Action("create", None, then)
+    return None if (now.path, now.sha256) == (then.path, then.sha256) else Action("update", now, then)
+
+
+class Restorer:
+    """Carries plans out on one store.
+
+    Args:
+        as_of: the instant, as the API takes it.
+        tell: called with each action as it is done, or given up.
+    """
+
+    def __init__(self, client: Anthropic, store_id: str, as_of: str, tell: Callable[[Done], None]) -> None:
+        self._memories = client.beta.memory_stores.memories
+        self._store_id = store_id
+        self._as_of = {"as_of": as_of}
+        self._tell = tell
+
+    def then(self) -> list[Seen]:
+        """The store as it was. As many calls as it has pages."""
+        pages = self._memories.list(self._store_id, limit=100, extra_query=self._as_of, extra_headers=AT_HOME)
+        return [Seen(row.id, row.path, row.content_sha256) for row in pages if row.type == "memory"]
+
+    def now(self) -> list[Seen]:
+        """The store as its home knows it. As many calls as it has pages."""
+        pages = self._memories.list(self._store_id, limit=100, extra_headers=AT_HOME)
+        return [Seen(row.id, row.path, row.content_sha256) for row in pages if row.type == "memory"]
+
+    def carry_out(self, actions: Iterable[Action]) -> list[Done]:
+        """Deletes, then moves and changes, then creates; a move waits until its place is free.
+
+        Two calls an action. What is refused is told and passed over; an address that does not answer ends it.
+
+        Raises:
+            anthropic.APIConnectionError; anthropic.APIStatusError: 401, 403 and 5xx.
+        """
+        by_kind: dict[Kind, list[Action]] = {"delete": [], "update": [], "create": [], "none": []}
+        for action in actions:
+            by_kind[action.kind].append(action)
+        done = [self._told(Done(action, False, action.reason)) for action in by_kind["none"]]
+        done += [self._told(self._do(action)) for action in by_kind["delete"]]
+        done += self._change_all(by_kind["update"])
+        done += [self._told(self._do(action)) for action in by_kind["create"]]
+        return done
+
+    def _change_all(self, waiting: list[Action]) -> list[Done]:
+        """As long as one of them gets its place; if none does, one of them steps aside, once for each."""
+        done: list[Done] = []
+        aside: set[str] = set()
+        while waiting:
+            blocked: list[Done] = []
+            for action in waiting:
+                result = self._do(action)
+                if _blocked(result):
+                    blocked.append(result)
+                else:
+                    done.append(self._told(result))
+            if len(blocked) == len(waiting) and not self._step_aside(waiting, aside):
+                return done + [self._told(one) for one in blocked]
+            waiting = [one.action for one in blocked]
+        return done
+
+    def _step_aside(self, waiting: list[Action], aside: set[str]) -> bool:
+        """Moves one of those that stand in each other's way to a path of its own, for the moment."""
+        for action in waiting:
+            if action.now is None or action.now.id in aside or not action.moves:
+                continue
+            aside.add(action.now.id)
+            if self._attempt(lambda id=action.now.id: self._move(id, f"/{id}.restoring")) is None:  # type: ignore[misc]
+                return True
+        return False
+
+    def _move(self, memory_id: str, path: str) -> None:
+        self._memories.update(memory_id, memory_store_id=self._store_id, path=path)
+
+    def _do(self, action: Action) -> Done:
+        refused = self._attempt(lambda: self._write(action))
+        return Done(action, refused is None, refused or "")
+
+    def _attempt(self, write: Callable[[], None]) -> str | None:
+        """None if it was done, else why it was refused."""
+        from anthropic import APIStatusError
+
+        try:
+            write()
+        except _Withheld:
+            return "its text of that time cannot be read any more"
+        except APIStatusError as error:
+            if error.status_code in (400, 404, 409, 413):
+                return f"{error.type}: {reason_of(error)}"
+            raise
+        return None
+
+    def _write(self, action: Action) -> None:
+        store, now, then = self._store_id, action.now, action.then
+        if then is None and now is not None:
+            self._memories.delete(now.id, memory_store_id=store, expected_content_sha256=now.sha256 or "")
+            return
+        if then is None or then.path is None:
+            return
+        if now is not None and now.sha256 == then.sha256:
+            self._memories.update(now.id, memory_store_id=store, path=then.path, precondition=_still(now))
+            return
+        was = self._memories.retrieve(then.id, memory_store_id=store, extra_query=self._as_of, extra_headers=AT_HOME)
+        content = was.content
+        if content is None:
+            raise _Withheld
+        if now is None:
+            self._memories.create(store, path=then.path, content=content)
+        else:
+            self._memories.update(
+                now.id, memory_store_id=store, content=content, path=then.path, precondition=_still(now)
+            )
+
+    def _told(self, done: Done) -> Done:
+        self._tell(done)
+        return done
+
+
+class _Withheld(Exception):
+    """The text of that time cannot be read any more."""
+
+
+def _still(now: Seen) -> Any:
+    return {"type": "content_sha256", "content_sha256": now.sha256}
+
+
+def _blocked(done: Done) -> bool:
+    return done.action.moves and done.reason.startswith("memory_path_conflict_error")

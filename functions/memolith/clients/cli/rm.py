@@ -1,0 +1,51 @@
+"""``memolith rm``: memories deleted, each as it was when the command looked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memory, once, speaking
+from memolith.clients.cli.failures import Exit, exit_of, explain
+from memolith.clients.cli.output import Json, show_rows
+from memolith.core.errors import MemolithError
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def rm(
+    store: Store,
+    what: Annotated[list[str], typer.Argument(metavar="PATH|MEMORY...", help="Memories, by path or id.")],
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Delete memories. One that somebody changes meanwhile is kept.
+
+    Their versions stay: `memolith restore` brings a memory back. Exit code 3: some were deleted, and some were not.
+
+    Example: memolith rm memstore_useast1_01kb… /notes/old.md /notes/older.md
+    """
+    client = connect(url, key)
+    rows: list[dict[str, Any]] = []
+    failures: list[MemolithError] = []
+    for one in what:
+        try:
+            with speaking():
+                memory = find_memory(client, store, one)
+                once(client).beta.memory_stores.memories.delete(
+                    memory.id, memory_store_id=store, expected_content_sha256=memory.content_sha256
+                )
+        except MemolithError as error:
+            failures.append(error)
+            rows.append({"result": "kept", "path": one, "memory": None, "reason": error.message})
+        else:
+            rows.append({"result": "deleted", "path": memory.path, "memory": memory.id, "reason": None})
+    if len(what) == 1 and failures:
+        raise failures[0]
+    show_rows(rows, ("result", "path", "memory", "reason"), as_json)
+    if failures:
+        typer.echo(explain(failures[0]), err=True)
+        raise typer.Exit(exit_of(failures[0]) if len(failures) == len(what) else Exit.IN_PART)

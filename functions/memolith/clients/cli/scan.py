@@ -1,0 +1,120 @@
+"""``memolith scan``: the safety scanner over a file, a folder or a live store."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from memolith.clients.cli.api_client import Key, Url
+from memolith.clients.cli.failures import explain
+from memolith.clients.cli.output import Json
+from memolith.clients.cli.sarif import sarif
+from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories
+from memolith.clients.cli.scan_results import Results, Scanned, Unread, as_json, as_text
+from memolith.core.errors import InvalidRequest, MemolithError
+from memolith.scanner import Policy, Scanner, ScannerUnavailableError, Verdict
+
+EXIT_CLEAN, EXIT_REJECTED, EXIT_UNFINISHED = 0, 1, 2
+"""Nothing rejected; something rejected; not everything could be scanned as asked, and nothing is said about it."""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, help="The safety scanner: a folder, a file, a store.")
+
+_STORE = re.compile(r"memstore_[A-Za-z0-9_]+")
+_COLUMNS = (
+    SpinnerColumn(),
+    TextColumn("{task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeElapsedColumn(),
+)
+
+
+class Format(StrEnum):
+    """How the results are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+
+
+_WRITERS: dict[Format, Callable[[Results], str]] = {
+    Format.TEXT: as_text,
+    Format.JSON: as_json,
+    Format.SARIF: lambda results: json.dumps(sarif(results), indent=2) + "\n",
+}
+
+
+@app.command()
+def scan(
+    target: Annotated[str, typer.Argument(metavar="PATH|STORE", help="A file, a folder, or memstore_… of a live API.")],
+    policy: Annotated[Policy, typer.Option(help="What rejects; audit only tells.")] = Policy.STANDARD,
+    deep: Annotated[bool, typer.Option("--deep", help="The slower, broader rules too.")] = False,
+    allow: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Drop this rule's findings.")] = None,
+    form: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.TEXT,
+    output: Annotated[Path | None, typer.Option(help="Write the results here, not to the terminal.")] = None,
+    url: Url = None,
+    key: Key = None,
+    in_json: Json = False,
+) -> None:
+    """Scan texts as a write would be: for secrets, injected instructions, hidden characters, commands that leak.
+
+    Files that are not UTF-8 text are listed as not scanned. Folders of version control are left out.
+
+    Exit code: 0 nothing is rejected, 1 something is, 2 the scan could not be done.
+
+    Example: memolith scan memories/ --deep --format sarif --output memolith.sarif
+    """
+    try:
+        sources = memories(target, url, key) if _STORE.fullmatch(target) else files(Path(target))
+        results = _scan_all(sources, policy, deep, frozenset(allow or ()))
+        _write(_WRITERS[Format.JSON if in_json else form](results), output)
+    except MemolithError as error:
+        _fail(explain(error))
+    except (OSError, ScannerUnavailableError) as error:
+        _fail(f"error: {error}")
+    raise typer.Exit(EXIT_REJECTED if results.count(Verdict.REJECT) else EXIT_CLEAN)
+
+
+def _scan_all(sources: Sequence[Source], policy: Policy, deep: bool, allow: frozenset[str]) -> Results:
+    scanned, unread = list[Scanned](), list[Unread]()
+    console = Console(stderr=True)
+    with Progress(*_COLUMNS, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("compiling the rules", total=None)
+        scanner = Scanner.load()
+        _must_know(allow, scanner)
+        look = scanner.scan_deeply if deep else scanner.scan
+        progress.update(task, description="scanning", total=len(sources))
+        for source in progress.track(sources, task_id=task):
+            try:
+                text = source.read()
+            except UnreadError as error:
+                unread.append(Unread(source, str(error)))
+            else:
+                scanned.append(Scanned(source, look(text, path=source.path, policy=policy, allow=allow)))
+    return Results(tuple(scanned), tuple(unread), policy, deep)
+
+
+def _must_know(allow: Iterable[str], scanner: Scanner) -> None:
+    unknown = sorted(rule for rule in allow if not scanner.knows(rule))
+    if unknown:
+        raise InvalidRequest("--allow", f"there is no rule named {', '.join(unknown)}")
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, "utf-8")
+
+
+def _fail(message: str) -> None:
+    typer.echo(message, err=True)
+    raise typer.Exit(EXIT_UNFINISHED)

@@ -1,0 +1,124 @@
+"""What ``memolith scan`` reads: a file, the files of a folder, the memories of a live store; each text with its place.
+
+Nothing is left out in silence: what cannot be read as text is a `Source` with the reason instead of a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from memolith.clients.cli.api_client import connect, speaking
+from memolith.clients.cli.failures import ApiFailed
+from memolith.core.errors import InvalidRequest, MemolithError
+
+MOST_BYTES = 4_000_000
+"""A larger file is reported and not read: the API's limit for a memory is a fraction of it."""
+
+LEFT_OUT = frozenset({".git", ".hg", ".svn"})
+"""Folders of version control: their files are compressed copies of the ones beside them."""
+
+_LOOKED_AT_BYTES = 8_192
+
+
+class StoreUnreadableError(MemolithError):
+    """The store's API did not answer, or refused; the message is the API's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One thing to scan.
+
+    Attributes:
+        name: as a person knows it: the file as it was asked for, or the memory's path.
+        uri: the same as an address, relative to the working folder for a file below it.
+        path: what the scanner judges as a memory's path.
+        read: gives the text. Raises `UnreadError` where there is none.
+    """
+
+    name: str
+    uri: str
+    path: str
+    read: Callable[[], str]
+
+
+class UnreadError(Exception):
+    """A source that holds no text; the message says why."""
+
+
+def files(target: Path) -> list[Source]:
+    """A file, or every file of a folder in the order of their paths. Links to folders are not followed.
+
+    Raises:
+        InvalidRequest: there is nothing of that name.
+        OSError: a folder cannot be listed.
+    """
+    if target.is_file():
+        return [_file(target, target.name)]
+    if not target.is_dir():
+        raise InvalidRequest("PATH", f"{target} is neither a file nor a folder, nor the id of a store (memstore_…)")
+    return [_file(path, path.relative_to(target).as_posix()) for path in sorted(_below(target))]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            if path.name not in LEFT_OUT:
+                yield from _below(path)
+        else:
+            yield path
+
+
+def _file(path: Path, relative: str) -> Source:
+    return Source(path.as_posix(), _address(path), f"/{relative}", lambda: _text_of(path))
+
+
+def _address(path: Path) -> str:
+    absolute, here = path.absolute(), Path.cwd()
+    return quote(absolute.relative_to(here).as_posix()) if absolute.is_relative_to(here) else absolute.as_uri()
+
+
+def _text_of(path: Path) -> str:
+    if not path.is_file():
+        raise UnreadError("a link to nowhere, or no regular file")
+    if path.stat().st_size > MOST_BYTES:
+        raise UnreadError(f"larger than {MOST_BYTES:,} bytes")
+    content = path.read_bytes()
+    if b"\x00" in content[:_LOOKED_AT_BYTES]:
+        raise UnreadError("binary")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise UnreadError(f"not UTF-8 (byte {error.start})") from error
+
+
+def memories(store_id: str, api_url: str | None, api_key: str | None) -> list[Source]:
+    """Every memory of a live store, through its API. One request for 20 memories, all made before the first is scanned.
+
+    Args:
+        store_id: ``memstore_…``.
+        api_url, api_key: as they were given; where they were not, `memolith.clients.cli.api_address` says which.
+
+    Raises:
+        InvalidRequest: no address is known, or the SDK is not installed.
+        StoreUnreadableError: the API refused or did not answer.
+    """
+    try:
+        with speaking():
+            client = connect(api_url, api_key)
+            listed = list(client.beta.memory_stores.memories.list(store_id, view="full", limit=20))
+    except ApiFailed as error:
+        raise StoreUnreadableError(f"{store_id} cannot be read: {error.message}") from error
+    return [_memory(store_id, memory) for memory in listed if memory.type == "memory"]
+
+
+def _memory(store_id: str, memory: Any) -> Source:
+    def read() -> str:
+        if memory.content is None:
+            raise UnreadError("its content is withheld or redacted")
+        return str(memory.content)
+
+    return Source(memory.path, f"memolith://{store_id}{quote(memory.path)}", memory.path, read)

@@ -1,0 +1,46 @@
+"""``memolith search``: full-text search over one store."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, connect, get, speaking
+from memolith.clients.cli.output import Json, console
+from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def search(
+    store: Store,
+    query: Annotated[list[str], typer.Argument(help="Words, names, dates; a question as it is asked.")],
+    folder: Annotated[str | None, typer.Option("--in", help="Only below this folder, such as /notes/.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=SEARCH_LIMIT_MAX, help="How many at most.")
+    ] = SEARCH_LIMIT_DEFAULT,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Find the memories that answer a query best, and the place in each that does.
+
+    Example: memolith search memstore_useast1_01kb… "when do we deploy?"
+
+    Example: memolith search memstore_useast1_01kb… Caroline pizza --in /people/ --json
+    """
+    asked: dict[str, str | int] = {"query": " ".join(query), "limit": limit}
+    if folder is not None:
+        asked["path_prefix"] = folder
+    with speaking():
+        found = get(connect(url, key), f"/v1/memory_stores/{store}/search", **asked)["data"]
+    if as_json:
+        print(json.dumps(found))
+        return
+    for hit in found:
+        console.print(hit["memory"]["path"], style="bold", highlight=False, markup=False, soft_wrap=True)
+        for line in hit["excerpt"].splitlines():
+            console.print(f"    {line}", highlight=False, markup=False, soft_wrap=True)

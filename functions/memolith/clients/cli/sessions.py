@@ -1,0 +1,122 @@
+"""``memolith sessions``: which stores an agent has for a while, and the token that it comes in with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Url, connect, get, post, speaking
+from memolith.clients.cli.output import Json, console, show_fields
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Sessions of agents, and their tokens: begin, show, token, end.",
+)
+
+SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="sesn_…")]
+Lifetime = Annotated[int | None, typer.Option("--lifetime-s", help="How many seconds the token holds.")]
+
+
+@app.command()
+def begin(
+    stores: Annotated[
+        list[str] | None, typer.Argument(metavar="[STORE]...", help="Stores to read and write, memstore_…")
+    ] = None,
+    read_only: Annotated[
+        list[str] | None, typer.Option("--read-only", metavar="STORE", help="A store to read; may be repeated.")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="What it is about.")] = None,
+    lifetime_s: Lifetime = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Begin a session with these stores. Its token is shown, and stored nowhere.
+
+    Example: memolith sessions begin memstore_useast1_01kb… --read-only memstore_useast1_01kc… --title "Tuesday"
+    """
+    resources = [_resource(one, "read_write") for one in stores or ()]
+    resources += [_resource(one, "read_only") for one in read_only or ()]
+    if not resources:
+        raise InvalidRequest("STORE", "name at least one, to write or as --read-only")
+    body = {"resources": resources, "title": title, "token_lifetime_seconds": lifetime_s}
+    with speaking():
+        _show_token(post(connect(url, key), "/v1/sessions", _given(body)), as_json)
+
+
+@app.command()
+def show(session: SessionId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Show a session: its stores, where they are mounted, whether it has ended.
+
+    Example: memolith sessions show sesn_useast1_01kb… --json
+    """
+    address = _of(session)
+    with speaking():
+        found = get(connect(url, key), address)
+    if as_json:
+        print(json.dumps(found))
+        return
+    show_fields({name: value for name, value in found.items() if name != "resources"}, as_json=False)
+    for one in found["resources"]:
+        line = f"{one['access']}  {one['memory_store_id']}  {one['mount_path']}  {one['name']}"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command()
+def token(
+    session: SessionId, lifetime_s: Lifetime = None, url: Url = None, key: Key = None, as_json: Json = False
+) -> None:
+    """Issue another token of a session; earlier ones hold until their own end.
+
+    Example: memolith sessions token sesn_useast1_01kb… --lifetime-s 3600
+    """
+    address = f"{_of(session)}/token"
+    with speaking():
+        _show_token(post(connect(url, key), address, _given({"token_lifetime_seconds": lifetime_s})), as_json)
+
+
+@app.command()
+def end(session: SessionId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """End a session: its tokens open nothing any more, in each region once it has heard of it.
+
+    Example: memolith sessions end sesn_useast1_01kb…
+    """
+    address = f"{_of(session)}/archive"
+    with speaking():
+        ended = post(connect(url, key), address)
+    if as_json:
+        print(json.dumps(ended))
+    else:
+        console.print(f"{session} has ended", highlight=False)
+
+
+def _resource(store: str, access: str) -> dict[str, str]:
+    return {"type": "memory_store", "memory_store_id": store, "access": access}
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _of(session: str) -> str:
+    """The address of a session. Raises InvalidRequest for what is no id."""
+    if ids.SESSION.fullmatch(session) is None:
+        raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
+    return f"/v1/sessions/{session}"
+
+
+def _show_token(session: Mapping[str, Any], as_json: bool) -> None:
+    """For people the token stands alone in the last line, so that it can be copied."""
+    if as_json:
+        print(json.dumps(session))
+        return
+    line = f"{session['id']}  its token holds until {session['token_expires_at']}"
+    console.print(line, highlight=False, soft_wrap=True)
+    print(session["token"])

@@ -1,0 +1,159 @@
+"""``memolith stores``: the stores of a key's workspace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, connect, once, speaking
+from memolith.clients.cli.output import Json, confirm, console, show_fields, show_rows
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="The stores of your workspace: list, create, show, update, archive, delete.",
+)
+
+Description = Annotated[str | None, typer.Option("--description", help="What is in it; agents are shown it.")]
+Metadata = Annotated[list[str] | None, typer.Option("--metadata", metavar="NAME=VALUE", help="May be repeated.")]
+Regions = Annotated[
+    str | None,
+    typer.Option("--durability", help="one_region, or two_regions: acknowledged once a second region holds it too."),
+]
+Second = Annotated[str | None, typer.Option("--second-region", help="Which; by default the one after the home.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@app.command("list")
+def list_stores(
+    archived: Annotated[bool, typer.Option("--archived", help="Archived ones too.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List the stores.
+
+    Example: memolith stores list --json | jq -r '.[].id'
+    """
+    with speaking():
+        found = list(connect(url, key).beta.memory_stores.list(include_archived=archived, limit=100))
+    rows = [one.to_dict(mode="json") for one in found]
+    show_rows(rows, ("id", "name", "updated_at", *(("archived_at",) if archived else ())), as_json)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What people call it.")],
+    description: Description = None,
+    metadata: Metadata = None,
+    durability: Regions = None,
+    second_region: Second = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Create a store; its id is what every other command takes.
+
+    Example: memolith stores create "Team notes" --description "What the team has learned" --metadata team=core
+    """
+    fields = _given(description=description, metadata=_pairs(metadata, removing=False))
+    ours = _given(durability=durability, second_region=second_region)
+    with speaking():
+        store = once(connect(url, key)).beta.memory_stores.create(name=name, extra_body=ours or None, **fields)
+    if as_json:
+        print(json.dumps(store.to_dict(mode="json")))
+    else:
+        print(store.id)
+
+
+@app.command()
+def show(store: Store, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Show a store: its names, its scan policy, how long versions are kept.
+
+    Example: memolith stores show memstore_useast1_01kb…
+    """
+    with speaking():
+        found = connect(url, key).beta.memory_stores.retrieve(store)
+    show_fields(found.to_dict(mode="json"), as_json)
+
+
+@app.command()
+def update(
+    store: Store,
+    name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
+    description: Description = None,
+    metadata: Metadata = None,
+    durability: Regions = None,
+    second_region: Second = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Change a store's name, description, metadata or durability; what is not given stays.
+
+    `--metadata NAME=` takes one away.
+
+    Example: memolith stores update memstore_useast1_01kb… --name "Team notes" --metadata team=
+    """
+    fields = _given(name=name, description=description, metadata=_pairs(metadata, removing=True))
+    ours = _given(durability=durability, second_region=second_region)
+    if not fields and not ours:
+        raise InvalidRequest("", "nothing to change: give --name, --description, --metadata or --durability")
+    with speaking():
+        changed = once(connect(url, key)).beta.memory_stores.update(store, extra_body=ours or None, **fields)
+    show_fields(changed.to_dict(mode="json"), as_json)
+
+
+@app.command()
+def archive(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Archive a store: it can be read, and never written again. Asks first.
+
+    Example: memolith stores archive memstore_useast1_01kb… --yes
+    """
+    with speaking():
+        client = connect(url, key)
+        found = client.beta.memory_stores.retrieve(store)
+        confirm(f"Archive {found.name} ({store})? It can never be written again.", yes)
+        archived = once(client).beta.memory_stores.archive(store)
+    show_fields(archived.to_dict(mode="json"), as_json)
+
+
+@app.command()
+def delete(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Delete a store with all its memories and their versions, in every region. Asks first.
+
+    `memolith erasure status` tells how far that is.
+
+    Example: memolith stores delete memstore_useast1_01kb… --yes
+    """
+    with speaking():
+        client = connect(url, key)
+        found = client.beta.memory_stores.retrieve(store)
+        confirm(f"Delete {found.name} ({store}) with everything in it? It cannot be brought back.", yes)
+        gone = once(client).beta.memory_stores.delete(store)
+    if as_json:
+        print(json.dumps(gone.to_dict(mode="json")))
+    else:
+        console.print(f"{store} is deleted", highlight=False)
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _pairs(words: Sequence[str] | None, *, removing: bool) -> Mapping[str, str | None] | None:
+    """Raises InvalidRequest for a word that is no pair."""
+    if not words:
+        return None
+    pairs: dict[str, str | None] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise InvalidRequest("--metadata", f"{word} is not NAME=VALUE")
+        pairs[name] = None if removing and not value else value
+    return pairs

@@ -1,0 +1,105 @@
+"""``memolith sync``: a store and a folder kept in step, where there is no FUSE."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memolith.clients.cli.api_address import find_address
+from memolith.clients.cli.api_client import Key, Store, Url
+from memolith.clients.cli.failures import Exit, unanswered
+from memolith.clients.cli.output import Json, visible
+from memolith.clients.sync.folder import Folder
+from memolith.clients.sync.syncing import Syncing
+from memolith.clients.transfer.report import Row, as_json, complete
+from memolith.clients.working_copy.store_client import Denied, DeskError, Gone, NoAnswer
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def sync(
+    store: Store,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it is made if it is missing.")],
+    watch: Annotated[bool, typer.Option("--watch", help="Go on until Ctrl-C, a pass every --interval.")] = False,
+    interval_s: Annotated[
+        float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between two passes of --watch.")
+    ] = 5.0,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete memories even if very many files are gone.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Bring a store and a folder in step, both ways: what changed on one side since the last time goes to the other.
+
+    Where both changed the same file, the store's text is taken, and the folder's is kept beside it, as
+    NAME.conflict-…. What the store refuses stays as it is, and is reported. Exit code 3: there was some of that.
+
+    Example: memolith sync memstore_useast1_01kb… ~/memory
+
+    Example: memolith sync memstore_useast1_01kb… ~/memory --watch --interval 2
+    """
+    from memolith.adapters.system import SystemClock, SystemRandomness
+    from memolith.clients.working_copy.http_store_client import HttpStoreClient
+
+    if not ids.STORE.fullmatch(store):
+        raise InvalidRequest("STORE", "must be a memory store's id, memstore_…")
+    address, clock = find_address(url, key), SystemClock()
+    client = HttpStoreClient(address.url, address.key, store, clock)
+    try:
+        side = Folder(folder.expanduser().absolute(), store)
+    except OSError as error:
+        raise InvalidRequest("DIR", f"{folder} cannot be used: {error.strerror}") from error
+    syncing = Syncing(client, side, clock, SystemRandomness(), many_deletions=delete)
+    rows: list[Row] = []
+    while True:
+        rows = _pass(syncing, as_json, before=rows if watch else None)
+        if not watch:
+            break
+        try:
+            clock.pause(interval_s)
+        except KeyboardInterrupt:
+            return
+    if not complete(rows):
+        raise typer.Exit(Exit.IN_PART)
+
+
+def _pass(syncing: Syncing, json_wanted: bool, before: list[Row] | None) -> list[Row]:
+    """One pass, and its report; of a pass after others only what is new. A watch survives that nobody answers.
+
+    Raises:
+        ApiFailed: the store does not answer, or not to this key.
+    """
+    rows: list[Row] = []
+    try:
+        syncing.run(rows.append)
+    except (NoAnswer, Denied, Gone) as error:
+        _show(rows, json_wanted, before or [])
+        if before is not None and isinstance(error, NoAnswer):
+            typer.echo(f"{error.message}: tried again", err=True)
+            return rows
+        advice = "What was done so far stays; run it again to go on."
+        raise unanswered(error, advice) from error
+    except DeskError as error:
+        raise unanswered(error) from error
+    _show(rows, json_wanted, before)
+    return rows
+
+
+def _show(rows: list[Row], json_wanted: bool, before: list[Row] | None) -> None:
+    if before is not None:
+        rows = [row for row in rows if row not in before]
+    if json_wanted:
+        if rows or before is None:
+            print(json.dumps(as_json(rows)), flush=True)
+        return
+    for row in sorted(rows, key=lambda row: row.path):
+        reason = f": {row.reason}" if row.reason else ""
+        print(visible(f"{row.result}  {row.path}{reason}"), flush=True)
+    if not rows and before is None:
+        print("in step")

@@ -1,0 +1,86 @@
+"""What ``import`` and ``export`` share: their options, their progress, and the report at their end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.output import visible
+from memolith.clients.transfer import known_tools
+from memolith.clients.transfer.known_tools import Format
+from memolith.clients.transfer.report import MOVED, Row, Tell, as_json, complete
+from memolith.core.errors import InvalidRequest
+from memolith.core.paths import check_path_prefix
+
+__all__ = ["Format", "Replace", "Under", "counting", "ending_report", "known_tools", "progress"]
+
+
+def _check_under(under: str) -> str:
+    try:
+        return check_path_prefix(under)
+    except InvalidRequest as error:
+        raise InvalidRequest("--under", error.rule) from error
+
+
+Under = Annotated[
+    str, typer.Option("--under", metavar="/FOLDER/", callback=_check_under, help="The store's folder that it is about.")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Write over other texts that are there.")]
+
+
+@contextmanager
+def counting(doing: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while the block runs, where that is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(doing, total=total)
+        yield lambda number: bar.advance(task, number)
+
+
+@contextmanager
+def progress(doing: str, total: int | None, rows: list[Row]) -> Iterator[Tell]:
+    """The same, counting rows, and keeping each of them."""
+    with counting(doing, total) as advance:
+
+        def tell(row: Row) -> None:
+            rows.append(row)
+            advance(1)
+
+        yield tell
+
+
+@contextmanager
+def ending_report(rows: list[Row], json_wanted: bool) -> Iterator[dict[str, Any]]:
+    """Reports at the end what was done, also if an error ends it; the block fills in what the report is about."""
+    about: dict[str, Any] = {}
+    try:
+        yield about
+    except BaseException:
+        if any(row.result in MOVED for row in rows):
+            _show(rows, about, json_wanted)
+        raise
+    _show(rows, about, json_wanted)
+    if not complete(rows):
+        raise typer.Exit(Exit.IN_PART)
+
+
+def _show(rows: list[Row], about: dict[str, Any], json_wanted: bool) -> None:
+    report = as_json(rows, **about)
+    if json_wanted:
+        print(json.dumps(report))
+        return
+    for row in report["rows"]:
+        if row["result"] not in MOVED:
+            print(visible(f"{row['result']}  {row['path']}: {row['reason']}"))
+    if any(row["result"] == "created" for row in report["rows"]) and about.get("not_carried"):
+        print(f"not carried, of any file: its {', '.join(about['not_carried'])}")
+    counted = ", ".join(f"{number} {result}" for result, number in sorted(report["results"].items()))
+    print(visible("  ".join([about.get("store") or "", counted or "nothing to do"]).strip()))

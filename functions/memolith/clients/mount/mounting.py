@@ -1,0 +1,185 @@
+"""A mount's life: what the dead left is taken over, the folder shows the store, others' writes come, and it ends.
+
+It ends when somebody unmounts the folder, or with SIGTERM, SIGINT or SIGHUP. What was not committed by then is on disk,
+and offered at the next start; so it is after `kill -9`.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import errno
+import logging
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from memolith.adapters.system import SystemClock, SystemRandomness
+from memolith.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy.history_view import History
+from memolith.clients.working_copy.store_client import DeskError, StoreClient
+from memolith.clients.working_copy.unsaved_texts import Shelf
+from memolith.clients.working_copy.working_copy import WorkingCopy
+from memolith.core.errors import InvalidRequest
+
+THREADS = 32
+ENDED_BY_SIGNAL = "8"
+"""What libfuse's main answers after a signal has ended its loop. Source: libfuse lib/helper.c."""
+
+INSTALL = (
+    "FUSE is not here: install it (Debian, Ubuntu: apt install fuse3) and pip install '.[mount]'; "
+    "`memolith sync` does without"
+)
+
+log = logging.getLogger("memolith.mount")
+
+
+def check_fuse() -> None:
+    """Raises InvalidRequest: this machine has no FUSE. Chooses libfuse 3 where there is one."""
+    if "FUSE_LIBRARY_NAME" not in os.environ and ctypes.util.find_library("fuse3"):
+        os.environ["FUSE_LIBRARY_NAME"] = "fuse3"
+    try:
+        import mfusepy  # noqa: F401 - it looks for libfuse when it is imported
+    except (ImportError, OSError) as error:
+        raise InvalidRequest("", INSTALL) from error
+    if os.uname().sysname == "Linux" and not Path("/dev/fuse").exists():
+        raise InvalidRequest("", f"/dev/fuse is missing. {INSTALL}")
+
+
+def check_folder(folder: Path) -> None:
+    """Makes the folder if it is missing, and lets go of a mount whose process is dead.
+
+    Raises:
+        InvalidRequest: it cannot be mounted on.
+    """
+    try:
+        try:
+            empty = _made_and_empty(folder)
+        except OSError as error:
+            if error.errno != errno.ENOTCONN:
+                raise
+            let_go(folder)
+            empty = _made_and_empty(folder)
+    except OSError as error:
+        raise InvalidRequest("DIR", f"{folder} cannot be used: {error.strerror}") from error
+    if os.path.ismount(folder):
+        raise InvalidRequest("DIR", f"{folder} is mounted already")
+    if not empty:
+        raise InvalidRequest("DIR", f"{folder} is not empty, and a mount would hide what is in it")
+
+
+def _made_and_empty(folder: Path) -> bool:
+    """Raises OSError: ENOTCONN: a dead mount is there, which only who looks into the folder is told for sure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return not any(folder.iterdir())
+
+
+def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCopy:
+    """A working copy of a store, with what dead mounts of it left; raises DeskError: the store cannot be read.
+
+    One that writes nothing leaves what waits to the next that does.
+    """
+    contents, shelf = Contents(place / "contents"), Shelf(place / "local", take_over=not read_only)
+    copy = WorkingCopy(client, contents, shelf, SystemClock(), SystemRandomness(), read_only)
+    copy.start()
+    return copy
+
+
+def place_of(desk: Path, url: str, store_id: str) -> Path:
+    """Where a store's texts are kept: one store of one address has one place."""
+    return desk.expanduser() / f"{store_id}-{sha256(url.encode()).hexdigest()[:12]}"
+
+
+def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[[], None]) -> None:
+    """Shows a working copy in a folder until it is unmounted. To be called in the main thread.
+
+    Args:
+        interval_s: how often others' writes are asked for.
+        mounted: called once the folder shows the store.
+
+    Raises:
+        OSError: it cannot be mounted.
+    """
+    from memolith.clients.mount.filesystem import TIMEOUT_S, Filesystem, Fuse, Invalidating
+
+    invalidating = Invalidating()
+    copy.state.changed = invalidating.add
+    freshness = Freshness(copy, interval_s, invalidating.add)
+    files = Filesystem(copy, History(copy.state), invalidating, mounted)
+    freshness.start()
+    try:
+        Fuse(
+            files,
+            str(folder),
+            raw_fi=True,
+            foreground=True,
+            ro=copy.read_only,
+            fsname="memolith",
+            subtype="memolith",
+            hard_remove=True,
+            attr_timeout=TIMEOUT_S,
+            entry_timeout=TIMEOUT_S,
+            **loop_options(),
+        )
+    except RuntimeError as error:
+        if str(error) != ENDED_BY_SIGNAL or not files.shown:
+            raise OSError(errno.EIO, f"{folder} cannot be mounted (libfuse says {error})") from error
+    finally:
+        freshness.stop()
+        invalidating.stop()
+        copy.close()
+
+
+def loop_options() -> dict[str, int]:
+    """What this machine's libfuse is told of its threads, by the names of its options."""
+    from memolith.clients.mount.filesystem import BOUNDED, TOLD
+
+    if BOUNDED:
+        return {"max_threads": THREADS, "max_idle_threads": THREADS}
+    return {"max_idle_threads": THREADS} if TOLD else {"big_writes": True}
+
+
+class Freshness:
+    """Asks for others' writes and commits what waits, every so often, in a thread of its own."""
+
+    def __init__(self, copy: WorkingCopy, interval_s: float, changed: Callable[[Iterable[str]], None]) -> None:
+        self._copy, self._interval_s, self._changed = copy, interval_s, changed
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="memolith-freshness", daemon=True)
+        self._silent = False
+
+    def start(self) -> None:
+        """Begins; the first question comes after one interval."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns when what is under way is done."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._interval_s):
+            try:
+                self._changed(self._copy.refresh())
+                self._tell(None)
+            except DeskError as error:
+                self._tell(error)
+            self._copy.settle()
+
+    def _tell(self, error: DeskError | None) -> None:
+        """Once when the store falls silent, once when it answers again."""
+        if error is not None and not self._silent:
+            log.warning("the store cannot be asked: %s. What is here is shown; edits wait.", error.message)
+        if error is None and self._silent:
+            log.warning("the store answers again")
+        self._silent = error is not None
+
+
+def let_go(folder: Path) -> None:
+    """Unmounts what a process left mounted that died. Repeatable."""
+    tool = next(filter(None, map(shutil.which, ("fusermount3", "fusermount"))), None)
+    words = ["umount", "-f", str(folder)] if tool is None else [tool, "-u", "-z", str(folder)]
+    subprocess.run(words, check=False, capture_output=True)

@@ -1,0 +1,196 @@
+"""A store of Memolith as the memory of agents of Google's Agent Development Kit.
+
+client = anthropic.Anthropic(base_url="https://…", api_key="…")     # Memolith's address and key
+runner = Runner(agent=…, app_name=…, session_service=…, memory_service=MemolithMemoryService(client, "memstore_…"))
+
+What was said in a session is one document, a line of JSON for each event that has text, in as many parts as its size
+needs; what is added explicitly is one document of its own for each user (`adk_lines`):
+
+    /{app}/{user}/sessions/{session}/0001.jsonl
+    /{app}/{user}/memories/0001.jsonl
+
+The memory tool, MCP and the API see the same documents, each with its versions, and the scanner reads each before it is
+stored. A search counts words, as ADK's own service in memory does: there are no embeddings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import anthropic
+from anthropic.types.beta.memory_stores import BetaManagedAgentsMemory as Memory
+from anyio.to_thread import run_sync
+from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+
+from memolith.clients.sdk import adk_lines
+from memolith.clients.sdk.adk_lines import Line
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+    from google.adk.sessions.session import Session
+
+PUT_ATTEMPTS = 20
+RESULTS_MAX = 10
+
+
+class MemoryConflict(Exception):
+    """Others kept changing a document: part of what the call was to add may be missing. Repeating it adds the rest."""
+
+
+class MemolithMemoryService(BaseMemoryService):
+    """ADK's `BaseMemoryService` on one store of Memolith; may be shared between tasks and threads.
+
+    Where the API refuses or does not answer, methods raise what the client does (`anthropic.APIError`); a text that the
+    scanner refuses is an `anthropic.BadRequestError` that says what, where and why, and of the call that brought it
+    nothing is stored in that part.
+
+    Args:
+        client: of Memolith's address, with a key or a token that may write to the store.
+        store_id: ``memstore_…``.
+        results: how many memories a search gives at most.
+    """
+
+    def __init__(self, client: anthropic.Anthropic, store_id: str, *, results: int = RESULTS_MAX) -> None:
+        self._memories = client.beta.memory_stores.memories
+        self._store_id = store_id
+        self._results = results
+
+    # ---- ADK's interface ----------------------------------------------------------------------------------------
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Adds what was said in a session and is not there yet. As `add_events_to_memory`."""
+        await self.add_events_to_memory(
+            app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
+        )
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Appends events that are not there yet, by their ids; what others append at the same time stays.
+
+        Events without text, and the thoughts in others, are left out. Safe to repeat.
+
+        Cost: a listing of the session's document (with its content, 20 parts a request) and one conditional commit.
+
+        Raises:
+            ValueError: an event is larger than a memory may be; nothing is added.
+            MemoryConflict; anthropic.APIError.
+        """
+        lines = [line for event in events if (line := adk_lines.line_of_event(event, custom_metadata)) is not None]
+        await run_sync(self._append, adk_lines.session_folder(app_name, user_id, session_id), lines)
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Appends memories of the caller's own making; one that has no id gets its content's hash.
+
+        Raises: as `add_events_to_memory`.
+        """
+        lines = [line for entry in memories if (line := adk_lines.line_of_entry(entry, custom_metadata)) is not None]
+        await run_sync(self._append, adk_lines.memories_folder(app_name, user_id), lines)
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """The memories of a user that share most words with the query, newest first where they share as many.
+
+        Cost: one request for each 20 parts of the user's documents.
+        """
+        found = await run_sync(self._search, adk_lines.user_folder(app_name, user_id), query)
+        return SearchMemoryResponse(memories=found)
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Takes the text of a memory away, by the id that a search gave; adding its session again brings none back.
+
+        The version before stays readable in the store's history until it is redacted, or retention ends it.
+
+        Raises:
+            MemoryConflict; anthropic.APIError.
+        """
+        if memory_id:
+            await run_sync(self._delete, adk_lines.user_folder(app_name, user_id), memory_id)
+
+    # ---- on the store -------------------------------------------------------------------------------------------
+
+    def _append(self, folder: str, lines: Sequence[Line]) -> None:
+        def attempt() -> bool:
+            parts = self._parts(folder)
+            known = {line.id for part in parts.values() for line in adk_lines.lines_of(part.content)}
+            missing = {line.id: line for line in lines if line.id not in known}
+            last = (max(parts), parts[max(parts)].content) if parts else None
+            return all(
+                self._put(adk_lines.part_path(folder, number), parts.get(number), content)
+                for number, content in list(adk_lines.packed(last, missing.values()))
+            )
+
+        _until_done(attempt, folder)
+
+    def _delete(self, folder: str, memory_id: str) -> None:
+        path, _, line_id = memory_id.rpartition("#")
+        if not path.startswith(folder):
+            return
+
+        def attempt() -> bool:
+            parts = self._parts(f"{path.rpartition('/')[0]}/")
+            found = [part for part in parts.values() if part.path == path]
+            changes = [(part, adk_lines.without(part.content, unquote(line_id))) for part in found]
+            return all(content is None or self._put(path, part, content) for part, content in changes)
+
+        _until_done(attempt, path)
+
+    def _put(self, path: str, standing: Memory | None, content: str) -> bool:
+        """A part as it is to be, on exactly what was read: False if somebody else was there first."""
+        try:
+            if standing is None:
+                self._memories.create(self._store_id, path=path, content=content)
+            else:
+                self._memories.update(
+                    standing.id,
+                    memory_store_id=self._store_id,
+                    content=content,
+                    precondition={"type": "content_sha256", "content_sha256": standing.content_sha256},
+                )
+        except (anthropic.ConflictError, anthropic.NotFoundError):
+            return False
+        return True
+
+    def _search(self, folder: str, query: str) -> list[MemoryEntry]:
+        words = adk_lines.words_of(query)
+        scored = [
+            (score, line.timestamp or "", part.path, line)
+            for part in self._listed(folder)
+            for line in adk_lines.lines_of(part.content)
+            if (score := adk_lines.shared_words(words, line))
+        ]
+        scored.sort(key=lambda one: one[:2], reverse=True)
+        return [line.entry(path) for _, _, path, line in scored[: self._results]]
+
+    def _parts(self, folder: str) -> dict[int, Memory]:
+        """The parts of one document by number."""
+        listed = ((adk_lines.part_number(folder, part.path), part) for part in self._listed(folder))
+        return {number: part for number, part in listed if number is not None}
+
+    def _listed(self, folder: str) -> Iterator[Memory]:
+        """Everything under a folder with its content, in order of path."""
+        for listed in self._memories.list(self._store_id, path_prefix=folder, view="full", limit=20):
+            if listed.type == "memory":
+                yield listed
+
+
+def _until_done(attempt: Callable[[], bool], what: str) -> None:
+    for _ in range(PUT_ATTEMPTS):
+        if attempt():
+            return
+    raise MemoryConflict(f"{what}: others kept changing it, {PUT_ATTEMPTS} times")

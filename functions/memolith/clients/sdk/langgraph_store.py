@@ -1,0 +1,385 @@
+"""A store of Memolith as LangGraph's long-term memory.
+
+client = anthropic.Anthropic(base_url="https://…", api_key="…")     # Memolith's address and key
+graph = builder.compile(store=MemolithStore(client, "memstore_…"))
+
+Each item is one memory, a JSON document at `/{namespace}/{key}.json` (`langgraph_places`): the memory tool, MCP and the
+API see the same documents, each with its versions, and the scanner reads each before it is stored. What stands in the
+store and is no item (no JSON object, or withheld by the scanner) is passed over by `search`.
+
+There is no vector search: `search` takes a filter, and refuses a query. `index` has no effect, as LangGraph says of
+such stores. Items do not expire: a TTL is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from typing import Any, Literal
+
+import anthropic
+from anthropic.types.beta.memory_stores import BetaManagedAgentsMemory as Memory
+from anyio.to_thread import run_sync
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    validate_op_namespace,
+)
+
+from memolith.clients.sdk.langgraph_filter import matches
+from memolith.clients.sdk.langgraph_places import folder_of, item_at, place_of
+
+Namespace = tuple[str, ...]
+
+PUT_ATTEMPTS = 20
+KNOWN_IDS_MAX = 10_000
+
+
+class ItemConflict(Exception):
+    """A put that lost against somebody else's; it has changed nothing.
+
+    Attributes:
+        namespace, key: of the item.
+        path: of the memory that stands in the way, or of the item that is no longer what it was.
+    """
+
+    def __init__(self, namespace: Namespace, key: str, path: str, reason: str) -> None:
+        super().__init__(f"{namespace} {key!r}: {reason} ({path})")
+        self.namespace, self.key, self.path = namespace, key, path
+
+
+class UnreadableItem(Exception):
+    """What stands at an item's place is no item: withheld by the scanner, or not a JSON object."""
+
+
+class StoredItem(Item):
+    """An item, and which memory with which content it was read from: what `MemolithStore.put_if` compares."""
+
+    __slots__ = ("content_sha256", "memory_id")
+
+    def __init__(self, memory: Memory, namespace: Namespace, key: str, value: dict[str, Any]) -> None:
+        times = {"created_at": memory.created_at, "updated_at": memory.updated_at}
+        super().__init__(value=value, key=key, namespace=namespace, **times)
+        self.memory_id, self.content_sha256 = memory.id, memory.content_sha256
+
+
+class FoundItem(SearchItem):
+    """The same for an item that a search found; it has no score."""
+
+    __slots__ = ("content_sha256", "memory_id")
+
+    def __init__(self, item: StoredItem) -> None:
+        super().__init__(item.namespace, item.key, item.value, item.created_at, item.updated_at)
+        self.memory_id, self.content_sha256 = item.memory_id, item.content_sha256
+
+
+@dataclass(frozen=True, slots=True)
+class _Occupied:
+    """What a creation met: the memory at `path`, or an empty id where it cannot be named yet."""
+
+    path: str
+    id: str
+
+
+class MemolithStore(BaseStore):
+    """LangGraph's `BaseStore` on one store of Memolith; may be shared between threads.
+
+    All of `put`, `get`, `delete`, `search`, `list_namespaces` and their asynchronous twins are LangGraph's own, on top
+    of `batch`. Where the API refuses or does not answer, they raise what the client does (`anthropic.APIError`).
+
+    Args:
+        client: of Memolith's address, with a key or a token that may write to the store.
+        store_id: ``memstore_…``.
+    """
+
+    __slots__ = ("_ids", "_memories", "_store_id")
+
+    def __init__(self, client: anthropic.Anthropic, store_id: str) -> None:
+        self._memories = client.beta.memory_stores.memories
+        self._store_id = store_id
+        self._ids: dict[str, str] = {}
+
+    # ---- LangGraph's interface --------------------------------------------------------------------------------
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carries out operations: first all reads, in order, on what was there before; then the puts.
+
+        Of several puts of one item, the last is carried out. All operations are looked at before the first is carried
+        out, so that one that cannot be meant changes nothing. Each put is a commit of its own: where one fails, those
+        before it stand, and those after it were not begun.
+
+        Cost: a get of an item that was met before is one request, else one for each 100 items of its namespace up to it
+        and one more. A put is one request for a new item and two for one that exists. A search is one request for each
+        20 items under its prefix, up to the last that it returns. A list of namespaces is one for each 100 items.
+
+        Raises:
+            ItemConflict: a memory that is no item stands above an item's place or under it.
+            UnreadableItem: a get of what is no item.
+            InvalidNamespaceError: a label that is empty, or that has a period.
+            NotImplementedError: a query, or a TTL.
+            ValueError: a value that is no JSON object, an unknown operator of a filter, a negative limit or offset.
+            anthropic.APIError: the API refuses, or does not answer.
+        """
+        listed = list(ops)
+        documents = [_checked(op) for op in listed]
+        puts: dict[tuple[Namespace, str], str | None] = {}
+        results: list[Result] = []
+        for op, document in zip(listed, documents, strict=True):
+            results.append(self._read(op))
+            if isinstance(op, PutOp):
+                puts[op.namespace, op.key] = document
+        for (namespace, key), document in puts.items():
+            if document is None:
+                self._delete(place_of(namespace, key))
+            else:
+                self._put(namespace, key, document)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As `batch`, in a thread."""
+        return await run_sync(self.batch, list(ops))
+
+    # ---- Memolith's own ------------------------------------------------------------------------------------------
+
+    def put_if(self, namespace: Namespace, key: str, value: Mapping[str, Any], expected: Item | None) -> StoredItem:
+        """A put that is carried out only on what the caller has read: one conditional commit.
+
+        Where somebody else has meanwhile put the very same value, the call succeeds, for it may be this call, sent
+        again because its answer was lost. Whoever must be the only one (a count, a lock) puts one that tells who it is.
+
+        Args:
+            expected: the item as `get` or `search` of this store gave it, or None: nothing may be there yet.
+
+        Returns:
+            The item as it is now, to go on from. One that was renamed through another way in is followed: it is still
+            the memory that was read.
+
+        Raises:
+            ItemConflict: somebody else was there first; read again, then decide anew. Where nothing was expected and an
+                answer got lost, it may have been this very call.
+            ValueError, InvalidNamespaceError, anthropic.APIError: as for `batch`; also an item of another place, or of
+                another store.
+        """
+        document = _checked(PutOp(namespace, key, value))
+        if document is None:
+            raise ValueError("value: put_if stores an object; delete has no precondition")
+        if expected is None:
+            memory = self._created(namespace, key, document)
+            if isinstance(memory, _Occupied):
+                raise ItemConflict(namespace, key, memory.path, "something is there already")
+        else:
+            memory = self._replaced(namespace, key, document, expected)
+        return StoredItem(memory, *(item_at(memory.path) or (namespace, key)), json.loads(document))
+
+    async def aput_if(
+        self, namespace: Namespace, key: str, value: Mapping[str, Any], expected: Item | None
+    ) -> StoredItem:
+        """As `put_if`, in a thread."""
+        return await run_sync(self.put_if, namespace, key, value, expected)
+
+    # ---- reading ----------------------------------------------------------------------------------------------
+
+    def _read(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            return self._get(op.namespace, op.key)
+        if isinstance(op, SearchOp):
+            found = (FoundItem(item) for item in self._items(op.namespace_prefix) if matches(item.value, op.filter))
+            return list[SearchItem](islice(found, op.offset, op.offset + op.limit))
+        if isinstance(op, ListNamespacesOp):
+            return self._namespaces(op)
+        return None
+
+    def _get(self, namespace: Namespace, key: str) -> StoredItem | None:
+        memory = self._find(place_of(namespace, key))
+        if memory is None:
+            return None
+        value = _value_of(memory)
+        if value is None:
+            reason = "is withheld by the scanner" if memory.content is None else "is no JSON object"
+            raise UnreadableItem(f"{namespace} {key!r}: the memory at {memory.path} {reason}")
+        return StoredItem(memory, namespace, key, value)
+
+    def _items(self, prefix: Namespace) -> Iterator[StoredItem]:
+        """The items under a prefix, in order of path."""
+        for memory in self._listed(folder_of(prefix), "full"):
+            place, value = item_at(memory.path), _value_of(memory)
+            if place is not None and value is not None:
+                yield StoredItem(memory, *place, value)
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        conditions = op.match_conditions or ()
+        places = (item_at(memory.path) for memory in self._listed(folder_of(_common_prefix(conditions)), "basic"))
+        namespaces = {place[0] for place in places if place and all(_is_match(place[0], one) for one in conditions)}
+        return sorted({one[: op.max_depth] for one in namespaces})[op.offset : op.offset + op.limit]
+
+    def _find(self, path: str) -> Memory | None:
+        """The memory at a path, with its content: by its id where that is known, else through its folder's listing."""
+        known = self._ids.get(path)
+        memory = self._retrieve(known) if known else None
+        if memory is None or memory.path != path:
+            self._ids.pop(path, None)
+            memory_id = self._look_up(path)
+            memory = self._retrieve(memory_id) if memory_id else None
+        return memory if memory and memory.path == path else None
+
+    def _look_up(self, path: str) -> str | None:
+        for memory in self._listed(f"{path.rpartition('/')[0]}/", "basic", depth=1):
+            if memory.path >= path:
+                return memory.id if memory.path == path else None
+        return None
+
+    def _retrieve(self, memory_id: str) -> Memory | None:
+        try:
+            return self._memories.retrieve(memory_id, memory_store_id=self._store_id, view="full")
+        except anthropic.NotFoundError:
+            return None
+
+    def _listed(self, folder: str, view: Literal["basic", "full"], depth: int = 0) -> Iterator[Memory]:
+        pages = self._memories.list(self._store_id, path_prefix=folder, view=view, depth=depth, limit=100)
+        for listed in pages:
+            if listed.type == "memory":
+                self._remember(listed)
+                yield listed
+
+    def _remember(self, memory: Memory) -> None:
+        """Ids stay with their memories, so that one that is known saves a look-up; who uses it compares the path."""
+        if len(self._ids) >= KNOWN_IDS_MAX:
+            self._ids.clear()
+        self._ids[memory.path] = memory.id
+
+    # ---- writing ----------------------------------------------------------------------------------------------
+
+    def _put(self, namespace: Namespace, key: str, document: str) -> None:
+        """Whatever is there or is not. Each further attempt means that somebody else created or deleted the item."""
+        path = place_of(namespace, key)
+        for _ in range(PUT_ATTEMPTS):
+            memory = self._created(namespace, key, document)
+            if not isinstance(memory, _Occupied):
+                return
+            if memory.path != path:
+                raise ItemConflict(namespace, key, memory.path, "a memory that is no item stands in the way")
+            if memory.id and self._overwritten(memory.id, document):
+                return
+        raise ItemConflict(namespace, key, path, "others kept creating and deleting it")
+
+    def _created(self, namespace: Namespace, key: str, document: str) -> Memory | _Occupied:
+        try:
+            memory = self._memories.create(self._store_id, path=place_of(namespace, key), content=document)
+        except anthropic.ConflictError as error:
+            if error.type != "memory_path_conflict_error":
+                raise
+            return _occupied(error)
+        self._remember(memory)
+        return memory
+
+    def _overwritten(self, memory_id: str, document: str) -> bool:
+        try:
+            self._memories.update(memory_id, memory_store_id=self._store_id, content=document)
+        except anthropic.NotFoundError:
+            return False
+        return True
+
+    def _replaced(self, namespace: Namespace, key: str, document: str, expected: Item) -> Memory:
+        if not isinstance(expected, StoredItem | FoundItem) or (expected.namespace, expected.key) != (namespace, key):
+            raise ValueError("expected: must be an item of this place, as get or search of this store gave it")
+        path = place_of(namespace, key)
+        try:
+            return self._memories.update(
+                expected.memory_id,
+                memory_store_id=self._store_id,
+                content=document,
+                precondition={"type": "content_sha256", "content_sha256": expected.content_sha256},
+            )
+        except anthropic.NotFoundError as error:
+            raise ItemConflict(namespace, key, path, "it is no longer there") from error
+        except anthropic.ConflictError as error:
+            if error.type != "memory_precondition_failed_error":
+                raise
+            raise ItemConflict(namespace, key, path, "it is no longer what was read") from error
+
+    def _delete(self, path: str) -> None:
+        memory = self._find(path)
+        if memory is None:
+            return
+        try:
+            self._memories.delete(memory.id, memory_store_id=self._store_id)
+        except anthropic.NotFoundError:
+            return
+
+
+def _occupied(error: anthropic.ConflictError) -> _Occupied:
+    told: Any = error.body
+    return _Occupied(told["error"]["conflicting_path"], told["error"]["conflicting_memory_id"])
+
+
+def _checked(op: Op) -> str | None:
+    """The document that an operation would store, if it is a put of one. Raises as `MemolithStore.batch` says."""
+    validate_op_namespace(op)
+    if isinstance(op, PutOp):
+        if op.ttl is not None:
+            raise NotImplementedError("ttl: items of MemolithStore do not expire; leave it out")
+        return None if op.value is None else _document(op.value)
+    if isinstance(op, SearchOp) and op.query:
+        raise NotImplementedError("query: MemolithStore has no vector search; search by filter, or by namespace alone")
+    if isinstance(op, SearchOp | ListNamespacesOp) and min(op.limit, op.offset) < 0:
+        raise ValueError("limit and offset: must not be negative")
+    return None
+
+
+def _document(value: Mapping[str, Any]) -> str:
+    """Text as it is and a line for each field: people and the scanner read it, and edits of two fields merge."""
+    try:
+        _check_names(value)
+        document = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+        document.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"value: must be a JSON object: {error}") from error
+    return document
+
+
+def _check_names(value: object) -> None:
+    """What `json` would write as a string without being one must not come back as another value."""
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            if not isinstance(name, str):
+                raise TypeError(f"the name of a field must be a string, and {name!r} is none")
+            _check_names(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            _check_names(member)
+
+
+def _value_of(memory: Memory) -> dict[str, Any] | None:
+    if memory.content is None:
+        return None
+    try:
+        value = json.loads(memory.content)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _common_prefix(conditions: Iterable[MatchCondition]) -> Namespace:
+    """The longest start that every match must have."""
+    starts = [
+        tuple(takewhile(lambda label: label != "*", one.path)) for one in conditions if one.match_type == "prefix"
+    ]
+    return max(starts, key=len, default=())
+
+
+def _is_match(namespace: Namespace, condition: MatchCondition) -> bool:
+    path = condition.path
+    if len(namespace) < len(path):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(asked in ("*", label) for label, asked in zip(part, path, strict=True))

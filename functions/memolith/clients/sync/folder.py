@@ -1,0 +1,278 @@
+"""The folder's side: its files, and what it and the store had in common when they were last equal.
+
+What is remembered stands in ``.memolith/sync.json`` of the folder. It may be lost: then equal texts are equal, and
+unequal ones are conflicts, which keep both.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, astuple, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+
+from memolith.clients.transfer.discovery import File, LeftOut
+from memolith.clients.transfer.discovery import folder as walk
+from memolith.clients.working_copy.temporary_names import STAYS_US, beside, is_kept, is_local, may_be_meant
+from memolith.core.errors import InvalidRequest
+
+OWN = ".memolith"
+NEW = "new-"
+FORMAT = 1
+
+TICK_NS = 2 * 1_000_000_000
+"""The coarsest clock of a disk (FAT's): two writes within this time may leave a file with the same times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """By what a file is known not to have changed: its size, its time, and that of its last change of any kind.
+
+    The last of them is not a program's to set: ``cp -p``, ``tar`` and ``touch`` set the other one.
+    """
+
+    size_bytes: int
+    changed_at_ns: int
+    inode_changed_at_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+UNKNOWN = Stamp(-1, 0, 0)
+"""No file has it: who remembers it reads the file again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What both sides had at a path: which memory, which text, and the stamp of the file then."""
+
+    memory_id: str
+    sha256: str
+    size_bytes: int
+    changed_at_ns: int
+    inode_changed_at_ns: int = 0
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.size_bytes, self.changed_at_ns, self.inode_changed_at_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A file as one look found it.
+
+    Attributes:
+        stamp: taken before it was read.
+        proof: the same, if whoever writes the file from then on leaves another one; else `UNKNOWN`.
+    """
+
+    file: File
+    sha256: str
+    stamp: Stamp
+    proof: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a folder found, each file by its path.
+
+    Attributes:
+        left_out: what is no file, or cannot be read.
+        staying: files that have a temporary one's name, and stay here.
+    """
+
+    here: dict[str, Here]
+    left_out: list[LeftOut]
+    staying: list[str]
+
+    def hides(self, path: str) -> bool:
+        """Whether there may be a file all the same: something is at the path, or above it, that could not be read."""
+        in_the_way = {one.path.rstrip("/") for one in self.left_out if one.lossy}
+        parts = path.split("/")
+        return any("/".join(parts[:count]) in in_the_way for count in range(2, len(parts) + 1))
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is remembered of a folder: by path, what was in common, and the hashes of texts that the store refused."""
+
+    store_id: str
+    common: dict[str, Common] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+class Folder:
+    """A folder of texts, and its ``.memolith``. One process at a time (`alone`)."""
+
+    def __init__(self, root: Path, store_id: str) -> None:
+        self.root = root
+        self._own = root / OWN
+        self._own.mkdir(parents=True, exist_ok=True)
+        self.memory = self._read(store_id)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """With what is remembered now, whoever wrote it down.
+
+        Raises:
+            InvalidRequest: another process syncs this folder.
+        """
+        descriptor = os.open(self._own / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise InvalidRequest("DIR", f"another `memolith sync` is at work in {self.root}") from error
+            for left_by_the_dead in self._own.glob(f"{NEW}*"):
+                left_by_the_dead.unlink()
+            self.memory = self._read(self.memory.store_id)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def look(self, there: Container[str], now_us: int) -> Look:
+        """Every file by its path, and what is none. A file of the stamp that is remembered is not read.
+
+        Programs' temporary files, and texts that were kept beside others, stay here, as in a mount; not so one whose
+        name is a memory's (`there`, or remembered).
+        """
+        walked = walk(self.root)
+        found = Look({}, [one for one in walked.left_out if not self._is_own(one.path)], [])
+        for file in walked.files:
+            if self._is_own(file.path):
+                continue
+            try:
+                stamp = self._stamp(file.path)
+                known = self.memory.common.get(file.path)
+                if known is None and file.path not in there and self._stays(file.path, stamp, now_us):
+                    if not is_kept(file.path):
+                        found.staying.append(file.path)
+                    continue
+                same = known is not None and known.stamp == stamp
+                digest = known.sha256 if known is not None and same else sha256(file.read()).hexdigest()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                found.left_out.append(LeftOut(file.path, f"cannot be read: {error.strerror}"))
+                continue
+            quiet = max(stamp.changed_at_ns, stamp.inode_changed_at_ns) < now_us * 1_000 - TICK_NS
+            found.here[file.path] = Here(file, digest, stamp, stamp if quiet or same else UNKNOWN)
+        return found
+
+    def _is_own(self, path: str) -> bool:
+        return path.startswith(f"/{OWN}/")
+
+    def _stays(self, path: str, stamp: Stamp, now_us: int) -> bool:
+        left_alone_us = now_us - stamp.inode_changed_at_ns // 1_000
+        return is_local(path) and not (may_be_meant(path) and not 0 <= left_alone_us < STAYS_US)
+
+    def agree(self, path: str, memory_id: str, digest: str, stamp: Stamp) -> None:
+        """Remembers that both sides have this text at a path, and that the file with the stamp has it."""
+        self.memory.common[path] = Common(memory_id, digest, *astuple(stamp))
+        self.memory.refused.pop(path, None)
+
+    def forget(self, path: str) -> None:
+        """Remembers that neither side has anything at a path."""
+        self.memory.common.pop(path, None)
+        self.memory.refused.pop(path, None)
+
+    def put(self, path: str, text: bytes, was: Here | None, changed_at_us: int) -> Stamp:
+        """Writes a text that the store has, whole or not at all; the file's time is that of the memory.
+
+        Returns: the file's stamp, by which a write that comes after this one is noticed.
+
+        Raises:
+            OSError: EBUSY: the file is not what it `was` any more; or whatever else is in the way.
+        """
+        place = self._place(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        whole = self._own / f"{NEW}{token_hex(8)}"
+        try:
+            whole.write_bytes(text)
+            os.utime(whole, ns=(changed_at_us * 1_000, changed_at_us * 1_000))
+            written = Stamp.of(whole.stat())
+            self._require(path, was)
+            whole.replace(place)
+        finally:
+            whole.unlink(missing_ok=True)
+        now = self._stamp(path)  # its rename has changed the inode, and nothing else
+        return replace(written, inode_changed_at_ns=now.inode_changed_at_ns)
+
+    def has(self, path: str) -> bool:
+        """Whether anything is at a path now."""
+        return os.path.lexists(self.root / path[1:])
+
+    def delete(self, path: str, was: Here) -> None:
+        """Takes a file away that the store does not have any more, and folders that are empty then. Raises OSError."""
+        self._require(path, was)
+        place = self._place(path)
+        place.unlink()
+        with suppress(OSError):
+            for parent in place.parents:
+                if parent == self.root:
+                    break
+                parent.rmdir()
+
+    def set_beside(self, path: str, now_us: int) -> str:
+        """Gives a file the name under which a text is kept that met another one; which name. Raises OSError."""
+        taken = 0
+        while self._place(kept := beside(path, "conflict", now_us, taken)).exists():
+            taken += 1
+        self._place(path).rename(self._place(kept))
+        return kept
+
+    def save(self) -> None:
+        """Writes down what is remembered, whole or not at all."""
+        told = {
+            "format": FORMAT,
+            "memory_store_id": self.memory.store_id,
+            "common": {path: asdict(one) for path, one in self.memory.common.items()},
+            "refused": self.memory.refused,
+        }
+        whole = self._own / f"{NEW}{token_hex(8)}"
+        whole.write_text(json.dumps(told))
+        whole.replace(self._own / "sync.json")
+
+    def _read(self, store_id: str) -> Memory:
+        try:
+            told = json.loads((self._own / "sync.json").read_text())
+            if told["memory_store_id"] != store_id:
+                raise InvalidRequest("DIR", f"{self.root} is in step with another store, {told['memory_store_id']}")
+            if told["format"] != FORMAT:
+                raise ValueError(f"format {told['format']}")
+            common = {path: Common(**one) for path, one in told["common"].items()}
+            return Memory(store_id, common, dict(told["refused"]))
+        except FileNotFoundError:
+            return Memory(store_id)
+        except (ValueError, KeyError, TypeError) as error:
+            message = (
+                f"{self._own / 'sync.json'} makes no sense ({error}): take it away, and what differs is kept twice"
+            )
+            raise InvalidRequest("DIR", message) from error
+
+    def _place(self, path: str) -> Path:
+        """Raises OSError: a link leads out of the folder."""
+        place = self.root / path[1:]
+        for folder in place.parents[: path.count("/") - 1]:
+            if folder.is_symlink():
+                raise OSError(errno.ELOOP, "a folder above it is a link")
+        return place
+
+    def _stamp(self, path: str) -> Stamp:
+        return Stamp.of((self.root / path[1:]).lstat())
+
+    def _require(self, path: str, was: Here | None) -> None:
+        try:
+            now: Stamp | None = self._stamp(path)
+        except (FileNotFoundError, NotADirectoryError):
+            now = None
+        if now != (None if was is None else was.stamp):
+            raise OSError(errno.EBUSY, "it was changed here meanwhile")

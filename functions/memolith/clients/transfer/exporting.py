@@ -1,0 +1,124 @@
+"""Memories become files, in a folder or in a tar; the time of each file is that of its memory's last version.
+
+A folder may be one that others write to: a file is there whole or not at all, another text at its name is kept unless
+it is to be replaced, no link is followed out of the folder, and nothing is written into a folder of version control.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import tarfile
+from collections.abc import Iterable
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from memolith.clients.transfer.discovery import VERSION_CONTROL
+from memolith.clients.transfer.read_headers import AT_HOME
+from memolith.clients.transfer.report import Result, Row, Tell
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+
+class Target(Protocol):
+    """Where texts are written."""
+
+    def write(self, name: str, text: bytes, at_s: float) -> Row:
+        """Writes one file; `name` is relative, with ``/``; `at_s` is its time, in seconds since 1970."""
+
+
+class Folder:
+    """A folder on this machine, made where it is missing."""
+
+    def __init__(self, root: Path, *, replace: bool = False) -> None:
+        self._root = root
+        self._replace = replace
+
+    def write(self, name: str, text: bytes, at_s: float) -> Row:
+        """See `Target`."""
+        if VERSION_CONTROL.intersection(part.lower() for part in name.split("/")):
+            return Row(name, "left out", "its folder would be one of version control")
+        try:
+            return Row(name, *self._put(name, text, at_s))
+        except OSError as error:
+            return Row(name, "left out", f"cannot be written: {error.strerror}")
+
+    def _put(self, name: str, text: bytes, at_s: float) -> tuple[Result, str | None]:
+        path = self._root / name
+        for folder in reversed(path.parents[: name.count("/")]):
+            if folder.is_symlink():
+                return "left out", f"{folder.relative_to(self._root)} is a link"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink():
+            return "left out", "a link is there"
+        if path.exists():
+            if path.read_bytes() == text:
+                return "unchanged", None
+            if not self._replace:
+                return "kept", "another text is there (--replace writes over it)"
+        beside = path.parent / f".memolith-{secrets.token_hex(8)}"
+        try:
+            beside.write_bytes(text)
+            os.utime(beside, (at_s, at_s))
+            if self._replace or not _linked(beside, path):
+                beside.replace(path)
+        except FileExistsError:
+            return "kept", "somebody made a file there meanwhile"
+        finally:
+            with suppress(FileNotFoundError):
+                beside.unlink()
+        return "written", None
+
+
+def _linked(beside: Path, path: Path) -> bool:
+    """Whether the file has its name now; False where the file system knows no second names. Raises FileExistsError."""
+    try:
+        os.link(beside, path)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+            return False
+        raise
+    return True
+
+
+class Tar:
+    """A tar that is being written."""
+
+    def __init__(self, opened: tarfile.TarFile) -> None:
+        self._opened = opened
+
+    def write(self, name: str, text: bytes, at_s: float) -> Row:
+        """See `Target`."""
+        member = tarfile.TarInfo(name)
+        member.size, member.mtime, member.mode = len(text), int(at_s), 0o600
+        self._opened.addfile(member, BytesIO(text))
+        return Row(name, "written")
+
+
+def memories(client: Anthropic, store_id: str, prefix: str) -> Iterable[Any]:
+    """Every memory below `prefix`, with its text, as the store's home knows it. A request for 20 memories."""
+    listed = client.beta.memory_stores.memories.list(
+        store_id, path_prefix=prefix, view="full", limit=20, extra_headers=AT_HOME
+    )
+    return (row for row in listed if row.type == "memory")
+
+
+def export(listed: Iterable[Any], target: Target, prefix: str, tell: Tell) -> None:
+    """Writes each memory under its path without `prefix`, and tells what became of it."""
+    for memory in listed:
+        if memory.content is None:
+            tell(Row(memory.path, "left out", _why_no_text(memory)))
+            continue
+        row = target.write(memory.path[len(prefix) :], memory.content.encode(), memory.updated_at.timestamp())
+        tell(Row(memory.path, row.result, row.reason))
+
+
+def _why_no_text(memory: Any) -> str:
+    withheld = (memory.model_extra or {}).get("withheld")
+    if not withheld:
+        return "its text was not told"
+    return f"withheld by the safety scanner ({', '.join(withheld['rules']) or withheld['reason']})"

@@ -1,0 +1,298 @@
+"""A store with its history in one tar, and from there into another Memolith.
+
+The tar has two members: ``manifest.json``, and ``versions.jsonl``, a version a line as the API tells it, oldest first.
+So it can be made of every Memolith that can be asked, with no more rights than reading takes, and needs no index.
+
+Versions are brought in by the order of their times over the whole store, not memory after memory: a path that changed
+hands is free by the time at which the next one came to it. Those of a memory whose path is taken all the same wait
+until the others are in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from memolith.clients.transfer.read_headers import AT_HOME
+from memolith.clients.transfer.report import Row, Tell
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import IMPORT_MAX_VERSIONS
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+FORMAT = "memolith-history"
+FORMAT_VERSION = 1
+MANIFEST, VERSIONS = "manifest.json", "versions.jsonl"
+BATCH_MAX_BYTES = 700_000
+"""Of JSON in one request, which may be a mebibyte; one version may be as much alone."""
+
+_TOLD = ("id", "memory_id", "operation", "created_at", "created_by", "path", "content", "redacted_at", "redacted_by")
+_MANIFEST_MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What the tar says of itself: the store as the API tells it, how many versions, and the SHA-256 of their lines."""
+
+    store: Mapping[str, Any]
+    versions: int
+    sha256: str
+
+    def to_json(self) -> bytes:
+        fields = {"format": FORMAT, "format_version": FORMAT_VERSION, "store": dict(self.store)}
+        return json.dumps({**fields, "versions": self.versions, "sha256": self.sha256}, indent=2).encode()
+
+
+# ---- out ------------------------------------------------------------------------------------------------------------
+
+
+def export(client: Anthropic, store_id: str, path: Path, tell: Tell, advance: Callable[[int], None]) -> int:
+    """Writes the tar, and tells of each text that is missing from it; how many versions it has.
+
+    The API tells versions newest first, so that they are kept in a file beside until all are there. A request for 20.
+
+    Raises:
+        OSError: the tar cannot be written. What the SDK raises.
+    """
+    store = client.beta.memory_stores.retrieve(store_id).to_dict(mode="json")
+    names = ("id", "name", "description", "metadata", "created_at", "scan_policy", "retention")
+    kept = {name: store[name] for name in names if name in store}
+    with TemporaryFile() as spool:
+        starts = []
+        listed = client.beta.memory_stores.memory_versions.list(store_id, view="full", limit=20, extra_headers=AT_HOME)
+        for version in listed:
+            starts.append(spool.tell())
+            spool.write(_line(version, tell))
+            advance(1)
+        _write(path, kept, spool, starts)
+    return len(starts)
+
+
+def _line(version: Any, tell: Tell) -> bytes:
+    shown = version.to_dict(mode="json")
+    fields = {name: shown.get(name) for name in _TOLD}
+    withheld = shown.get("withheld")
+    if withheld:
+        fields["withheld"] = withheld
+    if shown.get("content_sha256") is not None and fields["content"] is None:
+        why = "its text is withheld, and told to a key of scope admin alone" if withheld else "its text was not told"
+        tell(Row(f"{shown['path']} {shown['id']}", "left out", why))
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _write(path: Path, store: Mapping[str, Any], spool: BinaryIO, starts: list[int]) -> None:
+    """Oldest first: the lines from the last to the first."""
+    size, hashed = spool.tell(), hashlib.sha256()
+    for line in _backwards(spool, starts):
+        hashed.update(line)
+    manifest = Manifest(store, len(starts), hashed.hexdigest()).to_json()
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        with tarfile.open(beside, "w:gz" if path.name.endswith((".gz", ".tgz")) else "w") as opened:
+            opened.addfile(_member(MANIFEST, len(manifest)), BytesIO(manifest))
+            opened.addfile(_member(VERSIONS, size), _Lines(_backwards(spool, starts)))  # type: ignore[arg-type]
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _member(name: str, size: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o600
+    return member
+
+
+def _backwards(spool: BinaryIO, starts: list[int]) -> Iterator[bytes]:
+    for start in reversed(starts):
+        spool.seek(start)
+        yield spool.readline()
+
+
+class _Lines:
+    """Lines as a file to read from."""
+
+    def __init__(self, lines: Iterator[bytes]) -> None:
+        self._lines = lines
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        while len(self._rest) < size and (line := next(self._lines, b"")):
+            self._rest += line
+        read, self._rest = self._rest[:size], self._rest[size:]
+        return read
+
+
+# ---- in -------------------------------------------------------------------------------------------------------------
+
+
+def is_history(path: Path) -> bool:
+    """Whether a file is such a tar, of whatever version."""
+    try:
+        with tarfile.open(path) as opened:
+            first = opened.next()
+            return first is not None and first.name == MANIFEST and _manifest_of(opened, first).get("format") == FORMAT
+    except (tarfile.TarError, EOFError, OSError, InvalidRequest):
+        return False
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Manifest, Iterator[dict[str, Any]]]]:
+    """The manifest, and the versions oldest first, while the block runs. All of them are checked before the first.
+
+    Raises:
+        InvalidRequest: it is damaged, or of another version of this format.
+    """
+    try:
+        with tarfile.open(path) as archive:
+            first = archive.next()
+            fields = {} if first is None else _manifest_of(archive, first)
+            if fields.get("format_version") != FORMAT_VERSION:
+                raise InvalidRequest(
+                    "SOURCE", f"{path} is of format {fields.get('format_version')}, not {FORMAT_VERSION}"
+                )
+            manifest = Manifest(fields["store"], fields["versions"], fields["sha256"])
+            _check(archive, manifest)
+            yield manifest, (json.loads(line) for line in _versions_of(archive))
+    except (tarfile.TarError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise InvalidRequest("SOURCE", f"{path} is damaged: {error}") from error
+
+
+def _manifest_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> dict[str, Any]:
+    read = archive.extractfile(member)
+    text = b"" if read is None else read.read(_MANIFEST_MAX_BYTES)
+    try:
+        fields = json.loads(text)
+    except ValueError as error:
+        raise InvalidRequest("SOURCE", f"its {MANIFEST} makes no sense") from error
+    return fields if isinstance(fields, dict) else {}
+
+
+def _versions_of(archive: tarfile.TarFile) -> Iterator[bytes]:
+    read = archive.extractfile(VERSIONS)
+    if read is None:
+        raise ValueError(f"no {VERSIONS} in it")
+    yield from read
+
+
+def _check(archive: tarfile.TarFile, manifest: Manifest) -> None:
+    hashed, count = hashlib.sha256(), 0
+    for line in _versions_of(archive):
+        hashed.update(line)
+        count += 1
+    if (count, hashed.hexdigest()) != (manifest.versions, manifest.sha256):
+        raise ValueError(f"{VERSIONS} is not what {MANIFEST} says")
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What became of one memory's versions so far."""
+
+    path: str = "?"
+    blank: list[dict[str, Any]] = field(default_factory=list)
+    told: Counter[str] = field(default_factory=Counter)
+    withheld: set[str] = field(default_factory=set)
+    reason: str = ""
+    waits: bool = False
+
+
+class HistoryImporter:
+    """Brings versions into one store.
+
+    Args:
+        advance: called with how many versions were settled.
+    """
+
+    def __init__(self, client: Anthropic, store_id: str, advance: Callable[[int], None]) -> None:
+        self._client = client
+        self._store_id = store_id
+        self._advance = advance
+        self._memories: dict[str, _Memory] = {}
+
+    def run(self, versions: Iterable[dict[str, Any]], tell: Tell) -> Counter[str]:
+        """Tells what became of each memory; how many versions were ``imported`` and how many were ``known``.
+
+        Repeatable: what is there already is known by its id.
+
+        Raises:
+            What the SDK raises; what was brought in stays, and the same call goes on after it.
+        """
+        waiting = self._pass(self._in_order(versions))
+        while waiting:
+            again = self._pass(waiting)
+            if len(again) == len(waiting):
+                break
+            waiting = again
+        for memory_id, memory in self._memories.items():
+            self._tell(memory_id, memory, tell)
+        return sum((memory.told for memory in self._memories.values()), Counter())
+
+    def _in_order(self, versions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Erased versions come right before the next one of their memory: they hold no path, and show none."""
+        for version in versions:
+            memory = self._memories.setdefault(version["memory_id"], _Memory())
+            memory.path = version["path"] or memory.path
+            if version["content"] is None and version["operation"] != "deleted":
+                memory.blank.append(version)
+                continue
+            yield from memory.blank
+            memory.blank = []
+            yield version
+
+    def _pass(self, versions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Brings them in; those that have to wait for others."""
+        waiting: list[dict[str, Any]] = []
+        for memory in self._memories.values():
+            memory.waits = False
+        batch: list[dict[str, Any]] = []
+        size = 0
+        for version in versions:
+            if self._memories[version["memory_id"]].waits:
+                waiting.append(version)
+                continue
+            length = len(json.dumps(version))
+            if batch and (size + length > BATCH_MAX_BYTES or len(batch) == IMPORT_MAX_VERSIONS):
+                waiting += self._send(batch)
+                batch, size = [], 0
+            batch.append(version)
+            size += length
+        return waiting + (self._send(batch) if batch else [])
+
+    def _send(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One call; those of its versions that have to wait."""
+        path = f"/v1/memory_stores/{self._store_id}/memory_versions"
+        answer: Any = self._client.post(path, cast_to=object, body={"versions": batch})
+        rows = answer["data"]
+        waiting = []
+        for version, row in zip(batch, rows, strict=True):
+            memory = self._memories[version["memory_id"]]
+            if row["status"] in ("imported", "known"):
+                memory.told[row["status"]] += 1
+                memory.withheld.update(row["withheld_rules"])
+                self._advance(1)
+                continue
+            if row["status"] == "refused":
+                memory.reason, memory.waits = row["reason"], True
+            waiting.append(version)
+        return waiting
+
+    def _tell(self, memory_id: str, memory: _Memory, tell: Tell) -> None:
+        path = memory.path if memory.path != "?" else memory_id
+        if memory.waits:
+            tell(Row(path, "refused", f"after {memory.told.total()} versions: {memory.reason}"))
+        elif memory.blank:
+            tell(Row(path, "left out", f"its last {len(memory.blank)} versions have no text"))
+        else:
+            tell(Row(path, "created" if memory.told["imported"] else "unchanged"))
+        if memory.withheld:
+            rules = ", ".join(sorted(memory.withheld))
+            tell(Row(path, "withheld", f"texts of it are here, and withheld by the safety scanner ({rules})"))

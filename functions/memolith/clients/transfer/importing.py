@@ -1,0 +1,110 @@
+"""Files become memories, each by one conditional write; what is there already with the same text is left alone.
+
+Whoever stops an import runs it again: it goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from memolith.clients.transfer.discovery import File, text_of
+from memolith.clients.transfer.read_headers import AT_HOME, live_at, reason_of
+from memolith.clients.transfer.report import Row, Tell
+from memolith.core.decide import sha256_hex
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+IN_FLIGHT = 8
+"""Writes at once: their round trips overlap, and one caller does not take a deployment's concurrency for itself."""
+
+_REFUSALS = frozenset({400, 404, 409, 413})
+"""What ends one file's import; any other error ends them all."""
+
+
+class Importer:
+    """Brings files into one store.
+
+    Args:
+        replace: whether another text at a file's path is written over, on the condition that it is still the one that
+            was listed; otherwise it is kept.
+    """
+
+    def __init__(self, client: Anthropic, store_id: str, *, replace: bool = False, dry_run: bool = False) -> None:
+        self._client = client
+        self._memories = client.beta.memory_stores.memories
+        self._store_id = store_id
+        self._replace = replace
+        self._dry_run = dry_run
+
+    def run(self, files: Iterable[File], tell: Tell) -> None:
+        """Tells what became of each file, in any order. A call a file that is new or changed, and a listing.
+
+        Raises:
+            anthropic.APIConnectionError; anthropic.APIStatusError: 401, 403, 429 and 5xx. What was told was done.
+        """
+        there = self._there()
+        with ThreadPoolExecutor(IN_FLIGHT) as pool:
+            waiting: deque[Future[Row]] = deque()
+            try:
+                for file in files:
+                    waiting.append(self._submit(pool, file, there))
+                    if len(waiting) >= 4 * IN_FLIGHT:
+                        tell(waiting.popleft().result())
+                while waiting:
+                    tell(waiting.popleft().result())
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _there(self) -> Mapping[str, Any]:
+        if not self._store_id:
+            return {}
+        pages = self._memories.list(self._store_id, limit=100, extra_headers=AT_HOME)
+        return {row.path: row for row in pages if row.type == "memory"}
+
+    def _submit(self, pool: ThreadPoolExecutor, file: File, there: Mapping[str, Any]) -> Future[Row]:
+        """Files are read here, in one thread, because an archive has one position."""
+        done: Future[Row] = Future()
+        try:
+            text = text_of(file)
+        except ValueError as error:
+            done.set_result(Row(file.path, "left out", str(error)))
+            return done
+        live = there.get(file.path)
+        if live is not None and live.content_sha256 == sha256_hex(text):
+            done.set_result(Row(file.path, "unchanged"))
+        elif live is not None and not self._replace:
+            done.set_result(Row(file.path, "kept", "the store has another text there (--replace writes over it)"))
+        elif self._dry_run:
+            done.set_result(Row(file.path, "created" if live is None else "changed"))
+        else:
+            return pool.submit(self._bring, file.path, text, live)
+        return done
+
+    def _bring(self, path: str, text: str, live: Any) -> Row:
+        from anthropic import APIStatusError, ConflictError
+
+        try:
+            if live is None:
+                self._memories.create(self._store_id, path=path, content=text)
+                return Row(path, "created")
+            still: Any = {"type": "content_sha256", "content_sha256": live.content_sha256}
+            self._memories.update(live.id, memory_store_id=self._store_id, content=text, precondition=still)
+            return Row(path, "changed")
+        except ConflictError as error:
+            return self._after_conflict(path, text, error)
+        except APIStatusError as error:
+            if error.status_code in _REFUSALS:
+                return Row(path, "refused", reason_of(error))
+            raise
+
+    def _after_conflict(self, path: str, text: str, error: Exception) -> Row:
+        """A write whose answer was lost, and that was made again, meets itself."""
+        live = live_at(self._client, self._store_id, path)
+        if live is not None and live.content_sha256 == sha256_hex(text):
+            return Row(path, "created")
+        return Row(path, "kept", reason_of(error))

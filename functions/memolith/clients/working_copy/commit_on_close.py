@@ -1,0 +1,158 @@
+"""From a local text to the store: what a close, an fsync and a rename over a file come down to.
+
+Whatever becomes of the commit, the text is not lost: it is the store's, or it waits (nobody answered), or it is kept
+beside the file, and the error says which.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+
+from memolith.clients.working_copy.conditional_commit import Committed, Committing, Edit, hash_of
+from memolith.clients.working_copy.state import State, errno_of, fail
+from memolith.clients.working_copy.store_client import Denied, DeskError, Gone, Head, NoAnswer, Overtaken
+from memolith.clients.working_copy.temporary_names import beside
+from memolith.clients.working_copy.unsaved_texts import Kind, LocalText
+from memolith.core.limits import CONTENT_MAX_BYTES
+
+DELETE_ATTEMPTS = 2
+
+log = logging.getLogger("memolith.mount")
+
+
+class Closing:
+    """Commits local texts and deletions. The caller holds the path."""
+
+    def __init__(self, state: State, committing: Committing) -> None:
+        self._state, self._committing = state, committing
+
+    def commit(self, local: LocalText) -> None:
+        """Makes an edit the store's; it is no local text any more then. One request; none if nothing changed.
+
+        Raises:
+            OSError: ESTALE: others changed it too; EILSEQ: it is not UTF-8; EFBIG: it is too long; EPERM: the safety
+                scanner refuses it; EINVAL, EACCES, ENOENT: the store does. The text is kept beside the file. EIO:
+                nobody answered; the text stays in its place, and is tried again.
+        """
+        local.complete = True
+        self._state.shelf.record(local)
+        text = self._text_of(local)
+        if local.base is not None and hash_of(text) == local.base.content_sha256:
+            self._forget(local)
+            return
+        try:
+            done = self._committing.commit(Edit(local.path, local.base, text, local.appended_from))
+        except Overtaken as error:
+            self._keep(local, "conflict", error.message, errno.ESTALE, error.now)
+        except NoAnswer as error:
+            self._wait(local, error)
+        except DeskError as error:
+            self._keep(local, "refused", error.message, errno_of(error))
+        else:
+            self._took(local, done, text)
+
+    def keep_unsaved(self, local: LocalText) -> None:
+        """A text whose writer died before it closed: it is put beside the file, for a person to look at."""
+        self._move_beside(local, "unsaved", "its writer ended before it closed the file")
+
+    def delete(self, head: Head) -> None:
+        """Deletes a memory, if it is as it was last shown here. One request.
+
+        Raises:
+            OSError: EBUSY: somebody else changed it; it is shown now, and may be deleted. EACCES, EIO.
+        """
+        expected = self._state.seen.get(head.path, head.content_sha256)
+        for attempt in range(DELETE_ATTEMPTS):
+            try:
+                self._state.client.delete(head.memory_id, expected_sha256=expected)
+                break
+            except Gone:
+                break
+            except Overtaken as error:
+                self._show_now(head)
+                fail(errno.EBUSY, error.message)
+            except NoAnswer as error:
+                if attempt == DELETE_ATTEMPTS - 1:
+                    fail(errno.EIO, error.message)
+            except DeskError as error:
+                fail(errno_of(error), error.message)
+        self._state.table.remove(head.memory_id)
+        self._state.seen.pop(head.path, None)
+
+    def took(self, path: str, head: Head, changed_at_ns: int) -> None:
+        """Notes what the store has taken from here: it is shown with the time at which it was written here."""
+        state = self._state
+        with state.lock:
+            state.table.put(head)
+            state.seen[path] = head.content_sha256
+            state.times_ns[path] = (head.content_sha256, changed_at_ns)
+            state.reasons.pop(path, None)
+            state.displaced.pop(path, None)
+
+    def _text_of(self, local: LocalText) -> str:
+        if len(local.text) > CONTENT_MAX_BYTES:
+            message = f"a memory has at most {CONTENT_MAX_BYTES} bytes, and this has {len(local.text)}"
+            self._keep(local, "refused", message, errno.EFBIG)
+        try:
+            return local.text.decode()
+        except UnicodeDecodeError as error:
+            message = f"it is not UTF-8 text (byte {error.start}), and a memory is text"
+            self._keep(local, "refused", message, errno.EILSEQ)
+        raise AssertionError("unreachable")
+
+    def _took(self, local: LocalText, done: Committed, text: str) -> None:
+        state = self._state
+        state.contents.put(done.text.encode())
+        self.took(local.path, done.head, local.changed_at_ns)
+        state.drop_local(local)
+        if done.text != text or done.head.path != local.path:
+            state.changed([local.path, done.head.path])
+
+    def _forget(self, local: LocalText) -> None:
+        with self._state.lock:
+            self._state.displaced.pop(local.path, None)
+            self._state.drop_local(local)
+
+    def _wait(self, local: LocalText, error: NoAnswer) -> None:
+        local.reason = error.message
+        self._state.shelf.settle(local)
+        log.warning("%s waits to be written: %s", local.path, error.message)
+        fail(errno.EIO, error.message)
+
+    def _keep(self, local: LocalText, why: str, message: str, number: int, now: Head | None = None) -> None:
+        """Puts the text beside the file, and shows in the file what the store has."""
+        path = local.path
+        local.failure = number
+        self._move_beside(local, why, message)
+        with self._state.lock:
+            self._state.displaced.pop(path, None)
+            self._state.reasons[path] = message
+            if now is not None:
+                self._state.table.put(now)
+            shown = self._state.table.at(path)
+            if shown is not None:
+                self._state.seen[path] = shown.content_sha256
+        self._state.changed([path, local.path])
+        fail(number, message)
+
+    def _move_beside(self, local: LocalText, why: str, message: str) -> None:
+        state, path = self._state, local.path
+        with state.lock:
+            taken = 0
+            while state.find(kept := beside(path, why, state.clock.now_us(), taken)) is not None:
+                taken += 1
+            local.kind, local.reason, local.waiting, local.complete = Kind.KEPT, message, False, True
+            state.move_local(local, kept)
+        state.shelf.settle(local)
+        log.warning("%s: %s. The text is kept in %s", path, message, kept)
+
+    def _show_now(self, head: Head) -> None:
+        try:
+            now, text = self._state.client.text(head.memory_id)
+        except (Gone, Denied, NoAnswer):
+            return
+        self._state.contents.put(text)
+        self._state.table.put(now)
+        self._state.seen[now.path] = now.content_sha256
+        self._state.changed([head.path, now.path])

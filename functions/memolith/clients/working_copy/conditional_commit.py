@@ -1,0 +1,129 @@
+"""One local text becomes the store's: one conditional write, and what to do when somebody else was first.
+
+An edit is made on a base: the head whose text was read, or none where nothing was there. The write is conditional on
+it. Where it fails, an edit that only appended is made again on what is there now; any other edit is `Overtaken`, and
+its text is the caller's to keep.
+
+A write whose answer is lost is sent again. An update is safe to repeat. What was created, or appended to a text that
+has grown since, is recognised: before an append is made again, the memory's versions are asked for the texts that are
+in doubt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from memolith.clients.working_copy.store_client import Gone, Head, NoAnswer, Overtaken, StoreClient
+from memolith.ports.clock import Clock
+from memolith.ports.ids import Randomness
+
+APPEND_ATTEMPTS = 40
+ANSWER_ATTEMPTS = 2
+"""How often in a row a write that got no answer is sent."""
+
+FIRST_PAUSE_S = 0.02
+LONGEST_PAUSE_S = 0.5
+CHANGED = "somebody else changed it meanwhile"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A local text, and what it was made on.
+
+    Attributes:
+        base: the head that it was made on; None where nothing was at the path.
+        text: all of it.
+        appended_from: where what was appended begins, if the edit did nothing but append; the text before it is the
+            base's. None for any other edit.
+    """
+
+    path: str
+    base: Head | None
+    text: str
+    appended_from: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What the path has now. `text` is the edit's own, unless it was appended to what others wrote."""
+
+    head: Head
+    text: str
+
+
+class Committing:
+    """Commits edits to one store. May be shared between threads."""
+
+    def __init__(self, client: StoreClient, clock: Clock, randomness: Randomness) -> None:
+        self._client, self._clock, self._randomness = client, clock, randomness
+
+    def commit(self, edit: Edit) -> Committed:
+        """Writes an edit. One request; two or three more each time an append is made again.
+
+        Raises:
+            Overtaken: somebody else was first, and `now` says what is at the path. Nothing was written.
+            Refused, Denied: the store will not have it. Nothing was written.
+            NoAnswer: it is not known to be written; to commit the same edit again is safe.
+        """
+        base, text = edit.base, edit.text
+        doubtful: set[str] = set()
+        for attempt in range(APPEND_ATTEMPTS):
+            try:
+                return Committed(self._write(edit.path, base, text, doubtful), text)
+            except (Overtaken, Gone):
+                found = self._found(edit.path, base)
+            same = found is not None and found[1] == text and edit.appended_from is None
+            if found is not None and (same or self._landed(found[0], doubtful)):
+                return Committed(*found)
+            if edit.appended_from is None or found is None:
+                raise Overtaken(CHANGED, None if found is None else found[0])
+            base, text = found[0], found[1] + edit.text[edit.appended_from :]
+            self._pause(attempt)
+        raise NoAnswer("too many others append to it at once")
+
+    def _write(self, path: str, base: Head | None, text: str, doubtful: set[str]) -> Head:
+        """Adds to `doubtful` the hash of a text that may have been written without an answer."""
+        for attempt in range(ANSWER_ATTEMPTS):
+            try:
+                if base is None:
+                    return self._client.create(path, text)
+                return self._client.update(base.memory_id, expected_sha256=base.content_sha256, text=text)
+            except NoAnswer as error:
+                if error.maybe_done:
+                    doubtful.add(hash_of(text))
+                if attempt == ANSWER_ATTEMPTS - 1:
+                    raise
+                self._pause(attempt + 3)
+        raise AssertionError("unreachable")
+
+    def _found(self, path: str, base: Head | None) -> tuple[Head, str] | None:
+        """The memory that the edit was made on, wherever it is now; else the one that is at the path."""
+        if base is not None:
+            try:
+                return self._text(base.memory_id)
+            except Gone:
+                pass
+        head = self._client.at(path)
+        try:
+            return None if head is None else self._text(head.memory_id)
+        except Gone:
+            return None
+
+    def _text(self, memory_id: str) -> tuple[Head, str]:
+        head, text = self._client.text(memory_id)
+        return head, text.decode()
+
+    def _landed(self, head: Head, doubtful: set[str]) -> bool:
+        if not doubtful:
+            return False
+        return any(version.content_sha256 in doubtful for version in self._client.versions(head.memory_id))
+
+    def _pause(self, attempt: int) -> None:
+        longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**attempt)
+        self._clock.pause(longest * self._randomness.fraction())
+
+
+def hash_of(text: str) -> str:
+    """A text's ``content_sha256``."""
+    return sha256(text.encode()).hexdigest()

@@ -1,0 +1,243 @@
+"""`store_client.StoreClient` over HTTP: one address, one key, a few connections that stay open.
+
+It speaks the API without the SDK, whose import takes longer than a mount may take to start. What only reads is asked
+again where nobody answers; what writes never is, for whoever writes must know what became of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+
+from memolith.clients.working_copy.store_client import (
+    Changes,
+    Denied,
+    Gone,
+    Head,
+    Heads,
+    NoAnswer,
+    Overtaken,
+    Refused,
+    Version,
+)
+from memolith.core.times import parse_rfc3339, rfc3339
+from memolith.ports.clock import Clock
+
+PAGE = 100
+PAGE_WITH_TEXT = 20
+TIMEOUT_S = 35.0
+"""A little more than the API itself may take."""
+
+CONNECT_TIMEOUT_S = 5.0
+READ_ATTEMPTS = 3
+PAUSE_S = 0.3
+BETA = "agent-memory-2026-07-22"
+COMPLETE_UNTIL = "x-memolith-complete-until"
+AT_HOME = {"x-memolith-consistency": "home"}
+TOO_LARGE, TOO_MANY, UNAVAILABLE = 413, 429, 503
+
+
+class HttpStoreClient:
+    """One store. May be shared between threads.
+
+    Args:
+        url: the API's address.
+        key: an API key, or a session's token.
+        store_id: ``memstore_…``.
+        transport: what carries requests instead of the network.
+    """
+
+    def __init__(
+        self, url: str, key: str, store_id: str, clock: Clock, transport: httpx2.BaseTransport | None = None
+    ) -> None:
+        self._url, self._clock = url.rstrip("/"), clock
+        self._store = f"{self._url}/v1/memory_stores/{store_id}"
+        self._http = httpx2.Client(
+            headers={"authorization": f"Bearer {key}", "anthropic-beta": BETA},
+            timeout=httpx2.Timeout(TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            transport=transport,
+        )
+
+    def heads(self) -> Heads:
+        pages = list(self._pages("/memories", {"view": "basic", "limit": PAGE}))
+        rows = [row for page, _ in pages for row in page["data"]]
+        return Heads([_head(row) for row in rows if row["type"] == "memory"], *_when(pages[0][1]))
+
+    def changes(self, since_us: int) -> Changes:
+        pages = list(self._pages("/memory_versions", {"limit": PAGE, "created_at[gte]": rfc3339(since_us)}))
+        return Changes([_version(row) for page, _ in pages for row in page["data"]], *_when(pages[0][1]))
+
+    def text(self, memory_id: str) -> tuple[Head, bytes]:
+        row, _ = self._get(f"/memories/{memory_id}", {"view": "full"})
+        if row["content"] is None:
+            raise Denied("its text is withheld by the safety scanner")
+        return _head(row), row["content"].encode()
+
+    def texts(self, folder: str, *, deep: bool) -> Iterator[tuple[Head, bytes]]:
+        asked: dict[str, str | int] = {"view": "full", "limit": PAGE_WITH_TEXT, "depth": 0 if deep else 1}
+        if folder != "/":
+            asked["path_prefix"] = folder + "/"
+        return self._with_texts("/memories", asked)
+
+    def everything(self) -> Iterator[tuple[Head, bytes]]:
+        return self._with_texts("/pack", {})
+
+    def at(self, path: str) -> Head | None:
+        folder = path[: path.rindex("/") + 1]
+        asked: dict[str, str | int] = {"path_prefix": folder, "depth": 1, "limit": PAGE}
+        for page, _ in self._pages("/memories", asked, AT_HOME):
+            for row in page["data"]:
+                if row["type"] == "memory" and row["path"] == path:
+                    return _head(row)
+        return None
+
+    def create(self, path: str, text: str) -> Head:
+        return _head(self._post("/memories", {"path": path, "content": text}))
+
+    def update(self, memory_id: str, *, expected_sha256: str, text: str | None = None, path: str | None = None) -> Head:
+        changes = {name: value for name, value in (("content", text), ("path", path)) if value is not None}
+        still = {"type": "content_sha256", "content_sha256": expected_sha256}
+        return _head(self._post(f"/memories/{memory_id}", {**changes, "precondition": still}))
+
+    def delete(self, memory_id: str, *, expected_sha256: str) -> None:
+        self._ask("DELETE", f"/memories/{memory_id}", {"expected_content_sha256": expected_sha256})
+
+    def versions(self, memory_id: str) -> Sequence[Version]:
+        pages = self._pages("/memory_versions", {"limit": PAGE, "memory_id": memory_id})
+        return [_version(row) for page, _ in pages for row in page["data"]]
+
+    def version_text(self, version_id: str) -> bytes:
+        row, _ = self._get(f"/memory_versions/{version_id}", {"view": "full"})
+        if row["content"] is None:
+            raise Denied("this version has no text: it is a deletion, was erased, or is withheld")
+        return str(row["content"]).encode()
+
+    def _with_texts(self, path: str, query: Mapping[str, str | int]) -> Iterator[tuple[Head, bytes]]:
+        for page, _ in self._pages(path, query):
+            for row in page["data"]:
+                if row["type"] == "memory" and row["content"] is not None:
+                    yield _head(row), row["content"].encode()
+
+    # ---- requests -----------------------------------------------------------------------------------------------
+
+    def _pages(
+        self, path: str, query: Mapping[str, str | int], headers: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[dict[str, Any], httpx2.Headers]]:
+        """Each page, and the headers of its answer."""
+        while True:
+            page, told = self._get(path, query, headers)
+            yield page, told
+            if page["next_page"] is None:
+                return
+            query = {**query, "page": page["next_page"]}
+
+    def _get(
+        self, path: str, query: Mapping[str, str | int], headers: Mapping[str, str] | None = None
+    ) -> tuple[dict[str, Any], httpx2.Headers]:
+        answer = self._ask("GET", path, query, headers=headers)
+        return json.loads(answer.content), answer.headers
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self._ask("POST", path, {}, body).content)
+        return answer
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int],
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx2.Response:
+        """The answer. Raises what `client` draws."""
+        attempts = READ_ATTEMPTS if method == "GET" else 1
+        for attempt in range(1, attempts + 1):
+            try:
+                return self._ask_once(method, path, query, body, headers)
+            except NoAnswer:
+                if attempt == attempts:
+                    raise
+                self._clock.pause(PAUSE_S * attempt)
+        raise AssertionError("unreachable")
+
+    def _ask_once(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int],
+        body: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+    ) -> httpx2.Response:
+        writes = method != "GET"
+        try:
+            answer = self._http.request(
+                method, self._store + path, params=dict(query), json=body, headers=dict(headers or {})
+            )
+        except httpx2.TransportError as error:
+            never_sent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+            raise NoAnswer(f"{self._url} does not answer", maybe_done=writes and not never_sent) from error
+        if answer.status_code == httpx2.codes.OK:
+            return answer
+        raise _refusal(answer, writes)
+
+
+def _refusal(answer: httpx2.Response, writes: bool) -> Exception:
+    status, told = answer.status_code, _error_of(answer)
+    message = str(told.get("message") or f"the answer was a {status}, and not as Memolith answers")
+    if status == 409:
+        return Overtaken(message)
+    if status == 404:
+        return Gone(message)
+    if status in (401, 403):
+        return Denied(message)
+    if status in (400, TOO_LARGE):
+        findings = told.get("findings") or ()
+        reasons = "; ".join(f"{one['rule']}: {one['reason']}" for one in findings)
+        return Refused(f"{message}: {reasons}" if reasons else message, scanner=bool(findings))
+    return NoAnswer(message, maybe_done=writes and status not in (TOO_MANY, UNAVAILABLE))
+
+
+def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
+    """What the API says of an error; nothing where something else answered in its place."""
+    try:
+        told = answer.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return told if isinstance(told, Mapping) else {}
+
+
+def _when(told: httpx2.Headers) -> tuple[int | None, int | None]:
+    """Up to when the region was complete when it answered, and when that was by its clock."""
+    until = told.get(COMPLETE_UNTIL, "")
+    date = told.get("date")
+    complete_until_us = parse_rfc3339(until) if until[:1].isdigit() else None
+    return complete_until_us, None if date is None else int(parsedate_to_datetime(date).timestamp() * 1_000_000)
+
+
+def _head(row: Mapping[str, Any]) -> Head:
+    return Head(
+        row["id"],
+        row["path"],
+        row["content_sha256"],
+        row["content_size_bytes"],
+        row["memory_version_id"],
+        parse_rfc3339(row["updated_at"]),
+        row.get("withheld") is not None,
+    )
+
+
+def _version(row: Mapping[str, Any]) -> Version:
+    return Version(
+        row["id"],
+        row["memory_id"],
+        row["operation"],
+        row["path"],
+        row["content_sha256"],
+        row["content_size_bytes"],
+        parse_rfc3339(row["created_at"]),
+        row.get("withheld") is not None,
+    )

@@ -1,0 +1,240 @@
+"""Renames: of memories, of folders, and the two that editors save with.
+
+- **Write to a temporary name and rename it over the file** is one new version of the memory.
+- **Rename the file to a backup and write it anew** is the same: a memory whose file went to a temporary name is
+  displaced, and nothing of it reaches the store. What is written at its path becomes its new text. If the backup is
+  deleted and nothing was written, the memory is deleted; if it is renamed back, nothing has happened; if nothing more
+  happens, the file comes back, or is renamed after all where a person may have meant the name.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+
+from memolith.clients.working_copy.commit_on_close import Closing
+from memolith.clients.working_copy.state import Displaced, State, check_name, errno_of, fail
+from memolith.clients.working_copy.store_client import DeskError, Gone, Head, NoAnswer, Overtaken
+from memolith.clients.working_copy.temporary_names import is_local, may_be_meant
+from memolith.clients.working_copy.tree import split, within
+from memolith.clients.working_copy.unsaved_texts import Kind, LocalText
+
+COMES_BACK_US = 30 * 1_000_000
+RENAME_ATTEMPTS = 3
+
+log = logging.getLogger("memolith.mount")
+
+
+class Moving:
+    """The renames of a working copy."""
+
+    def __init__(self, state: State, closing: Closing) -> None:
+        self._state, self._closing = state, closing
+
+    def rename(self, old: str, new: str, *, replace: bool) -> None:
+        """As rename(2); a folder's is one rename for each memory under it, and may stop in between.
+
+        Raises:
+            OSError: as rename(2) does, and as `Closing.commit` does; what was to be moved is where it was.
+        """
+        if old == new:
+            return
+        if within(new, old):
+            fail(errno.EINVAL, "a folder cannot be moved into itself")
+        if not replace and (self._state.find(new) is not None or self._state.is_folder(new)):
+            fail(errno.EEXIST, "there is something already")
+        found = self._state.find(old)
+        if found is None and self._state.is_folder(old):
+            self._rename_folder(old, new)
+            return
+        if self._state.is_folder(new):
+            fail(errno.EISDIR, "a folder has that name")
+        with self._state.hold(old, new):
+            self._rename_file(old, new)
+
+    def come_back(self) -> set[str]:
+        """Ends for good what nobody went on with; the paths that show something else now.
+
+        A displaced memory for which nobody wrote a new text is renamed, if a person may have meant its new name;
+        else its file is shown again.
+        """
+        state, now = self._state, self._state.clock.now_us()
+        with state.lock:
+            late = [one for one in state.displaced.items() if now - one[1].since_us >= COMES_BACK_US]
+        changed: set[str] = set()
+        for path, displaced in late:
+            with state.hold(path, displaced.backup):
+                if state.displaced.get(path) is displaced and path not in state.locals:
+                    changed |= self._end(path, displaced)
+        return changed
+
+    def _end(self, path: str, displaced: Displaced) -> set[str]:
+        local = self._state.locals.get(displaced.backup)
+        if local is not None and local.base == displaced.base and not local.touched and may_be_meant(local.path):
+            try:
+                self._rename_memory(displaced.base, local.path)
+            except OSError as error:
+                if error.errno == errno.EIO:
+                    return set()
+                log.warning("%s could not be renamed to %s: %s", path, local.path, error.strerror)
+            else:
+                self._state.drop_local(local)
+        with self._state.lock:
+            del self._state.displaced[path]
+        return {path, displaced.backup}
+
+    def _rename_file(self, old: str, new: str) -> None:
+        found = self._state.find(old)
+        if isinstance(found, LocalText) and found.kind is Kind.EDIT:
+            if is_local(new) and found.base is None:
+                self._stays_local(found, new)
+                return
+            self._closing.commit(found)
+            found = self._state.find(old)
+        if found is None:
+            fail(errno.ENOENT, "there is no such file")
+        with self._state.keeping_folder(old):
+            if isinstance(found, LocalText):
+                self._rename_local(found, new)
+            elif is_local(new) and self._state.base_of(new) is None:
+                self._displace(found, new)
+            elif self._state.find(new) is not None or new in self._state.displaced:
+                self._replace(found, new)
+            else:
+                self._rename_memory(found, new)
+
+    # ---- local texts --------------------------------------------------------------------------------------------
+
+    def _stays_local(self, local: LocalText, new: str) -> None:
+        """A new file that was not committed yet becomes a temporary one."""
+        self._drop_at(new)
+        local.kind, local.waiting = Kind.TEMPORARY, False
+        self._state.move_local(local, new)
+
+    def _rename_local(self, local: LocalText, new: str) -> None:
+        if is_local(new) and self._state.base_of(new) is None:
+            self._drop_at(new)
+            self._state.move_local(local, new)
+        elif self._is_undone(local, new):
+            with self._state.lock:
+                del self._state.displaced[new]
+                self._state.drop_local(local)
+        else:
+            self._save_over(local, new)
+
+    def _is_undone(self, local: LocalText, new: str) -> bool:
+        """Whether a backup comes back to where it was, unchanged."""
+        displaced = self._state.displaced.get(new)
+        return displaced is not None and displaced.backup == local.path and local.base == displaced.base
+
+    def _save_over(self, local: LocalText, new: str) -> None:
+        """The text of a temporary file becomes that of the memory at `new`, or a new memory."""
+        check_name(new)
+        base = self._state.base_unseen(new)
+        self._drop_at(new)
+        edit = self._state.add_local(new, Kind.EDIT, base, bytes(local.text))
+        edit.changed_at_ns, edit.touched = local.changed_at_ns, True
+        self._closing.commit(edit)
+        self._state.drop_local(local)
+
+    def _drop_at(self, path: str) -> None:
+        """What is replaced by a rename; whoever writes it still, writes into nothing, as everywhere."""
+        local = self._state.locals.get(path)
+        if local is not None:
+            self._state.drop_local(local)
+
+    # ---- memories -----------------------------------------------------------------------------------------------
+
+    def _displace(self, head: Head, new: str) -> None:
+        text = self._text(head)
+        with self._state.lock:
+            base = self._state.base_unseen(head.path) or head
+            self._drop_at(new)
+            backup = self._state.add_local(new, Kind.TEMPORARY, base, text)
+            backup.complete = True
+            self._state.shelf.record(backup)
+            self._state.displaced[head.path] = Displaced(base, new, self._state.clock.now_us())
+
+    def _replace(self, head: Head, new: str) -> None:
+        """First its text there, then its end here: who dies in between leaves both."""
+        check_name(new)
+        base = self._state.base_unseen(new)
+        text = self._text(head)
+        self._drop_at(new)
+        edit = self._state.add_local(new, Kind.EDIT, base, text)
+        edit.touched = True
+        self._closing.commit(edit)
+        self._closing.delete(head)
+
+    def _rename_memory(self, head: Head, new: str) -> None:
+        check_name(new)
+        for attempt in range(RENAME_ATTEMPTS):
+            try:
+                moved = self._state.client.update(head.memory_id, expected_sha256=head.content_sha256, path=new)
+                break
+            except Gone:
+                self._state.table.remove(head.memory_id)
+                self._state.changed([head.path])
+                fail(errno.ENOENT, "somebody else deleted it meanwhile")
+            except Overtaken as error:
+                head = self._now(head, error)
+            except NoAnswer as error:
+                if attempt == RENAME_ATTEMPTS - 1:
+                    fail(errno.EIO, error.message)
+            except DeskError as error:
+                fail(errno_of(error), error.message)
+        else:
+            fail(errno.EBUSY, "somebody else keeps changing it")
+        with self._state.lock:
+            shown = self._state.times_ns.pop(head.path, None)
+            self._state.seen[new] = self._state.seen.pop(head.path, moved.content_sha256)
+            self._closing.took(new, moved, shown[1] if shown else head.changed_at_us * 1_000)
+
+    def _now(self, head: Head, error: Overtaken) -> Head:
+        """The memory as it is now: a rename takes whatever text it has. Raises OSError: the path is taken."""
+        try:
+            now, text = self._state.client.text(head.memory_id)
+        except DeskError as unread:
+            fail(errno_of(unread), unread.message)
+        if now.content_sha256 == head.content_sha256:
+            fail(errno.EBUSY, error.message)
+        self._state.contents.put(text)
+        self._state.table.put(now)
+        return now
+
+    def _text(self, head: Head) -> bytes:
+        try:
+            return self._state.texts.read(head)
+        except DeskError as error:
+            fail(errno_of(error), error.message)
+
+    # ---- folders ------------------------------------------------------------------------------------------------
+
+    def _rename_folder(self, old: str, new: str) -> None:
+        state = self._state
+        if state.find(new) is not None:
+            fail(errno.ENOTDIR, "a file has that name")
+        if state.is_folder(new) and state.names(new):
+            fail(errno.ENOTEMPTY, "there is something in it")
+        with state.lock:
+            files = {head.path for head in state.table.under(old)} - set(state.displaced)
+            files |= {path for path in state.locals if within(path, old)}
+        for folder in state.folders_under(old):
+            state.add_folder(new + folder[len(old) :])
+        state.add_folder(new)
+        for path in sorted(files):
+            target = new + path[len(old) :]
+            with state.hold(path, target):
+                if state.find(path) is not None:
+                    self._rename_file(path, target)
+        with state.keeping_folder(old):
+            for folder in reversed(self._folders_of(files, old)):
+                state.remove_folder(folder)
+
+    def _folders_of(self, files: set[str], old: str) -> list[str]:
+        found = {old, *self._state.folders_under(old)}
+        for path in files:
+            while within(path, old):
+                path, _ = split(path)
+                found.add(path)
+        return sorted(found)

@@ -1,0 +1,236 @@
+"""What a working copy knows, and what its paths show: the table, with the local texts laid over it."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from memolith.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy.content_fetcher import Texts
+from memolith.clients.working_copy.head_cache import Table
+from memolith.clients.working_copy.store_client import (
+    Denied,
+    DeskError,
+    Gone,
+    Head,
+    NoAnswer,
+    Overtaken,
+    Refused,
+    StoreClient,
+)
+from memolith.clients.working_copy.tree import Tree, join, split, within
+from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, Shelf
+from memolith.core.errors import InvalidRequest
+from memolith.core.paths import check_path
+from memolith.ports.clock import Clock
+
+STRIPES = 64
+_ERRNOS: dict[type[DeskError], int] = {
+    Overtaken: errno.EBUSY,
+    Gone: errno.ENOENT,
+    Refused: errno.EINVAL,
+    Denied: errno.EACCES,
+    NoAnswer: errno.EIO,
+}
+
+
+def fail(number: int, message: str) -> NoReturn:
+    """Raises OSError."""
+    raise OSError(number, message)
+
+
+def errno_of(error: DeskError) -> int:
+    """What a program is told of it."""
+    if isinstance(error, Refused) and error.scanner:
+        return errno.EPERM
+    return _ERRNOS[type(error)]
+
+
+@dataclass(frozen=True, slots=True)
+class Displaced:
+    """A memory whose file a program has moved to a temporary name, as editors do before they write it anew.
+
+    Nothing of it reaches the store: the file comes back if nobody writes it anew.
+    """
+
+    base: Head
+    backup: str
+    since_us: int
+
+
+class State:
+    """The state of one working copy, shared by its parts; `lock` guards what is not a part with a lock of its own.
+
+    Attributes:
+        changed: told of paths that show something else now, though nobody here wrote them.
+        seen: by path, the hash of the text that was last shown to somebody who opened it to read.
+        times_ns: by path, a text's hash and the time that the file of that text is to show.
+        reasons: by path, why its last local text was refused.
+    """
+
+    def __init__(
+        self, client: StoreClient, contents: Contents, shelf: Shelf, clock: Clock, *, read_only: bool = False
+    ) -> None:
+        self.client, self.contents, self.shelf, self.clock, self.read_only = client, contents, shelf, clock, read_only
+        self.table = Table(client, clock)
+        self.texts = Texts(client, contents, self.table, clock, self._found_newer)
+        self.changed: Callable[[Iterable[str]], None] = lambda paths: None
+        self.lock = threading.RLock()
+        self.locals: dict[str, LocalText] = {}
+        self.displaced: dict[str, Displaced] = {}
+        self.seen: dict[str, str] = {}
+        self.times_ns: dict[str, tuple[str, int]] = {}
+        self.reasons: dict[str, str] = {}
+        self._places = Tree()
+        self._folders: set[str] = set()
+        self._stripes = [threading.RLock() for _ in range(STRIPES)]
+
+    # ---- what there is ------------------------------------------------------------------------------------------
+
+    def find(self, path: str) -> LocalText | Head | None:
+        """What stands at a path, as this machine sees it."""
+        with self.lock:
+            local = self.locals.get(path)
+            if local is not None:
+                return local
+            return None if path in self.displaced else self.table.at(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether it is a folder; ``/`` always is."""
+        if path == "/":
+            return True
+        with self.lock:
+            return self._places.is_folder(path) or self.table.is_folder(path)
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder, sorted."""
+        with self.lock:
+            names = {*self._places.names(folder), *self.table.names(folder)} - {""}
+            if self.displaced:
+                names = {name for name in names if self._shows(join(folder, name))}
+        return sorted(names)
+
+    def _shows(self, path: str) -> bool:
+        return self.find(path) is not None or self.is_folder(path)
+
+    # ---- local texts --------------------------------------------------------------------------------------------
+
+    def add_local(self, path: str, kind: Kind, base: Head | None = None, text: bytes = b"") -> LocalText:
+        """A new local text, over whatever is at the path."""
+        local = self.shelf.add(path, kind, base, text, self.now_ns())
+        local.left_us = self.clock.now_us()
+        self.show_local(local)
+        return local
+
+    def show_local(self, local: LocalText) -> None:
+        """Lays a local text over its path."""
+        with self.lock:
+            if local.path not in self.locals:
+                self._places.add(local.path)
+            self.locals[local.path] = local
+
+    def hide_local(self, local: LocalText) -> None:
+        """Takes a local text away from its path; it is on disk still."""
+        with self.lock:
+            if self.locals.get(local.path) is local:
+                del self.locals[local.path]
+                self._places.remove(local.path)
+
+    def drop_local(self, local: LocalText) -> None:
+        """Forgets a local text."""
+        local.waiting = False
+        self.hide_local(local)
+        self.shelf.drop(local)
+
+    def move_local(self, local: LocalText, path: str) -> None:
+        """Gives a local text another path."""
+        with self.lock:
+            self.hide_local(local)
+            local.path, local.left_us = path, self.clock.now_us()
+            self.show_local(local)
+        self.shelf.record(local)
+
+    # ---- folders ------------------------------------------------------------------------------------------------
+
+    def add_folder(self, path: str) -> None:
+        """A folder that is there though nothing is in it. Repeatable."""
+        with self.lock:
+            if path != "/" and path not in self._folders:
+                self._folders.add(path)
+                self._places.add(path + "/")
+
+    def remove_folder(self, path: str) -> None:
+        """A folder is there only for what is in it. Repeatable."""
+        with self.lock:
+            if path in self._folders:
+                self._folders.discard(path)
+                self._places.remove(path + "/")
+
+    def folders_under(self, path: str) -> list[str]:
+        """Folders that are there though nothing need be in them, the path itself included, the innermost last."""
+        with self.lock:
+            return sorted(folder for folder in self._folders if folder == path or within(folder, path))
+
+    @contextmanager
+    def keeping_folder(self, path: str) -> Iterator[None]:
+        """While something leaves its folder: the folder stays, though nothing be left in it."""
+        folder, _ = split(path)
+        with self.lock:
+            lasting = folder in self._folders
+            self.add_folder(folder)
+        yield
+        if not lasting and self.names(folder):
+            self.remove_folder(folder)
+
+    # ---- bases --------------------------------------------------------------------------------------------------
+
+    def base_of(self, path: str) -> Head | None:
+        """The head that a new text for a path replaces."""
+        with self.lock:
+            displaced = self.displaced.get(path)
+            return displaced.base if displaced is not None else self.table.at(path)
+
+    def base_unseen(self, path: str) -> Head | None:
+        """The same for a writer who replaces all of the text: with the text that was last shown here.
+
+        If that is not the store's any more, the commit fails: nobody replaces a text that was not shown to him.
+        """
+        head = self.base_of(path)
+        if head is None:
+            return None
+        return replace(head, content_sha256=self.seen.get(path, head.content_sha256))
+
+    # ---- small things -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def hold(self, *paths: str) -> Iterator[None]:
+        """Alone in this block among all who write these paths. It may take as long as a request."""
+        with ExitStack() as held:
+            for number in sorted({hash(path) % STRIPES for path in paths}):
+                held.enter_context(self._stripes[number])
+            yield
+
+    def now_ns(self) -> int:
+        """The clock's, as files have it."""
+        return self.clock.now_us() * 1_000
+
+    def check_writable(self) -> None:
+        """Raises OSError: EROFS."""
+        if self.read_only:
+            fail(errno.EROFS, "mounted read-only")
+
+    def _found_newer(self, head: Head) -> None:
+        self.table.put(head)
+        self.changed([head.path])
+
+
+def check_name(path: str) -> None:
+    """Raises OSError for a path that a memory cannot have."""
+    try:
+        check_path(path)
+    except InvalidRequest as error:
+        fail(errno.ENAMETOOLONG if "at most" in error.message else errno.EINVAL, error.message)

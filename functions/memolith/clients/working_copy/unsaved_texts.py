@@ -1,0 +1,222 @@
+"""Local texts on disk: what this machine has and the store does not.
+
+A text is mirrored with every write, so that `kill -9` of a mount leaves all that was written to it; each mount has a
+folder of its own, locked while it lives, and who starts takes over what the dead left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from secrets import token_hex
+
+from memolith.adapters.local.files import PRIVATE_FILE, PRIVATE_FOLDER, locked, sync
+from memolith.clients.working_copy.store_client import Head
+
+RECORD, TEXT = ".json", ".text"
+
+log = logging.getLogger("memolith.mount")
+
+
+class Kind(StrEnum):
+    """What a local text is."""
+
+    EDIT = "edit"
+    """Of a memory, or of one that is to be; it waits for its commit."""
+    TEMPORARY = "temporary"
+    """By its name a program's temporary file."""
+    KEPT = "kept"
+    """Beside a file, because its commit was refused, or its writer died."""
+
+
+@dataclass(slots=True, eq=False)
+class LocalText:
+    """A text that the store does not have.
+
+    Attributes:
+        base: the head that it was made on; None where nothing was there.
+        appended_from: where what was appended begins, while nothing but appending was done.
+        complete: its writer has closed it.
+        touched: something was written since it was made or emptied.
+        waiting: it is an edit that is not committed.
+        reason: why it is kept, for a person.
+        failure: the errno that its last commit ended with; 0: none.
+        writers: how many have it open and have written to it.
+        left_us: when it was last written, closed, moved, or taken over from a dead mount.
+        told: it was said that it stays on this machine.
+    """
+
+    id: str
+    path: str
+    kind: Kind
+    base: Head | None = None
+    appended_from: int | None = None
+    complete: bool = False
+    reason: str = ""
+    changed_at_ns: int = 0
+    text: bytearray = field(default_factory=bytearray)
+    touched: bool = False
+    waiting: bool = True
+    failure: int = 0
+    writers: int = 0
+    left_us: int = 0
+    told: bool = False
+    descriptor: int = -1
+
+
+class Shelf:
+    """The local texts of one mount.
+
+    Args:
+        folder: of all mounts of one store; it is made.
+        take_over: whether what the dead have left becomes this one's.
+
+    Attributes:
+        inherited: what mounts that are dead have left, now this one's.
+    """
+
+    def __init__(self, folder: Path, *, take_over: bool = True) -> None:
+        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        self._folder = folder / token_hex(8)
+        with locked(folder / "starting"):
+            self._folder.mkdir(PRIVATE_FOLDER)
+            self._lock = _lock(self._folder)
+            self.inherited = list(self._inherit(folder)) if take_over else []
+
+    def add(self, path: str, kind: Kind, base: Head | None, text: bytes, now_ns: int) -> LocalText:
+        """A new local text, on disk when this returns."""
+        local = LocalText(token_hex(8), path, kind, base, text=bytearray(text), changed_at_ns=now_ns)
+        self._open(local)
+        os.pwrite(local.descriptor, text, 0)
+        self.record(local)
+        return local
+
+    def record(self, local: LocalText) -> None:
+        """Writes down where it belongs and what it is; whole or not at all. Nothing for one that was dropped."""
+        if local.descriptor < 0:
+            return
+        told = {
+            "path": local.path,
+            "kind": local.kind.value,
+            "base": None if local.base is None else asdict(local.base),
+            "appended_from": local.appended_from,
+            "complete": local.complete,
+            "reason": local.reason,
+            "changed_at_ns": local.changed_at_ns,
+        }
+        whole = self._folder / f"{local.id}.new"
+        whole.write_text(json.dumps(told))
+        whole.replace(self._folder / (local.id + RECORD))
+
+    def write(self, local: LocalText, offset: int, content: bytes) -> None:
+        """Writes into the text; what lies between its end and `offset` becomes NUL bytes, as in any file."""
+        end = len(local.text)
+        if offset > end:
+            local.text.extend(bytes(offset - end))
+        local.text[offset : offset + len(content)] = content
+        os.pwrite(local.descriptor, content, offset)
+
+    def truncate(self, local: LocalText, size: int) -> None:
+        """Makes the text so long: cut, or filled with NUL bytes."""
+        if size < len(local.text):
+            del local.text[size:]
+        else:
+            local.text.extend(bytes(size - len(local.text)))
+        os.ftruncate(local.descriptor, size)
+
+    def settle(self, local: LocalText) -> None:
+        """Returns once the disk has the text, through a loss of power too."""
+        sync(local.descriptor)
+        self.record(local)
+
+    def drop(self, local: LocalText) -> None:
+        """Forgets a text, from the disk as well. Repeatable."""
+        (self._folder / (local.id + RECORD)).unlink(missing_ok=True)
+        (self._folder / (local.id + TEXT)).unlink(missing_ok=True)
+        if local.descriptor >= 0:
+            os.close(local.descriptor)
+            local.descriptor = -1
+
+    def close(self) -> None:
+        """Lets go of the folder; an empty one goes."""
+        for name in self._folder.glob("*.new"):
+            name.unlink(missing_ok=True)
+        if not any(self._folder.glob("*" + RECORD)):
+            _remove(self._folder)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Lets go of the folder as a process that dies does: what is in it is the next one's. Repeatable."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def _open(self, local: LocalText) -> None:
+        name = self._folder / (local.id + TEXT)
+        local.descriptor = os.open(name, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+
+    def _inherit(self, folder: Path) -> Iterator[LocalText]:
+        for other in sorted(folder.iterdir()):
+            if other == self._folder or not other.is_dir():
+                continue
+            try:
+                lock = _lock(other)
+            except OSError:
+                continue
+            try:
+                records = [(record, _read(record)) for record in sorted(other.glob("*" + RECORD))]
+                for record, local in records:
+                    if local is not None:
+                        yield self._take_over(record, local)
+                if all(local is not None for _, local in records):
+                    _remove(other)
+            finally:
+                os.close(lock)
+
+    def _take_over(self, record: Path, local: LocalText) -> LocalText:
+        """The text first, then its record: who dies in between leaves the record where the next one finds both."""
+        old = record.with_suffix(TEXT)
+        if old.exists():
+            local.text = bytearray(old.read_bytes())
+        self._open(local)
+        os.pwrite(local.descriptor, local.text, 0)
+        self.record(local)
+        record.unlink()
+        old.unlink(missing_ok=True)
+        return local
+
+
+def _read(record: Path) -> LocalText | None:
+    """What a record tells of; None for one that a loss of power has torn, which is left where it is."""
+    try:
+        told = json.loads(record.read_text())
+        base = None if told["base"] is None else Head(**told["base"])
+        return LocalText(record.stem, **{**told, "base": base, "kind": Kind(told["kind"]), "touched": True})
+    except (ValueError, TypeError, KeyError) as error:
+        log.warning("%s cannot be understood (%s); the text beside it is left there", record, error)
+        return None
+
+
+def _lock(folder: Path) -> int:
+    """Raises BlockingIOError where a living process holds it, and FileNotFoundError where it went meanwhile."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _remove(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        for name in folder.iterdir():
+            name.unlink()
+        folder.rmdir()

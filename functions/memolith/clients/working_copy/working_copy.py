@@ -1,0 +1,467 @@
+"""A store as a tree of files: what a mount does for a program, without FUSE.
+
+Paths begin with ``/`` and are those of the store. Every method may be called from several threads. What goes wrong is
+an OSError, whose errno is what a program is told.
+
+What a write comes to, and when:
+
+- A file that is opened to write has a `Writing`. Its first write makes a local text of the file, on disk at once.
+- `flush` (each close, and fsync) commits it. A shell closes a copy of the file before it writes a byte; so a file that
+  was only made or emptied is committed at its last close instead (`release`).
+- What nobody closes any more (a commit that got no answer, a truncate by name) `settle` commits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from memolith.clients.working_copy.append_groups import Appending
+from memolith.clients.working_copy.commit_on_close import Closing
+from memolith.clients.working_copy.conditional_commit import Committing
+from memolith.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy.local_status import reason_of, state_of
+from memolith.clients.working_copy.rename import Moving
+from memolith.clients.working_copy.state import State, check_name, errno_of, fail
+from memolith.clients.working_copy.store_client import DeskError, Head, StoreClient
+from memolith.clients.working_copy.temporary_names import STAYS_US, is_local, may_be_meant, why_local
+from memolith.clients.working_copy.tree import split
+from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, Shelf
+from memolith.ports.clock import Clock
+from memolith.ports.ids import Randomness
+
+LOCAL_MAX_BYTES = 16 * 1024 * 1024
+QUIET_US = 2_000_000
+"""A text that nobody has open is committed once it was left alone for so long."""
+
+log = logging.getLogger("memolith.mount")
+
+
+@dataclass(slots=True, eq=False)
+class Writing:
+    """A file that is open to be written.
+
+    Attributes:
+        append: at its end only.
+        path: where it was opened.
+        local: what was written through it and has not been answered for.
+    """
+
+    append: bool = False
+    path: str = ""
+    local: LocalText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What stat tells. `tag` changes whenever the text does."""
+
+    folder: bool
+    size_bytes: int = 0
+    changed_at_ns: int = 0
+    tag: str = ""
+
+
+@dataclass(slots=True)
+class WorkingCopy:
+    """A working copy of one store.
+
+    Args:
+        shelf: its local texts; what dead mounts left in it is taken over.
+    """
+
+    client: StoreClient
+    contents: Contents
+    shelf: Shelf
+    clock: Clock
+    randomness: Randomness
+    read_only: bool = False
+    state: State = field(init=False)
+    _closing: Closing = field(init=False)
+    _moving: Moving = field(init=False)
+    _appending: Appending = field(init=False, default_factory=Appending)
+
+    def __post_init__(self) -> None:
+        self.state = State(self.client, self.contents, self.shelf, self.clock, read_only=self.read_only)
+        self._closing = Closing(self.state, Committing(self.client, self.clock, self.randomness))
+        self._moving = Moving(self.state, self._closing)
+        for local in self.shelf.inherited:
+            self._take_over(local)
+
+    # ---- reading ------------------------------------------------------------------------------------------------
+
+    def stat(self, path: str) -> Shown:
+        """What is at a path. No request. Raises OSError: ENOENT."""
+        state = self.state
+        found = state.find(path)
+        if isinstance(found, LocalText):
+            return Shown(False, len(found.text), found.changed_at_ns, found.id)
+        if found is not None:
+            return self._shown(path, found)
+        if not state.is_folder(path):
+            fail(errno.ENOENT, "there is no such file")
+        return Shown(True)
+
+    def _shown(self, path: str, head: Head) -> Shown:
+        sha256, changed_at_ns = self.state.times_ns.get(path, ("", 0))
+        if sha256 != head.content_sha256:
+            changed_at_ns = head.changed_at_us * 1_000
+        return Shown(False, head.size_bytes, changed_at_ns, head.content_sha256)
+
+    def names(self, folder: str) -> list[tuple[str, bool]]:
+        """The names in a folder, and whether each is a folder too. No request. Raises OSError: ENOTDIR, ENOENT."""
+        if not self.state.is_folder(folder):
+            fail(errno.ENOENT if self.state.find(folder) is None else errno.ENOTDIR, "there is no such folder")
+        parent = folder.rstrip("/")
+        return [(name, self._is_shown_as_folder(f"{parent}/{name}")) for name in self.state.names(folder)]
+
+    def open_to_read(self, path: str) -> str:
+        """Notes that somebody is shown this text; its tag, as `Shown` has it. No request. Raises OSError."""
+        found = self.state.find(path)
+        if not isinstance(found, Head):
+            return self.stat(path).tag
+        self.state.seen[path] = found.content_sha256
+        return found.content_sha256
+
+    def read(self, path: str, offset: int, size: int) -> bytes:
+        """A part of a text. A request if the text is not here; for many, a few. Raises OSError."""
+        found = self.state.find(path)
+        if isinstance(found, LocalText):
+            return bytes(found.text[offset : offset + size])
+        if found is None:
+            fail(errno.ENOENT, "there is no such file")
+        return self._text(found)[offset : offset + size]
+
+    def attributes(self, path: str) -> dict[str, str]:
+        """What Memolith has to say of a file. Raises OSError: ENOENT."""
+        found = self.state.find(path)
+        if found is None:
+            self.stat(path)
+            return {}
+        told = {"reason": self.state.reasons.get(path, "")}
+        if isinstance(found, LocalText):
+            told |= {"state": state_of(found), "reason": reason_of(found) or told["reason"]}
+        else:
+            told |= {"state": "withheld" if found.withheld else "stored", "content_sha256": found.content_sha256}
+            told |= {"memory_id": found.memory_id, "version_id": found.version_id}
+        return {name: value for name, value in told.items() if value}
+
+    # ---- writing ------------------------------------------------------------------------------------------------
+
+    def create(self, path: str, *, append: bool = False, exclusive: bool = False, emptied: bool = False) -> Writing:
+        """A new file, open to be written. Nothing is in the store yet. Raises OSError.
+
+        Args:
+            exclusive: one that has come to be there meanwhile is an error; else it is opened, and `emptied`.
+        """
+        state = self.state
+        state.check_writable()
+        check_name(path)
+        if state.is_folder(path):
+            fail(errno.EISDIR, "a folder has that name")
+        with state.hold(path):
+            if state.find(path) is not None:
+                if exclusive:
+                    fail(errno.EEXIST, "there is something already")
+                return self.open_to_write(path, append=append, emptied=emptied)
+            base = state.base_of(path)
+            kind = Kind.TEMPORARY if is_local(path) and base is None else Kind.EDIT
+            local = state.add_local(path, kind, base)
+            local.appended_from = 0 if append and base is None else None
+            local.writers = 1
+            return self._opened(Writing(append, path, local))
+
+    def open_to_write(self, path: str, *, append: bool = False, emptied: bool = False) -> Writing:
+        """An existing file, open to be written, `emptied` at once if that is wanted. Raises OSError."""
+        self.state.check_writable()
+        if self.stat(path).folder:
+            fail(errno.EISDIR, "it is a folder")
+        writing = Writing(append, path)
+        if emptied:
+            self.truncate(path, 0, writing)
+        return self._opened(writing)
+
+    def _opened(self, writing: Writing) -> Writing:
+        if writing.append:
+            self._appending.opened(writing.path, writing)
+        return writing
+
+    def write(self, path: str, writing: Writing, offset: int, content: bytes) -> int:
+        """Writes a part of a text, at its end if it is open to be appended to; how much. Raises OSError."""
+        with self.state.hold(path):
+            local = self._local(path, append=writing.append)
+            if writing.append:
+                offset = len(local.text)
+            if offset + len(content) > LOCAL_MAX_BYTES:
+                fail(errno.EFBIG, "it is too long")
+            if local.appended_from is not None and offset < local.appended_from:
+                self._no_append(local)
+            self.shelf.write(local, offset, content)
+            self._touch(local, writing)
+        if writing.append:
+            self._appending.settled(writing.path, writing)
+        return len(content)
+
+    def truncate(self, path: str, size: int, writing: Writing | None = None) -> None:
+        """Cuts a text, or fills it with NUL bytes. Raises OSError."""
+        self.state.check_writable()
+        if size > LOCAL_MAX_BYTES:
+            fail(errno.EFBIG, "it is too long")
+        with self.state.hold(path):
+            local = self._local(path, emptied=size == 0)
+            if local.appended_from is not None and (size < local.appended_from or local.appended_from == 0):
+                self._no_append(local)
+            touched = local.touched or size > 0
+            self.shelf.truncate(local, size)
+            self._touch(local, writing)
+            local.touched = touched
+
+    def flush(self, path: str, writing: Writing, *, last: bool = False) -> None:
+        """A close, or an fsync. One commit if something was written. Raises OSError as `Closing.commit` does.
+
+        One commit for all who append at the same time; each of them is told if it fails.
+        """
+        if writing.append and writing.local is not None and writing.local.touched:
+            self._appending.wait(writing.path)
+        with self.state.hold(path):
+            local = writing.local
+            if local is None:
+                found = self.state.locals.get(path)
+                if found is None or found.kind is not Kind.EDIT or not found.waiting or found.writers:
+                    return
+                local = found
+            if local.failure:
+                self._let_go(writing)
+                fail(local.failure, local.reason)
+            if local.kind is not Kind.EDIT or not local.waiting:
+                self._close_local(local)
+                self._let_go(writing)
+                return
+            if not local.touched and not last:
+                return
+            try:
+                self._closing.commit(local)
+            finally:
+                self._let_go(writing)
+
+    def release(self, path: str, writing: Writing) -> None:
+        """The last close. What was only made or emptied is committed now; nobody can be told if that fails."""
+        self._appending.settled(writing.path, writing)
+        local = writing.local
+        if local is None:
+            return
+        with self.state.hold(local.path):
+            if local.writers > 1 or local.touched:
+                self._let_go(writing)
+                return
+            with _told(local.path):
+                self.flush(local.path, writing, last=True)
+
+    def unlink(self, path: str) -> None:
+        """Deletes a file. Raises OSError."""
+        state = self.state
+        state.check_writable()
+        with state.hold(path):
+            found = state.find(path)
+            if found is None:
+                fail(errno.EISDIR if state.is_folder(path) else errno.ENOENT, "there is no such file")
+            with state.keeping_folder(path):
+                if isinstance(found, LocalText):
+                    self._unlink_local(found)
+                else:
+                    self._closing.delete(found)
+
+    def rename(self, old: str, new: str, *, replace: bool = True) -> None:
+        """As rename(2). Raises OSError."""
+        self.state.check_writable()
+        self._moving.rename(old, new, replace=replace)
+
+    def mkdir(self, path: str) -> None:
+        """A folder, of this mount alone while nothing is in it. Raises OSError."""
+        self.state.check_writable()
+        check_name(path)
+        if self.state.find(path) is not None or self.state.is_folder(path):
+            fail(errno.EEXIST, "there is something already")
+        self.state.add_folder(path)
+
+    def rmdir(self, path: str) -> None:
+        """Takes away an empty folder. Raises OSError."""
+        state = self.state
+        state.check_writable()
+        if not state.is_folder(path):
+            fail(errno.ENOENT if state.find(path) is None else errno.ENOTDIR, "there is no such folder")
+        if state.names(path):
+            fail(errno.ENOTEMPTY, "there is something in it")
+        with state.keeping_folder(path):
+            state.remove_folder(path)
+
+    def set_time(self, path: str, changed_at_ns: int) -> None:
+        """The time that a file shows, here, as long as it has the text that it has now. Raises OSError."""
+        self.state.check_writable()
+        found = self.state.find(path)
+        if isinstance(found, LocalText):
+            found.changed_at_ns = changed_at_ns
+        elif found is not None:
+            self.state.times_ns[path] = (found.content_sha256, changed_at_ns)
+
+    # ---- from time to time --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Learns what is in the store. One request for each hundred memories. Raises DeskError."""
+        self.state.table.refresh()
+        self.contents.keep_only(self.state.table.hashes())
+
+    def refresh(self) -> set[str]:
+        """Learns what others wrote; the paths that show something else now. One request while nothing changes.
+
+        Raises:
+            DeskError: nobody answers, or not to this key.
+        """
+        changed = self.state.table.refresh()
+        self.contents.forget(self.state.table.let_go())
+        return changed | self._moving.come_back()
+
+    def settle(self, *, all: bool = False) -> None:
+        """Commits what waits and nobody has open; `all`: also what was written just now. Errors are told in the log."""
+        now_us = self.clock.now_us()
+        for local in list(self.state.locals.values()):
+            if local.writers:
+                continue
+            left_alone_us = now_us - local.left_us
+            if local.kind is Kind.EDIT and local.waiting and (all or left_alone_us >= QUIET_US):
+                self._settle_one(local)
+            elif local.kind is Kind.TEMPORARY and left_alone_us >= (QUIET_US if all else STAYS_US):
+                self._settle_temporary(local)
+
+    def close(self) -> None:
+        """Commits what waits and lets go of the shelf; what could not be committed is offered at the next start."""
+        self.settle(all=True)
+        self.state.texts.close()
+        self.contents.settle()
+        self.shelf.close()
+
+    def _settle_one(self, local: LocalText) -> None:
+        path = local.path
+        with self.state.hold(path):
+            if local.waiting and local.path == path and not local.writers:
+                with _told(path):
+                    self._closing.commit(local)
+
+    def _settle_temporary(self, local: LocalText) -> None:
+        """A file that was taken for a program's, and that nobody has renamed or deleted: it was meant, or is told."""
+        path = local.path
+        if not may_be_meant(path):
+            if not local.told:
+                log.warning("%s: %s", path, why_local(path))
+                local.told = True
+            return
+        with self.state.hold(path):
+            if local.complete and local.kind is Kind.TEMPORARY and local.path == path and not local.writers:
+                if any(displaced.backup == path for displaced in self.state.displaced.values()):
+                    return
+                local.kind, local.base, local.waiting, local.touched = Kind.EDIT, None, True, True
+                with _told(path):
+                    self._closing.commit(local)
+
+    # ---- local texts --------------------------------------------------------------------------------------------
+
+    def _take_over(self, local: LocalText) -> None:
+        """What a dead mount left: edits that were closed wait to be committed, others are put beside their files."""
+        if local.kind is Kind.EDIT and not local.complete:
+            self._closing.keep_unsaved(local)
+            return
+        local.waiting = local.kind is Kind.EDIT
+        if local.kind is Kind.TEMPORARY:
+            local.left_us = self.clock.now_us()
+        if local.path in self.state.locals:
+            self._closing.keep_unsaved(local)
+        else:
+            self.state.show_local(local)
+
+    def _local(self, path: str, *, append: bool = False, emptied: bool = False) -> LocalText:
+        """The local text that is written to; the first write makes it."""
+        state = self.state
+        found = state.find(path)
+        if isinstance(found, LocalText):
+            return found
+        if found is None:
+            if not append or state.is_folder(path):
+                fail(errno.ESTALE, "somebody else deleted it meanwhile")
+            local = state.add_local(path, Kind.EDIT)
+            local.appended_from = 0
+            return local
+        if emptied:
+            return state.add_local(path, Kind.EDIT, state.base_unseen(path))
+        text = self._text(found)
+        head = state.base_of(path) or found
+        local = state.add_local(path, Kind.EDIT, head, text)
+        local.appended_from = len(text)
+        state.shelf.record(local)
+        return local
+
+    def _text(self, head: Head) -> bytes:
+        if head.withheld:
+            fail(errno.EACCES, "its text is withheld by the safety scanner")
+        try:
+            return self.state.texts.read(head)
+        except DeskError as error:
+            fail(errno_of(error), error.message)
+
+    def _touch(self, local: LocalText, writing: Writing | None) -> None:
+        local.changed_at_ns, local.left_us = self.state.now_ns(), self.clock.now_us()
+        local.touched = True
+        local.waiting = local.kind is Kind.EDIT
+        if local.complete and local.kind is not Kind.KEPT:
+            local.complete = False
+            self.shelf.record(local)
+        if writing is not None and writing.local is not local:
+            self._let_go(writing)
+            writing.local = local
+            local.writers += 1
+
+    def _close_local(self, local: LocalText) -> None:
+        """A close of what is no edit: what a dead mount leaves of it is whole."""
+        local.left_us = self.clock.now_us()
+        if not local.complete:
+            local.complete = True
+            self.shelf.record(local)
+
+    def _no_append(self, local: LocalText) -> None:
+        local.appended_from = None
+        self.shelf.record(local)
+
+    def _let_go(self, writing: Writing) -> None:
+        if writing.local is not None:
+            writing.local.writers -= 1
+            writing.local = None
+
+    def _unlink_local(self, local: LocalText) -> None:
+        state, path = self.state, local.path
+        if local.kind is Kind.EDIT:
+            state.drop_local(local)
+            head = state.table.at(path)
+            if head is not None and path not in state.displaced:
+                self._closing.delete(head)
+            return
+        with state.lock:
+            gone = [memory for memory, displaced in state.displaced.items() if displaced.backup == path]
+        for memory in gone:
+            if memory not in state.locals:
+                self._closing.delete(state.displaced[memory].base)
+                state.displaced.pop(memory, None)
+        state.drop_local(local)
+
+    def _is_shown_as_folder(self, path: str) -> bool:
+        return self.state.find(path) is None and split(path)[1] != "" and self.state.is_folder(path)
+
+
+@contextlib.contextmanager
+def _told(path: str) -> Iterator[None]:
+    """What nobody waits for any more is told in the log."""
+    try:
+        yield
+    except OSError as error:
+        log.warning("%s was not written: %s", path, error.strerror)

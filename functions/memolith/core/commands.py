@@ -1,0 +1,111 @@
+"""What callers ask of one memory, as records that can be passed on to a store's home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memolith.core.ids import derived_version_id
+from memolith.core.limits import WRITE_ATTEMPTS
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMemory:
+    """A new memory at a free path. The ids were made where the call landed."""
+
+    store_id: str
+    memory_id: str
+    version_id: str
+    actor: str
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMemory:
+    """New content, a new path, or both; None leaves that side alone. The precondition speaks of the current content."""
+
+    store_id: str
+    memory_id: str
+    version_id: str
+    actor: str
+    content: str | None = None
+    path: str | None = None
+    expected_content_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteMemory:
+    """The end of a memory; its versions stay listable."""
+
+    store_id: str
+    memory_id: str
+    version_id: str
+    actor: str
+    expected_content_sha256: str | None = None
+
+
+Command = CreateMemory | UpdateMemory | DeleteMemory
+
+
+def version_ids(command: Command) -> list[str]:
+    """Every id that the command's version may come to have: a rename has another one in each attempt."""
+    attempts = WRITE_ATTEMPTS if isinstance(command, UpdateMemory) and command.path is not None else 1
+    return [derived_version_id(command.version_id, attempt) for attempt in range(attempts)]
+
+
+_KINDS: dict[str, type[Command]] = {
+    "memory.create": CreateMemory,
+    "memory.update": UpdateMemory,
+    "memory.delete": DeleteMemory,
+}
+
+
+def to_payload(command: Command) -> dict[str, Any]:
+    """JSON-ready, with the command's name under ``command``."""
+    name = next(name for name, kind in _KINDS.items() if type(command) is kind)
+    return {"command": name, **asdict(command)}
+
+
+def from_payload(payload: dict[str, Any]) -> Command:
+    """The inverse of `to_payload`. Raises KeyError or TypeError for a payload that no version of Memolith made."""
+    fields = dict(payload)
+    return _KINDS[fields.pop("command")](**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtVersion:
+    """One version of a history that is brought in from another store, with the ids, time and actor that it had there.
+
+    Attributes:
+        operation: ``created``, ``modified`` or ``deleted``.
+        path, content: None once erased; a deletion has no content.
+        created_at: microseconds since 1970.
+        redacted_at, redacted_by: of a version that was redacted; one that retention erased has neither.
+        withheld_rules, withheld_reason: of a text that was withheld where it comes from.
+    """
+
+    memory_id: str
+    version_id: str
+    operation: str
+    actor: str
+    created_at: int
+    path: str | None = None
+    content: str | None = None
+    redacted_at: int | None = None
+    redacted_by: str | None = None
+    withheld_rules: tuple[str, ...] = ()
+    withheld_reason: str | None = None
+
+    @property
+    def blank(self) -> bool:
+        """Whether its text was erased."""
+        return self.redacted_at is not None or (self.content is None and self.operation != "deleted")
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> BroughtVersion:
+        """The inverse of `dataclasses.asdict`, also after JSON. Raises TypeError for what no version of Memolith
+        made.
+        """
+        return cls(**{**payload, "withheld_rules": tuple(payload["withheld_rules"])})

@@ -1,0 +1,97 @@
+"""What can go wrong, named by what the caller must do about it.
+
+    MemolithError
+    ├── InvalidRequest        mend the request; names the field and the rule
+    ├── Unauthenticated       present a key that is valid
+    ├── PermissionDenied      present a key with a wider scope
+    ├── NotFound              nothing of that id is here for this caller
+    ├── PathConflict          choose another path, or edit the memory that holds this one
+    ├── PreconditionFailed    read again, then decide again
+    ├── SnapshotIncomplete    ask again later, or another region: this one does not have all of that moment yet
+    ├── Busy                  nothing was done; the same call may be made again
+    ├── Unavailable           nothing was done; this region cannot answer yet
+    └── OutcomeUnknown        it may have been done; read before calling again
+
+`memolith.wire.errors` maps each of them, in one table, to HTTP.
+"""
+
+from __future__ import annotations
+
+
+class MemolithError(Exception):
+    """Base of every error that a caller is meant to see. ``message`` carries no content, secret or foreign id."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidRequest(MemolithError):
+    """The request is at fault and would be refused again. ``field`` is the request's own name for the culprit."""
+
+    def __init__(self, field: str, rule: str, *, too_large: bool = False, findings: tuple[dict[str, object], ...] = ()):
+        super().__init__(f"{field}: {rule}" if field else rule)
+        self.field = field
+        self.rule = rule
+        self.too_large = too_large
+        self.findings = findings
+
+
+class Unauthenticated(MemolithError):
+    """No key, or one that is unknown or revoked."""
+
+
+class PermissionDenied(MemolithError):
+    """The key is good, but its scope does not cover the operation."""
+
+
+class NotFound(MemolithError):
+    """No such thing in the caller's workspace. Things of other workspaces are answered with this too."""
+
+    def __init__(self, kind: str, id: str) -> None:
+        super().__init__(f"{kind} {id} was not found")
+        self.kind = kind
+        self.id = id
+
+
+class PathConflict(MemolithError):
+    """The path is held by a memory, or is the ancestor or descendant of one.
+
+    ``conflicting_memory_id`` is empty when the holder cannot be named, for instance while its creation is under way.
+    """
+
+    def __init__(self, conflicting_path: str, conflicting_memory_id: str = "") -> None:
+        super().__init__(f"{conflicting_path} is held by another memory")
+        self.conflicting_path = conflicting_path
+        self.conflicting_memory_id = conflicting_memory_id
+
+
+class PreconditionFailed(MemolithError):
+    """The content is not what the caller believed; nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__("content_sha256 does not match the memory's current content; read it again and retry")
+
+
+class SnapshotIncomplete(MemolithError):
+    """Of the moment asked for, this region may not have everything yet. Instants are microseconds since 1970.
+
+    ``complete_until`` is how far a snapshot may be asked for now; None while the region does not know.
+    """
+
+    def __init__(self, as_of: int, complete_until: int | None) -> None:
+        super().__init__("this region does not have everything of that moment yet; ask later, or for an earlier one")
+        self.as_of = as_of
+        self.complete_until = complete_until
+
+
+class Busy(MemolithError):
+    """Others kept winning until the attempts ran out. Nothing was changed; the same call may be repeated."""
+
+
+class Unavailable(MemolithError):
+    """This region cannot answer now (index being rebuilt, home unreachable). Nothing was changed."""
+
+
+class OutcomeUnknown(MemolithError):
+    """A write may or may not have been committed. Blind repetition could undo somebody's later write."""

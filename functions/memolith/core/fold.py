@@ -1,0 +1,254 @@
+"""What one object does to the index: a join.
+
+Each function takes the row as it stands and one object, and gives the row as it should stand. They are commutative,
+associative and idempotent over the objects of one store, so that events may come in any order, twice, or again after a
+rebuild; a property test holds them to it. What a row says of a path follows from two rows and is recomputed, not
+joined (`path_row`): joined like the others, one memory would be listed at two paths for ever, or at none.
+
+Slots are compared by the rank of their epochs. Two homes may have begun one epoch at once, and both have written in it
+before this region hears which of them is accepted: that is the one of the greater rank, and what it wrote has the say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from memolith.core.log_position import Epoch, Slot
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.redaction_order import Redaction
+from memolith.core.rows.content import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """What one entry says of who occupies its path."""
+
+    store_id: str
+    path_hash: str
+    arrived: str | None = None
+    occupant: str | None = None
+    vacated: str | None = None
+    voided: str | None = None
+
+
+def log_facts(entry: Entry, *, void: bool = False) -> LogFacts:
+    """The occupancy that `entry` proves: every version of a memory says when the memory came to its path.
+
+    `void` is for a `moved_in` whose source slot holds something else.
+    """
+    store_id, path_hash, slot = entry.key.store_id, entry.key.path_hash, str(entry.slot)
+    if void or entry.operation is Operation.VOID:
+        return LogFacts(store_id, path_hash, voided=slot)
+    if entry.operation is Operation.MOVED_OUT:
+        return LogFacts(store_id, path_hash, vacated=slot)
+    vacated = slot if entry.operation is Operation.DELETED else None
+    return LogFacts(store_id, path_hash, str(entry.arrived), entry.memory_id, vacated)
+
+
+def join_log(before: LogRow | None, facts: LogFacts) -> LogRow:
+    """The last of all facts: who came last, or that the last has left; and what was void after that.
+
+    What came before says nothing any more, and is not kept: where a row is taken from a cut nobody knows it.
+    """
+    row = before or LogRow(store_id=facts.store_id, path_hash=facts.path_hash)
+    if facts.arrived is not None and (row.arrived is None or is_later(facts.arrived, row.arrived)):
+        row = replace(row, arrived=facts.arrived, occupant=facts.occupant)
+    if facts.vacated is not None and (row.vacated is None or is_later(facts.vacated, row.vacated)):
+        row = replace(row, vacated=facts.vacated)
+    if facts.voided is not None and (row.voided is None or is_later(facts.voided, row.voided)):
+        row = replace(row, voided=facts.voided)
+    return _last_of(row)
+
+
+def _last_of(row: LogRow) -> LogRow:
+    """The row without what no longer matters. A cut may say that who came at a path's last slot has left since."""
+    if row.arrived is not None and row.vacated is not None:
+        here = is_later(row.arrived, row.vacated)
+        row = replace(row, vacated=None) if here else replace(row, arrived=None, occupant=None)
+    last = row.arrived or row.vacated
+    if last is not None and row.voided is not None and not is_later(row.voided, last):
+        row = replace(row, voided=None)
+    return row
+
+
+def is_later(slot: str, other: str) -> bool:
+    """Whether a slot comes after another, both as text: of one epoch as its sequence says, else as epochs rank."""
+    if slot.rpartition(".")[0] == other.rpartition(".")[0]:
+        return slot > other
+    return Slot.parse(slot).rank > Slot.parse(other).rank
+
+
+def occupant_of(row: LogRow | None) -> str | None:
+    """The memory_id at the path, as far as this row knows: one came, and none has left since."""
+    return None if row is None else row.occupant
+
+
+def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow | None:
+    """A path's row as a cut has it, with what `row` says of the `present` epoch, which began with that cut.
+
+    Also with what it says of a newer epoch than the record by which it is judged knows: another judgement follows.
+    None where neither says anything: a path of which only late entries are known has no row, in any region.
+    """
+    if row is not None and row.arrived is not None and is_since(row.arrived, present):
+        cut = replace(cut, arrived=row.arrived, occupant=row.occupant)
+    if row is not None and row.vacated is not None and is_since(row.vacated, present):
+        cut = replace(cut, vacated=row.vacated)
+    if row is not None and row.voided is not None and is_since(row.voided, present):
+        cut = replace(cut, voided=row.voided)
+    return _last_of(cut) if tail_of(cut) is not None else None
+
+
+def is_since(slot: str, present: str) -> bool:
+    """Whether a slot, as text, is of an epoch, as text, or of one that ranks higher."""
+    return slot.rpartition(".")[0] == present or Slot.parse(slot).epoch.rank > Epoch.parse(present).rank
+
+
+def tail_of(row: LogRow | None) -> str | None:
+    """The highest slot this row knows to be taken; the occupant's own row may know a higher one."""
+    if row is None:
+        return None
+    known = (slot for slot in (row.arrived, row.vacated, row.voided) if slot is not None)
+    return max(known, key=lambda slot: Slot.parse(slot).rank, default=None)
+
+
+def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
+    """The version of the later epoch, and within it of the higher generation.
+
+    `entry` is committed: a `moved_in` comes here only with its `moved_out`. A blank of the same generation absorbs the
+    text; a blank head is not live. What a home that has lost its store still writes has higher generations, it may be,
+    than the new home's; it has no say.
+    """
+    if before is not None:
+        standing, comes = Slot.parse(before.slot).epoch.rank, entry.slot.epoch.rank
+        if (comes, entry.generation) < (standing, before.generation):
+            return before
+        if (comes, entry.generation) == (standing, before.generation):
+            return without_text(before) if entry.blank else before
+    gone = entry.operation is Operation.DELETED
+    return MemoryRow(
+        store_id=entry.key.store_id,
+        memory_id=entry.memory_id,
+        generation=entry.generation,
+        version_id=entry.version_id,
+        path_hash=entry.key.path_hash,
+        slot=str(entry.slot),
+        arrived=str(entry.arrived),
+        updated_at=entry.created_at,
+        created_at=entry.memory_created_at,
+        path=None if gone else entry.path,
+        content_sha256=None if gone else entry.content_sha256,
+        content_size_bytes=None if gone else entry.content_size_bytes,
+        flags=list(entry.flags) or None,
+        gone=gone,
+    )
+
+
+def without_text(row: MemoryRow) -> MemoryRow:
+    """The head as the fold of its blank leaves it."""
+    return replace(row, path=None, content_sha256=None, content_size_bytes=None, flags=None)
+
+
+def is_live(row: MemoryRow | None) -> bool:
+    """Whether there is a memory to be read: not deleted, and its head not blanked."""
+    return row is not None and not row.gone and row.path is not None
+
+
+def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str] = ()) -> VersionRow:
+    """The version's facts beside what is known of its redaction; blanked text never comes back.
+
+    `unseen` names those of its objects that the caller did not read in this region's bucket (`VersionRow.unseen`).
+    What was seen stays seen while the version stands at the same position.
+    """
+    row = VersionRow(
+        store_id=entry.key.store_id,
+        version_id=entry.version_id,
+        memory_id=entry.memory_id,
+        generation=entry.generation,
+        operation=_wire_operation(entry.operation),
+        position=str(entry.ref),
+        parent_version_id=entry.parent_version_id,
+        created_at=entry.created_at,
+        created_by=None if entry.created_by is None else str(entry.created_by),
+        path=entry.path,
+        content_sha256=entry.content_sha256,
+        content_size_bytes=entry.content_size_bytes,
+        flags=list(entry.flags) or None,
+        blank=entry.blank,
+        imported=entry.imported or None,
+        memory_key=f"{entry.key.store_id}#{entry.memory_id}",
+        generation_key=f"{entry.generation:010d}",
+        time_key=f"{entry.created_at:020d}#{entry.version_id}",
+    )
+    row = replace(row, unseen=sorted(unseen) or None)
+    if before is None:
+        return row
+    if before.position is not None and is_behind(str(entry.ref), before.position):
+        return blanked_version(before) if entry.blank else before
+    row = replace(row, unseen=_still_unseen(before, row))
+    row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
+    return blanked_version(row) if before.blank or before.redacted_at is not None else row
+
+
+def _still_unseen(before: VersionRow, row: VersionRow) -> list[str] | None:
+    """What neither row has seen of one position; of another position, what the new row has not. Orders stay."""
+    known = before.unseen or []
+    unseen = row.unseen or []
+    if before.position == row.position:
+        unseen = [name for name in unseen if name in known]
+    return sorted({*unseen, *(name for name in known if name == UNSEEN_ORDER)}) or None
+
+
+def is_behind(position: str | None, other: str) -> bool:
+    """Whether a position, the text of a `LogRef`, is of an earlier slot than another of the same log."""
+    return position is not None and is_later(_slot_of(other), _slot_of(position))
+
+
+def _slot_of(position: str) -> str:
+    return position.partition("/")[2]
+
+
+def late_version(row: VersionRow) -> VersionRow:
+    """The row of a version that came late: in no order of the history."""
+    return replace(row, memory_key=None, generation_key=None, time_key=None)
+
+
+def join_redaction(before: VersionRow | None, order: Redaction, unseen: bool = False) -> VersionRow:
+    """Absorbs: the first order stands, and the text goes. `unseen`: the order's object was not read in this bucket."""
+    row = before or VersionRow(store_id=order.store_id, version_id=order.version_id)
+    if unseen and row.redacted_at is None:
+        row = replace(row, unseen=sorted({*(row.unseen or ()), UNSEEN_ORDER}))
+    if row.redacted_at is None or (order.redacted_at, order.redacted_by) < (row.redacted_at, row.redacted_by or ""):
+        row = replace(row, redacted_at=order.redacted_at, redacted_by=order.redacted_by)
+    return blanked_version(row)
+
+
+def order_seen(row: VersionRow) -> VersionRow:
+    """The row once the order's own object was folded here, and carried out."""
+    return replace(row, unseen=[name for name in row.unseen or () if name != UNSEEN_ORDER] or None)
+
+
+def blanked_version(row: VersionRow) -> VersionRow:
+    """The version as the fold of its blank leaves it."""
+    return replace(row, path=None, content_sha256=None, content_size_bytes=None, flags=None, blank=True)
+
+
+def _wire_operation(operation: Operation) -> str:
+    return Operation.MODIFIED.value if operation is Operation.MOVED_IN else operation.value
+
+
+def path_row(
+    before: PathRow | None, store_id: str, path: str, log: LogRow | None, occupant: MemoryRow | None
+) -> PathRow | None:
+    """Who is listed at `path`, from the log's row and its occupant's; None when nothing stands there any more.
+
+    A claim stays until its slot is seen taken; then whoever took it is the answer.
+    """
+    memory_id = None
+    if occupant is not None and occupant_of(log) == occupant.memory_id and is_live(occupant) and occupant.path == path:
+        memory_id = occupant.memory_id
+    row = replace(before, memory_id=memory_id) if before else PathRow(store_id=store_id, path=path, memory_id=memory_id)
+    tail = tail_of(log)
+    if row.claim_position is not None and tail is not None and not is_later(_slot_of(row.claim_position), tail):
+        row = replace(row, claim_id=None, claim_position=None, claim_expires_at=None)
+    return None if row.memory_id is None and row.claim_id is None else row

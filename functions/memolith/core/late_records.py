@@ -1,0 +1,96 @@
+"""Late records: what a store's old home wrote of the store itself, and the new one had not when its epoch began.
+
+A deletion and an archiving absorb: they were acknowledged, cannot be undone, and hold whatever was written since. Any
+other change is taken up where nobody has changed the same settings since, and stands apart otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memolith.core.log_position import Epoch, Slot
+from memolith.core.objects.store_record import StoreRecord, StoreState
+
+SETTINGS = (
+    "name",
+    "description",
+    "metadata",
+    "scan_policy",
+    "scan_allow",
+    "retention_days",
+    "retention_versions",
+    "second_region",
+)
+"""What a store's own update changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateRecord:
+    """A late record, and the one that it was made from; None where that has not arrived."""
+
+    slot: Slot
+    record: StoreRecord
+    before: StoreRecord | None
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that it changed, and to what."""
+        if self.before is None:
+            return {}
+        pairs = {name: (getattr(self.record, name), getattr(self.before, name)) for name in SETTINGS}
+        return {name: to for name, (to, was) in pairs.items() if to != was}
+
+
+def is_late(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bool:
+    """Whether a record stands beyond what the accepted epochs were made from.
+
+    `chain` are the accepted epochs, and `ends` says of those that are over, as far as it is known, the sequence of the
+    last record that a later one followed. What cannot be told yet is not late.
+    """
+    if slot.epoch == chain[-1]:
+        return False
+    if slot.epoch in ends:
+        return slot.sequence > ends[slot.epoch]
+    return slot.epoch not in chain and slot.epoch.rank < chain[-1].rank
+
+
+def take_up(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreRecord | None:
+    """The record that follows `now` once all of `late`, in the order of their slots, are decided; None if they are."""
+    after = now
+    for one in late:
+        name = str(one.slot)
+        if name in after.adopted or name in after.apart:
+            continue
+        if one.record.state is StoreState.DELETED:
+            ended = replace(now.ended(now_us), created_by=one.record.created_by)
+            return replace(ended, adopted=(*after.adopted, name), apart=after.apart)
+        if _contradicts(after, one, late):
+            after = replace(after, apart=(*after.apart, name))
+            continue
+        taken = {key: to for key, to in one.changed.items() if getattr(after, key) != to}
+        if one.record.archived_at is not None and after.archived_at is None:
+            taken["archived_at"] = one.record.archived_at
+        if taken:
+            by = one.record.created_by
+            after = replace(after, **taken, adopted=(*after.adopted, name), updated_at=now_us, created_by=by)
+    return None if after == now else after
+
+
+def _contradicts(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) -> bool:
+    """Whether somebody has changed the same settings since, or ended all changes."""
+    if one.before is None:
+        return False
+    changed = {name: to for name, to in one.changed.items() if getattr(now, name) != to}
+    if any(getattr(now, name) != getattr(one.before, name) for name in changed):
+        return True
+    return bool(changed) and now.archived_at is not None and not _archived_after(now, one, late)
+
+
+def _archived_after(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) -> bool:
+    """Whether the store is archived by a late record that came after this one in the same log."""
+    return any(
+        other.slot.epoch == one.slot.epoch and other.slot > one.slot and other.record.archived_at == now.archived_at
+        for other in late
+    )

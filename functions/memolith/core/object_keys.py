@@ -1,0 +1,180 @@
+"""The S3 keys of all objects, and back from a key to what it names.
+
+Every key begins with the region that wrote it, so that no key is ever written in two regions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memolith.core.log_position import _NUMBER, Epoch, LogKey, Slot, _epoch_number
+
+LOCAL_PREFIX = "local/"
+"""Objects of this region alone, outside replication: nothing of them is indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreKey:
+    """The key of one version of a store's own record."""
+
+    store_id: str
+    slot: Slot
+
+    def __str__(self) -> str:
+        epoch = self.slot.epoch
+        return f"{epoch.home}/store/{self.store_id}/{epoch.key_part}.{self.slot.sequence:010d}"
+
+
+@dataclass(frozen=True, slots=True)
+class CutKey:
+    """The key of one shard of the tails that an epoch began with.
+
+    `run` tells apart the cuts of two who began the epoch at once; the store's record names the one that counts.
+    """
+
+    store_id: str
+    epoch: Epoch
+    run: str
+    shard: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch.home}/cut/{self.store_id}/{self.epoch.key_part}/{self.run}/{self.shard:03d}"
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionKey:
+    """The key of the order to erase one version everywhere."""
+
+    region: str
+    store_id: str
+    version_id: str
+
+    def __str__(self) -> str:
+        return f"{self.region}/redaction/{self.store_id}/{self.version_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictKey:
+    """The key of one verdict on one version, decided in `region`. Sequences start at 1 for each version."""
+
+    region: str
+    store_id: str
+    version_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.region}/verdict/{self.store_id}/{self.version_id}/{self.sequence:010d}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyKey:
+    """The key of one version of an API key's record, written by `region`."""
+
+    region: str
+    workspace_id: str
+    key_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.region}/key/{self.workspace_id}/{self.key_id}/{self.sequence:010d}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """The key of one version of a session's record, written by `region`: 1 as it began, 2 once archived.
+
+    Others are contexts that were pinned later; their sequence is the second in which that was done, since 1970.
+    """
+
+    region: str
+    workspace_id: str
+    session_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.region}/session/{self.workspace_id}/{self.session_id}/{self.sequence:010d}"
+
+    @property
+    def rank(self) -> str:
+        """Which of a session's contexts is the newest: the greatest. With the session's id it is the key."""
+        return f"{self.sequence:010d}/{self.region}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointKey:
+    """The key of the home's list of what it acknowledged in one period; periods are counted from 1, without holes."""
+
+    home: str
+    period: int
+
+    def __str__(self) -> str:
+        return f"{self.home}/checkpoint/{self.period:012d}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointPartKey:
+    """The key of one part of a long checkpoint. `run` tells apart two attempts, of which the checkpoint names one."""
+
+    home: str
+    period: int
+    run: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.home}/checkpoint/{self.period:012d}/{self.run}/{self.number:05d}"
+
+
+ObjectKey = (
+    LogKey | StoreKey | CutKey | RedactionKey | VerdictKey | ApiKeyKey | SessionKey | CheckpointKey | CheckpointPartKey
+)
+
+
+_LOG = re.compile(rf"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{{64}})/{_NUMBER}-(\d+)\.(\d{{10}})")
+
+
+_STORE = re.compile(rf"([a-z0-9-]+)/store/([^/]+)/{_NUMBER}-(\d+)\.(\d{{10}})")
+
+
+_CUT = re.compile(rf"([a-z0-9-]+)/cut/([^/]+)/{_NUMBER}-(\d+)/([^/]+)/(\d{{3}})")
+
+
+_REDACTION = re.compile(r"([a-z0-9-]+)/redaction/([^/]+)/([^/]+)")
+
+
+_VERDICT = re.compile(r"([a-z0-9-]+)/verdict/([^/]+)/([^/]+)/(\d{10})")
+
+
+_KEY = re.compile(r"([a-z0-9-]+)/key/([^/]+)/([^/]+)/(\d{10})")
+
+
+_CHECKPOINT = re.compile(r"([a-z0-9-]+)/checkpoint/(\d{12})")
+
+
+_PART = re.compile(r"([a-z0-9-]+)/checkpoint/(\d{12})/([^/]+)/(\d{5})")
+
+
+_SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
+
+
+def parse_key(key: str) -> ObjectKey:
+    """What an object key names. Raises ValueError for a key that is none of ours, which is never to be passed over."""
+    if match := _LOG.fullmatch(key):
+        return LogKey(match[2], match[3], Slot(Epoch(_epoch_number(match[4]), match[1], int(match[5])), int(match[6])))
+    if match := _STORE.fullmatch(key):
+        return StoreKey(match[2], Slot(Epoch(_epoch_number(match[3]), match[1], int(match[4])), int(match[5])))
+    if match := _CUT.fullmatch(key):
+        return CutKey(match[2], Epoch(_epoch_number(match[3]), match[1], int(match[4])), match[5], int(match[6]))
+    if match := _REDACTION.fullmatch(key):
+        return RedactionKey(match[1], match[2], match[3])
+    if match := _VERDICT.fullmatch(key):
+        return VerdictKey(match[1], match[2], match[3], int(match[4]))
+    if match := _KEY.fullmatch(key):
+        return ApiKeyKey(match[1], match[2], match[3], int(match[4]))
+    if match := _SESSION.fullmatch(key):
+        return SessionKey(match[1], match[2], match[3], int(match[4]))
+    if match := _CHECKPOINT.fullmatch(key):
+        return CheckpointKey(match[1], int(match[2]))
+    if match := _PART.fullmatch(key):
+        return CheckpointPartKey(match[1], int(match[2]), match[3], int(match[4]))
+    raise ValueError(f"not a key of Memolith: {key!r}")

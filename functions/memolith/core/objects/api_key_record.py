@@ -1,0 +1,35 @@
+"""The record of an API key: whose it is and what it may do; never the key itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from memolith.core.objects.schema import SCHEMA, _load
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyRecord:
+    """One version of an API key's record. The secret itself stands nowhere; `secret_sha256` is of the whole key text.
+
+    A key's secret has 256 random bits, so an unsalted hash cannot be searched.
+    """
+
+    workspace_id: str
+    key_id: str
+    name: str
+    scope: str
+    secret_sha256: str
+    created_at: int
+    revoked_at: int | None = None
+
+    def to_json(self) -> bytes:
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True).encode()
+
+    @classmethod
+    def from_json(cls, body: bytes) -> ApiKeyRecord:
+        """Raises ValueError for a body that no writer of this schema made."""
+        try:
+            return cls(**_load(body))
+        except TypeError as error:
+            raise ValueError(f"a key's record cannot be read ({error})") from error

@@ -1,0 +1,126 @@
+"""The record of a store: its settings, its state, its home and its epochs. One object for each version of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+
+from memolith.core.log_position import Epoch
+from memolith.core.objects.schema import SCHEMA, _load
+
+SCAN_POLICY_DEFAULT = "standard"
+
+
+class StoreState(StrEnum):
+    """Who may write: the home (`active`); nobody, while its term ends or begins; nobody any more (`deleted`).
+
+    `moving` is put by the old home of a planned move, and by the new one of a fail-over until its cut stands; `moved`
+    is a planned move's commit: the last record of an old home, from which the new one's first follows.
+    """
+
+    ACTIVE = "active"
+    MOVING = "moving"
+    MOVED = "moved"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRecord:
+    """One version of a store's own record; the JSON body of its object.
+
+    `home` and `epochs` say where its logs are written: `epochs` is the accepted chain, oldest first, this one included.
+    `scan_policy` and `scan_allow` say how its writes are scanned (`memolith.scanner.Policy`, ids of rules); the body
+    leaves them out where they are the default.
+    `retention_days` and `retention_versions` are None, and not in the body, where they are (`memolith.core.retention`).
+    `second_region` is where a write must stand too before it is acknowledged (`memolith.core.sync_replica`); None, and
+    not in the body, where its home is enough.
+    `cuts` names the cut that each epoch after the first began with; while a fail-over makes its own, one is missing.
+    `moving_to` is where a planned move goes; `follows` the slot of the record that an epoch's first was made from.
+    `adopted` names the late records of older homes that were taken up, and `apart` those that were not
+    (`core.late_records`). The body leaves these five out where there is nothing to say.
+    """
+
+    store_id: str
+    workspace_id: str
+    name: str
+    description: str
+    metadata: Mapping[str, str]
+    salt: str
+    home: str
+    epochs: tuple[str, ...]
+    created_at: int
+    updated_at: int
+    created_by: str
+    version_id: str
+    state: StoreState = StoreState.ACTIVE
+    archived_at: int | None = None
+    scan_policy: str = SCAN_POLICY_DEFAULT
+    scan_allow: tuple[str, ...] = ()
+    retention_days: int | None = None
+    retention_versions: int | None = None
+    second_region: str | None = None
+    cuts: tuple[str, ...] = ()
+    moving_to: str | None = None
+    follows: str | None = None
+    adopted: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it holds anything of the store's own that a deletion erases."""
+        return bool(self.name or self.description or self.metadata or self.salt)
+
+    def blanked(self) -> StoreRecord:
+        """What stays of it once its store is deleted: ids, places, times and who; no name, description or salt."""
+        return replace(self, name="", description="", metadata={}, salt="")
+
+    def to_json(self) -> bytes:
+        fields = {"schema": SCHEMA, **asdict(self)}
+        if (self.scan_policy, self.scan_allow) == (SCAN_POLICY_DEFAULT, ()):
+            del fields["scan_policy"], fields["scan_allow"]
+        for name in ("retention_days", "retention_versions", "second_region"):
+            if fields[name] is None:
+                del fields[name]
+        for name in ("cuts", "moving_to", "follows", "adopted", "apart"):
+            if not fields[name]:
+                del fields[name]
+        return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_json(cls, body: bytes) -> StoreRecord:
+        """Raises ValueError for a body that no writer of this schema made."""
+        fields = _load(body)
+        try:
+            names = ("epochs", "scan_allow", "cuts", "adopted", "apart")
+            lists = {"epochs": fields["epochs"]} | {name: tuple(fields.get(name, ())) for name in names}
+            return cls(**{**fields, **lists, "state": StoreState(fields["state"])})
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"a store's record cannot be read ({error})") from error
+
+    @property
+    def epoch(self) -> Epoch:
+        """The term in which its logs are written now."""
+        return parse_epoch(self.epochs[-1])
+
+    def ended(self, at_us: int) -> StoreRecord:
+        """The record that ends the store: from then on nobody finds it, and nothing of its own is kept."""
+        return replace(
+            self,
+            name="",
+            description="",
+            metadata={},
+            salt="",
+            scan_allow=(),
+            state=StoreState.DELETED,
+            updated_at=at_us,
+        )
+
+    def begun(self) -> StoreRecord:
+        """The first record of the home that a `moved` record names; the same whoever puts it."""
+        return replace(self, state=StoreState.ACTIVE, moving_to=None)
+
+
+def parse_epoch(text: str) -> Epoch:
+    return Epoch.parse(text)

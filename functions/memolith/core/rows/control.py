@@ -1,0 +1,94 @@
+"""Rows of a region's own state: the generation that serves, a rebuild, completeness, the reconciler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from memolith.core.rows.base import Row, RowKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRow(Row):
+    """Which generation of tables serves, whether it is known to be complete, and which one is being built.
+
+    `run` is the rebuild that builds it; `retired` served before, and is still to be dropped.
+    """
+
+    serving: int
+    complete: bool
+    building: int | None = None
+    run: str | None = None
+    retired: int | None = None
+
+    KEY: ClassVar[RowKey] = RowKey("control", "control", "index")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildRow(Row):
+    """How far the rebuild of one generation is; whoever runs it next goes on from here, on whatever machine.
+
+    Attributes:
+        generation: the one that is being built.
+        run: who drives it now (`ControlRow.run`); taken over, it has another name.
+        mark: what stands in each of the generation's tables for as long as nobody has emptied it.
+        settled: every call that knew nothing of this generation has ended.
+        after, folded: everything in the bucket's listing up to this key is folded, and how many objects those are.
+        counted_after, found, counted: how far the objects have been counted, how many there are, whether all.
+    """
+
+    generation: int
+    run: str
+    mark: str
+    settled: bool = False
+    after: str | None = None
+    folded: int = 0
+    counted_after: str | None = None
+    found: int = 0
+    counted: bool = False
+
+    KEY: ClassVar[RowKey] = RowKey("control", "control", "rebuild")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletenessRow(Row):
+    """Up to when one generation of tables is complete; written by the reconciler alone, read with every batch.
+
+    Attributes:
+        mark: what stands in each of the generation's tables for as long as nobody has emptied it.
+        until: by home, the watermark: microseconds since 1970, as text.
+        before: `until` as it was before the row was last written, which is what a batch may claim that read this row
+            after the others.
+        folded: by home, the last checkpoint that is folded here whole, as text; what is next, if it has begun, in part.
+        written_at: when the row was last written.
+        period: the period that was open when the row was written; a hint, which the journal confirms.
+    """
+
+    mark: str
+    until: Mapping[str, str]
+    before: Mapping[str, str]
+    folded: Mapping[str, str]
+    written_at: int = 0
+    period: int | None = None
+
+    @staticmethod
+    def key(generation: int) -> RowKey:
+        return RowKey("control", "control", f"completeness#{generation:06d}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcileRow(Row):
+    """One of the daily comparisons: when the last one began, and after what it goes on, if it does.
+
+    That of listing and tables has `KEY`; the others have `key_of` theirs.
+    """
+
+    began_at: int | None = None
+    after: str | None = None
+
+    KEY: ClassVar[RowKey] = RowKey("control", "control", "reconcile")
+
+    @staticmethod
+    def key_of(comparison: str) -> RowKey:
+        return RowKey("control", "control", f"reconcile#{comparison}")

@@ -1,0 +1,86 @@
+"""Rows of stores, API keys and sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memolith.core.rows.base import Row, RowKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreRow(Row):
+    """A store's record as the index knows it; stands twice, by id and in its workspace's order of creation.
+
+    No `scan_policy` is the default one.
+    """
+
+    store_id: str
+    workspace_id: str
+    slot: str
+    name: str
+    description: str
+    metadata: Mapping[str, str]
+    salt: str
+    home: str
+    epochs: list[str]
+    created_at: int
+    updated_at: int
+    version_id: str
+    state: str
+    archived_at: int | None = None
+    scan_policy: str | None = None
+    scan_allow: list[str] | None = None
+    retention_days: int | None = None
+    retention_versions: int | None = None
+    second_region: str | None = None
+    cuts: list[str] | None = None
+    moving_to: str | None = None
+    follows: str | None = None
+    adopted: list[str] | None = None
+    apart: list[str] | None = None
+
+    @staticmethod
+    def key(store_id: str) -> RowKey:
+        return RowKey("stores", store_id, "record")
+
+    @staticmethod
+    def listing_key(workspace_id: str, created_at: int, store_id: str) -> RowKey:
+        return RowKey("stores", workspace_id, f"{created_at:020d}#{store_id}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKeyRow(Row):
+    """An API key's record. A revocation absorbs: it may be written in any region and is never undone."""
+
+    workspace_id: str
+    key_id: str
+    name: str
+    scope: str
+    secret_sha256: str
+    created_at: int
+    revoked_at: int | None = None
+
+    @staticmethod
+    def key(workspace_id: str, key_id: str) -> RowKey:
+        return RowKey("keys", workspace_id, key_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow(Row):
+    """A session's record, as the JSON of its object, beside what is asked of it with every call.
+
+    The end of a session absorbs, like the revocation of a key, whose table this is too. `context` is the rank of the
+    newest object that has pins (`memolith.core.object_keys.SessionKey`); the pins themselves are not here, where every
+    call would read them.
+    """
+
+    workspace_id: str
+    session_id: str
+    record: str
+    archived_at: int | None = None
+    context: str | None = None
+
+    @staticmethod
+    def key(workspace_id: str, session_id: str) -> RowKey:
+        return RowKey("keys", workspace_id, session_id)

@@ -1,0 +1,21 @@
+"""The eraser: blanks what is to be erased, and looks whether it is, in its own region."""
+
+from __future__ import annotations
+
+from memolith.adapters.aws.erasing import S3ErasableObjects
+from memolith.adapters.sqlite import SqlitePacks
+from memolith.app.erasure.service import Erasures
+from memolith.entry.lambda_runtime import Answer, Handler, Running
+from memolith.entry.settings import Settings
+
+
+def compose(settings: Settings) -> Handler:
+    """The function, ready to be called."""
+    running = Running.start(settings)
+    erasable = S3ErasableObjects(running.clients, settings.deployment)
+    return running.handler(dispatch(Erasures(running.region, erasable, SqlitePacks())))
+
+
+def dispatch(erasures: Erasures) -> Answer:
+    """Every event is a call: an invocation's, or the schedule's ``{"call": "sweep"}``."""
+    return lambda event, _: erasures.direct(event)

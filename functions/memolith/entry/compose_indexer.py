@@ -1,0 +1,164 @@
+"""The indexer: folds what a queue says has arrived, a batch at a time, each message for itself.
+
+A message is one of four: an S3 event (a hint: the object is looked at, not the event), a batch of a rebuild's keys, an
+entry whose path's rows were found to disagree, or a dead letter of the indexer's own that an operator sent back. A
+message that fails comes back, soon at first (`PAUSES_S`), and after five times goes to the dead-letter queue. What can
+never be read is sent there at once, with the reason, and stops nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote_plus
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from memolith.adapters.aws.queue import SqsQueue, SqsTakenMessages
+from memolith.app.indexer.indexer import Indexing, Malformed
+from memolith.app.indexer.rebuild import BatchFolder
+from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.entry.settings import Settings
+from memolith.ports.errors import Unavailable
+from memolith.ports.metrics import Metrics
+from memolith.ports.queue import Queue, TakenMessages
+from memolith.wire.errors import trace
+
+_log = logging.getLogger(__name__)
+
+PAUSES_S = (10, 60, 300, 1_070)
+"""How long a message that failed is out of sight, the first time to the fourth; the fifth sets it aside.
+
+Most failures are over in seconds, and a region should not be behind for the six minutes that the queue would wait; but
+what lasts is set aside no sooner for that: together these are four of the queue's own time-outs.
+"""
+
+
+def compose(settings: Settings) -> Handler:
+    """The function, ready to be called."""
+    running = Running.start(settings)
+    region, deployment = running.region, settings.deployment
+
+    def queue(name: str) -> SqsQueue:
+        return SqsQueue(running.clients, deployment, name, region.clock, region.randomness)
+
+    dead_letters = queue(deployment.dead_letter_queue("index"))
+    scan, pack = queue(deployment.queue("scan")), queue(deployment.queue("pack"))
+    indexing = Indexing(region, inspections=scan, packings=pack)
+    folding = Folding(indexing, BatchFolder(region, indexing), dead_letters, running.metrics)
+    return running.handler(dispatch(indexing, folding, SqsTakenMessages(running.clients, deployment)))
+
+
+def dispatch(indexing: Indexing, folding: Folding, taken: TakenMessages) -> Answer:
+    """Direct calls carry the field ``call``; everything else is a batch from SQS."""
+    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def answer(event: Event, context: object) -> Mapping[str, Any]:
+        if "call" in event:
+            return indexing.direct(event)
+        handle = _reporting(folding, taken)
+        response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
+        return dict(response)
+
+    return answer
+
+
+def _reporting(folding: Folding, taken: TakenMessages) -> Callable[[SQSRecord], None]:
+    """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
+
+    def handle(record: SQSRecord) -> None:
+        try:
+            folding.message(record.body)
+        except Exception as error:
+            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
+            _come_back(taken, record)
+            raise
+
+    return handle
+
+
+def _come_back(taken: TakenMessages, record: SQSRecord) -> None:
+    """The message is seen again after a pause that grows; where that cannot be arranged, when the queue says."""
+    failures = int(record.attributes.approximate_receive_count or 1)
+    pause_s = PAUSES_S[min(failures, len(PAUSES_S)) - 1]
+    try:
+        taken.come_back(record.event_source_arn.rpartition(":")[2], record.receipt_handle, pause_s)
+    except Unavailable as error:
+        _log.warning("message comes back late", extra={"message_id": record.message_id, "reason": str(error)})
+
+
+class Folding:
+    """What the indexer does with the text of one message."""
+
+    def __init__(self, indexing: Indexing, batches: BatchFolder, dead_letters: Queue, metrics: Metrics) -> None:
+        self._indexing = indexing
+        self._batches = batches
+        self._dead_letters = dead_letters
+        self._metrics = metrics
+
+    def message(self, body: str) -> None:
+        """Folds all that a message names.
+
+        Raises:
+            MemolithError, PortError: not all of it; the whole message may be repeated.
+        """
+        body = _unwrapped(body)
+        try:
+            payload = json.loads(body)
+            if "rebuild" in payload:
+                self._rebuild(payload["rebuild"])
+                return
+            again = payload.get("fold_again")
+            keys = list(_keys(payload)) if again is None else [str(again["key"])]
+        except (ValueError, TypeError, KeyError, AttributeError):
+            self._bury({"message": body, "reason": "neither an S3 event nor a batch of a rebuild"})
+            return
+        for key in keys:
+            self._fold(key, paths_too=again is not None)
+
+    def _rebuild(self, batch: Mapping[str, Any]) -> None:
+        for malformed in self._batches.fold(batch):
+            self._bury({"key": malformed.key, "reason": malformed.reason})
+        self._metrics.count("objects_folded", len(batch["keys"]), source="rebuild")
+
+    def _fold(self, key: str, paths_too: bool) -> None:
+        try:
+            self._indexing.object_arrived(key, paths_too)
+        except Malformed as malformed:
+            self._bury({"key": key, "reason": malformed.reason})
+            return
+        self._metrics.count("objects_folded", source="event")
+
+    def _bury(self, letter: Mapping[str, str]) -> None:
+        self._dead_letters.send([json.dumps(letter)])
+        self._metrics.count("objects_malformed")
+
+
+def _unwrapped(body: str) -> str:
+    """The message that a dead letter of our own is about, which failed before; any other message as it is.
+
+    So a letter that fails again is the letter that it was, however often it is sent back.
+    """
+    try:
+        letter = json.loads(body)
+    except ValueError:
+        return body
+    inner = letter.get("message") if isinstance(letter, dict) and "reason" in letter else None
+    return inner if isinstance(inner, str) else body
+
+
+def _keys(event: Mapping[str, Any]) -> Iterator[str]:
+    """The keys that an S3 event names, decoded, or that a dead letter names.
+
+    The event that S3 sends when notifications are set up names none.
+    """
+    if event.get("Event") == "s3:TestEvent":
+        return
+    if "reason" in event and isinstance(event.get("key"), str):
+        yield event["key"]
+        return
+    for record in event["Records"]:
+        yield unquote_plus(record["s3"]["object"]["key"], errors="strict")

@@ -1,0 +1,269 @@
+"""A whole deployment of one region in one process, over one folder: what ``memolith serve`` runs.
+
+    ROOT/objects/       the truth: one file a version, written once
+    ROOT/index-….sqlite the tables; may be deleted while nothing runs, and is then made anew from the objects
+    ROOT/queue.sqlite   keys to look at: each is announced before it is put
+    ROOT/scanner.hsdb   the scanner's patterns, compiled for this machine
+    ROOT/key            the API key of whoever owns the folder
+    ROOT/signing.json   the keys that sign the tokens of sessions
+
+Reader, writer, eraser, indexer and scanner are the same use cases as in Lambda. Several processes may serve one folder:
+objects, tables and queue are shared between them, and whatever a dead one left in the queue another one folds, or the
+next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from memolith.adapters.local import (
+    Database,
+    LocalBucket,
+    LocalErasableObjects,
+    LocalIndex,
+    LocalObjects,
+    LocalQueue,
+    LocalSigningKeys,
+)
+from memolith.adapters.local.files import locked, make_folder, write_new
+from memolith.adapters.local.index import LocalTables
+from memolith.adapters.memory import MemoryPeers
+from memolith.adapters.sqlite import SqlitePacks
+from memolith.adapters.system import SystemClock, SystemRandomness, ThreadParallel, Unmeasured
+from memolith.app.api.service import Memolith
+from memolith.app.auth.api_keys import Keys
+from memolith.app.erasure.service import Erasures
+from memolith.app.indexer.indexer import Indexing
+from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.kernel.region import Region
+from memolith.app.safety.deep_scan import DeepScanner, Inspecting
+from memolith.app.safety.write_gate import TextScanner
+from memolith.app.search.packer import Packing
+from memolith.core.errors import MemolithError
+from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
+from memolith.core.objects.search_pack import REFRESH_DELAY_S
+from memolith.core.rows.base import mark_key
+from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.core.tables import TABLES
+from memolith.entry.laptop_worker import Arrivals, Delayed, Folding
+from memolith.ports.clock import Clock
+from memolith.ports.ids import Randomness
+from memolith.ports.index import Change
+from memolith.ports.metrics import Metrics
+from memolith.scanner.database import UnusableDatabaseError, build_database, load_matchers
+from memolith.scanner.scanner import Scanner
+from memolith.wire import auth
+from memolith.wire.http import HttpApi
+
+REGION = "laptop"
+"""Not ``local``: what begins with that is outside the index in every region
+(`memolith.core.object_keys.LOCAL_PREFIX`).
+"""
+
+WORKSPACE = "wrkspc_default"
+FOLD_AFTER_S = 1.0
+"""When the indexer looks at what was announced: by then a writer that lives has folded it."""
+
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a laptop site takes from its machine; a test gives others."""
+
+    clock: Clock
+    randomness: Randomness
+    metrics: Metrics
+
+    @classmethod
+    def real(cls) -> Machine:
+        return cls(SystemClock(), SystemRandomness(), Unmeasured())
+
+
+class LocalSite:
+    """One process's share of a folder: the API, and the indexer that runs beside it.
+
+    Attributes:
+        api: answers requests.
+        region: the ports, for whoever looks behind it.
+        memolith: the use cases.
+        arrivals: the indexer; `start` begins it.
+    """
+
+    def __init__(
+        self, root: Path, scanner: TextScanner, deep: DeepScanner | None, machine: Machine, memories_per_store: int
+    ) -> None:
+        """Puts the ports together. Nothing is served yet, and nothing folded; `open_site` does the rest."""
+        make_folder(root)
+        self._databases = (Database(index_path(root)), Database(root / "queue.sqlite", durable=False))
+        queue = LocalQueue(self._databases[1], machine.clock)
+        bucket = LocalBucket(root, lambda key: queue.send([key], FOLD_AFTER_S))
+        self.tables = LocalTables(self._databases[0])
+        peers = MemoryPeers()
+        self.region = Region(
+            name=REGION,
+            regions=(REGION,),
+            objects=LocalObjects({REGION: bucket}, REGION),
+            index=LocalIndex(self._databases[0]),
+            clock=machine.clock,
+            randomness=machine.randomness,
+            metrics=machine.metrics,
+            peers=peers,
+            parallel=ThreadParallel(),
+            memories_per_store=memories_per_store,
+        )
+        packs = SqlitePacks()
+        self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs)
+        sessions = self.memolith.sessions
+        self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics, sessions)
+        packing = Packing(self.region, packs)
+        indexing = Indexing(self.region, None if deep is None else queue, Delayed(queue, REFRESH_DELAY_S))
+        inspecting = None if deep is None else Inspecting(self.region, deep)
+        self.queue = queue
+        folding = Folding(self.region, indexing, BatchFolder(self.region, indexing), inspecting, packing)
+        erasing = _erasing(Erasures(self.region, LocalErasableObjects(bucket), packs), self._databases[0])
+        sweep = partial(erasing, {"call": "sweep"})
+        self.arrivals = Arrivals(queue, folding, bucket, self.tables, sweep, machine.clock)
+        peers.register(REGION, "writer", self.memolith.direct)
+        peers.register(REGION, "indexer", indexing.direct)
+        peers.register(REGION, "eraser", erasing)
+        peers.register(REGION, "packer", packing.direct)
+
+    def close(self) -> None:
+        """Ends the indexer and closes the databases. Calls that are still under way fail as Unavailable."""
+        self.arrivals.stop()
+        for database in self._databases:
+            database.close()
+
+
+def open_site(
+    root: Path,
+    scanner: TextScanner,
+    machine: Machine,
+    memories_per_store: int = MEMORIES_PER_STORE_DEFAULT,
+    deep: DeepScanner | None = None,
+) -> LocalSite:
+    """A site that serves: its tables complete, its indexer running. One process at a time begins in a folder.
+
+    Args:
+        root: the folder, made where it is missing.
+        scanner: reads every text before it is put.
+        machine: clock, randomness, metrics.
+        memories_per_store: how many live memories a store may hold.
+        deep: looks at every version again once it is committed; None for no second look.
+
+    Raises:
+        OSError, PortError, MemolithError: the folder cannot be used.
+    """
+    site = LocalSite(root, scanner, deep, machine, memories_per_store)
+    with locked(root / "start.lock"):
+        if not site.tables.made():
+            site.tables.make(1)
+        site.arrivals.start()
+        _complete_index(site)
+        _claim_complete(site)
+        for other in root.glob("index-*"):
+            if not other.name.startswith(index_path(root).stem):
+                other.unlink(missing_ok=True)
+    return site
+
+
+def index_path(root: Path) -> Path:
+    """Where the tables stand. Another shape of tables is another file, and so made anew from the objects."""
+    shape = hashlib.sha256(repr(TABLES).encode()).hexdigest()[:8]
+    return root / f"index-{shape}.sqlite"
+
+
+def load_scanner(root: Path) -> Scanner:
+    """The scanner; its patterns are compiled once for a folder, and again when rules, library or processor are others.
+
+    Raises:
+        ScannerUnavailableError: its libraries do not work; what cannot scan does not serve.
+    """
+    make_folder(root)
+    path = root / "scanner.hsdb"
+    try:
+        load_matchers(path)
+    except UnusableDatabaseError:
+        built = write_new(root, b"")
+        try:
+            build_database(built)
+            built.replace(path)
+        finally:
+            built.unlink(missing_ok=True)
+    return Scanner.load(path)
+
+
+def owner_key(root: Path, region: Region) -> str:
+    """The API key in ``ROOT/key``; a new one, of scope admin, where there is none or it is none any more.
+
+    Raises:
+        OSError: the file cannot be read or written. MemolithError: no key can be issued now.
+    """
+    path = root / "key"
+    with locked(root / "start.lock"):
+        if path.exists() and _holds(text := path.read_text().strip(), region):
+            return text
+        issued = Keys(region).create(WORKSPACE, "memolith serve", "admin")
+        write_new(root, issued.api_key.encode() + b"\n").replace(path)
+        return issued.api_key
+
+
+def _holds(text: str, region: Region) -> bool:
+    try:
+        credentials = auth.of_key(text)
+    except MemolithError:
+        return False
+    row = Keys(region).find(credentials)
+    return row is not None and row.revoked_at is None and row.secret_sha256 == credentials.secret_sha256
+
+
+def _complete_index(site: LocalSite) -> None:
+    """Tables that hold what the bucket does; a start that died over this is taken up where it stopped."""
+    attributes = site.region.read(site.region.index, [ControlRow.KEY]).get(ControlRow.KEY)
+    if attributes is not None:
+        control = ControlRow.from_attributes(attributes)
+        if control.complete and control.retired is None:
+            return
+    elif not site.region.objects.list("", limit=1).keys:
+        row = ControlRow(serving=1, complete=True).to_attributes()
+        site.region.index.commit([Change(ControlRow.KEY, None, row)])
+        return
+    _log.warning("the index is made anew from the objects")
+    Rebuild(site.region, site.tables, site.queue, longest_life_s=0).run(lambda progress: None)
+
+
+def _claim_complete(site: LocalSite) -> None:
+    """Has the tables say that they are complete: all that is acknowledged in the only region was folded before.
+
+    There are no other homes whose checkpoints they could lack, so that this row never changes.
+    """
+    generation = ControlRow.from_attributes(
+        site.region.read(site.region.index, [ControlRow.KEY])[ControlRow.KEY]
+    ).serving
+    row = CompletenessRow(mark=REGION, until={}, before={}, folded={})
+    key = CompletenessRow.key(generation)
+    marks = [mark_key(table.name) for table in TABLES if table.generational]
+    changes = [Change(mark, None, {"mark": REGION}, unconditional=True) for mark in marks]
+    index = site.region.index.at(generation)
+    index.commit([Change(key, None, row.to_attributes(), unconditional=True), *changes])
+
+
+def _erasing(erasures: Erasures, tables: Database) -> Handler:
+    """The eraser; after it, nothing of what it erased is left in the tables' log of writes either."""
+
+    def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        answered = erasures.direct(payload)
+        if answered.get("erased") or payload["call"] in ("erase_store", "sweep"):
+            tables.forget()
+        return answered
+
+    return answer

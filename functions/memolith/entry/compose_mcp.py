@@ -1,0 +1,40 @@
+"""The MCP server over HTTP. It asks its own region's reader and writer, with the bearer that came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memolith.entry.lambda_runtime import Event, Handler, Running
+from memolith.entry.settings import Settings
+from memolith.ports.clock import Clock
+from memolith.ports.ids import Randomness
+from memolith.ports.peers import Peers
+from memolith.wire.mcp.http import McpHttp
+from memolith.wire.mcp.server import OpenStore
+from memolith.wire.memory_tool.invoked import InvokedApi
+from memolith.wire.memory_tool.tool import MemoryTool
+from memolith.wire.memory_tool.tree import Tree
+
+
+def compose(settings: Settings) -> Handler:
+    """The function, ready to be called."""
+    running = Running.start(settings)
+    running.clients.functions(settings.deployment.region)
+    region = running.region
+    http = mcp_on(region.peers, region.name, region.clock, region.randomness)
+
+    def answer(event: Event, _: object) -> Mapping[str, Any]:
+        return http.answer(event)
+
+    return running.handler(answer)
+
+
+def mcp_on(peers: Peers, region: str, clock: Clock, randomness: Randomness) -> McpHttp:
+    """The server over the functions of a region."""
+
+    def open_store(store_id: str, bearer: str) -> OpenStore:
+        tree = Tree(InvokedApi(peers, region, bearer, clock), store_id)
+        return OpenStore(store_id, tree, MemoryTool(tree, clock, randomness))
+
+    return McpHttp(open_store)

@@ -1,0 +1,52 @@
+"""The packer: makes the packs that its queue names, and the one that a reader or an operator asks for."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from memolith.adapters.sqlite import SqlitePacks
+from memolith.app.search.packer import Packing
+from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.entry.settings import Settings
+from memolith.wire.errors import trace
+
+_log = logging.getLogger(__name__)
+
+
+def compose(settings: Settings) -> Handler:
+    """The function, ready to be called."""
+    running = Running.start(settings)
+    return running.handler(dispatch(Packing(running.region, SqlitePacks())))
+
+
+def dispatch(packing: Packing) -> Answer:
+    """Direct calls carry the field ``call``; everything else is a batch from SQS."""
+    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def answer(event: Event, context: object) -> Mapping[str, Any]:
+        if "call" in event:
+            return packing.direct(event)
+        response = process_partial_response(dict(event), _reporting(packing), processor, context)  # type: ignore[arg-type]
+        return dict(response)
+
+    return answer
+
+
+def _reporting(packing: Packing) -> Callable[[SQSRecord], None]:
+    """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
+
+    def handle(record: SQSRecord) -> None:
+        try:
+            noted = json.loads(record.body)
+            packing.pack(noted["pack"], int(noted["since"]))
+        except Exception as error:
+            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
+            raise
+
+    return handle

@@ -1,0 +1,82 @@
+"""The reconciler: woken by a schedule, it turns the journal's period and follows the other regions' checkpoints."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from memolith.adapters.aws.queue import SqsQueue
+from memolith.app.homes.service import Homes
+from memolith.app.replication.compare_checkpoints import ComparingCheckpoints
+from memolith.app.replication.compare_listing import Compared, Comparing
+from memolith.app.replication.compare_rows import ComparingRows
+from memolith.app.replication.reconciler import Reconciling
+from memolith.app.replication.resumable_scan import Walked
+from memolith.core.errors import MemolithError
+from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.entry.settings import Settings
+from memolith.ports.clock import Clock
+
+COMPARING_US = 200_000_000
+"""How long each of the three comparisons goes on in one invocation, which may last a third longer than all of them."""
+
+Comparison = Callable[[int], Compared | Walked]
+"""Goes on until an instant at most; what it saw."""
+
+_log = logging.getLogger(__name__)
+
+
+def compose(settings: Settings) -> Handler:
+    """The function, ready to be called."""
+    running = Running.start(settings)
+    region, deployment = running.region, settings.deployment
+    queue = SqsQueue(running.clients, deployment, deployment.queue("index"), region.clock, region.randomness)
+    comparisons: dict[str, Comparison] = {
+        "listing": Comparing(region, queue).run,
+        "checkpoints": ComparingCheckpoints(region).run,
+        "rows": ComparingRows(region, queue).run,
+    }
+    return running.handler(dispatch(Reconciling(region), comparisons, region.clock, Homes(region)))
+
+
+def dispatch(
+    reconciling: Reconciling, comparisons: Mapping[str, Comparison], clock: Clock, homes: Homes | None = None
+) -> Answer:
+    """Answers ``{"call": "tick"}`` with the journal's open period, and which errors stopped parts of the work.
+
+    ``{"call": "compare"}`` compares the tables with the listing, with the other homes' checkpoints and with each other,
+    if it is a day since, and answers with what each found. One that fails does not stop the others, and fails the call.
+    ``{"call": "homes.…"}`` is for `memolith.app.homes.service`.
+    """
+
+    def answer(event: Event, _: object) -> Mapping[str, Any]:
+        if event.get("call") == "compare":
+            return _compare(comparisons, clock)
+        if homes is not None and str(event.get("call")).startswith("homes."):
+            return homes.direct(event)
+        if event.get("call") != "tick":
+            raise ValueError("no such call")
+        ticked = reconciling.tick()
+        if ticked.failures:
+            _log.warning("a tick was not finished; the next one goes on", extra={"failures": ticked.failures})
+        return asdict(ticked)
+
+    return answer
+
+
+def _compare(comparisons: Mapping[str, Comparison], clock: Clock) -> Mapping[str, Any]:
+    """One record in the log for all of them."""
+    found: dict[str, Any] = {}
+    failed: list[MemolithError] = []
+    for name, compare in comparisons.items():
+        try:
+            found[name] = asdict(compare(clock.now_us() + COMPARING_US))
+        except MemolithError as error:
+            found[name] = {"failed": type(error).__name__}
+            failed.append(error)
+    _log.info("the tables were compared", extra={"compared": found})
+    if failed:
+        raise failed[0]
+    return found

@@ -1,0 +1,87 @@
+"""The scanner: looks again at what its queue names, a batch at a time, and answers whoever invokes it with a text."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from memolith.adapters.aws.guardrail import BedrockGuardrail
+from memolith.app.safety.deep_scan import Inspecting
+from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.entry.scanner_loader import start_scanner
+from memolith.entry.settings import Settings
+from memolith.ports.guardrail import Guardrail
+from memolith.ports.metrics import Metrics
+from memolith.wire.errors import trace
+from memolith.wire.scan_requests import Scans
+
+_log = logging.getLogger(__name__)
+
+
+def compose(settings: Settings) -> Handler:
+    """The function, ready to be called."""
+    running = Running.start(settings)
+    scanner, guardrail = start_scanner(running), _guardrail(running)
+    scanner.scan_deeply("")  # here, so that a start reads the deeper rules' database, or fails, and not the first look
+    inspections = Inspections(Inspecting(running.region, scanner, guardrail), running.metrics)
+    return running.handler(dispatch(inspections, Scans(scanner, guardrail)))
+
+
+def _guardrail(running: Running) -> Guardrail | None:
+    chosen = running.settings.guardrail
+    if chosen is None:
+        return None
+    return BedrockGuardrail(running.clients, running.region.name, chosen.identifier, chosen.version)
+
+
+def dispatch(inspections: Inspections, scans: Scans) -> Answer:
+    """A batch from SQS carries the field ``Records``; everything else is a question."""
+    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def answer(event: Event, context: object) -> Mapping[str, Any]:
+        if not isinstance(event, Mapping) or "Records" not in event:
+            return scans.answer(event, str(getattr(context, "aws_request_id", "")))
+        handle = _reporting(inspections)
+        response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
+        return dict(response)
+
+    return answer
+
+
+def _reporting(inspections: Inspections) -> Callable[[SQSRecord], None]:
+    """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
+
+    def handle(record: SQSRecord) -> None:
+        try:
+            inspections.message(record.body)
+        except Exception as error:
+            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
+            raise
+
+    return handle
+
+
+class Inspections:
+    """What the scanner does with the text of one message."""
+
+    def __init__(self, inspecting: Inspecting, metrics: Metrics) -> None:
+        self._inspecting = inspecting
+        self._metrics = metrics
+
+    def message(self, body: str) -> None:
+        """Looks at the version that a message names.
+
+        Raises:
+            ValueError, KeyError: it names none, or one that cannot be read; after five times it is set aside.
+            MemolithError, ScannerUnavailableError: not done; the message may be repeated.
+        """
+        key = json.loads(body)["inspect"]
+        if not isinstance(key, str):
+            raise ValueError("a message to the scanner names one key")
+        became = self._inspecting.inspect(key)
+        self._metrics.count("versions_inspected", outcome=became.value)

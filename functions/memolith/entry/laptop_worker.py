@@ -1,0 +1,160 @@
+"""The indexer of a laptop: takes from the queue what was announced, and folds it.
+
+A message is the key of an object that somebody is about to put, a version to be looked at again, a store whose pack is
+behind, or a batch of a rebuild. A key whose object is not there yet comes back a few times: its writer may be slow, or
+may have died before the put. Whatever else fails comes back too, and is set aside after `TAKEN_AT_MOST` times, with the
+reason; it never stops the others.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memolith.adapters.local import LocalBucket, LocalQueue, LocalTables, Message
+from memolith.app.indexer.indexer import Indexing, Malformed
+from memolith.app.indexer.rebuild import BatchFolder
+from memolith.app.kernel.region import Region
+from memolith.app.safety.deep_scan import Inspecting
+from memolith.app.search.packer import Packing
+from memolith.core.errors import MemolithError
+from memolith.ports.clock import Clock
+from memolith.ports.errors import ObjectNotFound, PortError
+from memolith.wire.errors import trace
+
+TAKEN_AT_MOST = 5
+LEASE_S = 30.0
+BATCH = 20
+IDLE_S = 0.2
+SWEEP_EVERY_S = 3600.0
+ERASE_EVERY_S = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+class Delayed:
+    """`ports.queue.Queue` whose messages are taken some time after they were sent, as a queue of SQS may have it."""
+
+    def __init__(self, queue: LocalQueue, delay_s: float) -> None:
+        self._queue = queue
+        self._delay_s = delay_s
+
+    def send(self, messages: Sequence[str]) -> None:
+        """See `LocalQueue.send`."""
+        self._queue.send(messages, self._delay_s)
+
+
+class Folding:
+    """What the indexer does with one message."""
+
+    def __init__(
+        self,
+        region: Region,
+        indexing: Indexing,
+        batches: BatchFolder,
+        inspecting: Inspecting | None,
+        packing: Packing,
+    ) -> None:
+        self._region = region
+        self._indexing = indexing
+        self._batches = batches
+        self._inspecting = inspecting
+        self._packing = packing
+
+    def fold(self, body: str) -> bool:
+        """Does all that a message asks for; False while its object is not there.
+
+        Raises:
+            Malformed: it can never be done. MemolithError, PortError, ScannerUnavailableError: it may be repeated.
+        """
+        if body.startswith("{"):
+            self._direct(json.loads(body))
+            return True
+        try:
+            self._region.objects.head(body)
+        except ObjectNotFound:
+            return False
+        self._indexing.object_arrived(body)
+        return True
+
+    def _direct(self, payload: Mapping[str, Any]) -> None:
+        if "inspect" in payload and self._inspecting is not None:
+            self._inspecting.inspect(payload["inspect"])
+        elif "pack" in payload:
+            self._packing.pack(payload["pack"], payload["since"])
+        elif "rebuild" in payload:
+            malformed = self._batches.fold(payload["rebuild"])
+            if malformed:
+                raise Malformed("rebuild", "; ".join(map(str, malformed)))
+
+
+class Arrivals:
+    """A thread that empties the queue, once a minute goes on with erasures, and once an hour removes what dead
+    writers left and what has expired."""
+
+    def __init__(
+        self,
+        queue: LocalQueue,
+        folding: Folding,
+        bucket: LocalBucket,
+        tables: LocalTables,
+        erase: Callable[[], object],
+        clock: Clock,
+    ) -> None:
+        self._clock = clock
+        self._queue = queue
+        self._folding = folding
+        self._bucket = bucket
+        self._tables = tables
+        self._erase = erase
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="memolith-arrivals", daemon=True)
+
+    def start(self) -> None:
+        """Begins, in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends once the message at hand is done. What was taken and not done comes back, here or elsewhere."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        swept_us = erased_us = 0
+        while not self._stopped.is_set():
+            try:
+                now_us = self._clock.now_us()
+                if now_us - swept_us >= SWEEP_EVERY_S * 1_000_000:
+                    swept_us = now_us
+                    self._bucket.sweep(now_us / 1_000_000 - SWEEP_EVERY_S)
+                    self._tables.expire(now_us // 1_000_000)
+                if now_us - erased_us >= ERASE_EVERY_S * 1_000_000:
+                    erased_us = now_us
+                    self._erase()
+                taken = self._queue.take(BATCH, LEASE_S)
+                self._queue.finish([message for message in taken if self._is_done(message)])
+            except (PortError, MemolithError) as error:
+                _log.warning("the indexer waits", extra={"trace": trace(error)})
+                taken = []
+            if not taken:
+                self._stopped.wait(IDLE_S)
+
+    def _is_done(self, message: Message) -> bool:
+        """Whether the message need not come back."""
+        if self._stopped.is_set():
+            return False
+        try:
+            return self._folding.fold(message.body) or message.taken >= TAKEN_AT_MOST
+        except Malformed as malformed:
+            reason = str(malformed)
+        except Exception as error:  # noqa: BLE001 - whatever one message does to its reader, the others go on
+            _log.warning("a message failed", extra={"trace": trace(error)})
+            if message.taken < TAKEN_AT_MOST:
+                return False
+            reason = type(error).__name__
+        self._queue.bury(message, reason)
+        return True

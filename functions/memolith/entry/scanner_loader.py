@@ -1,0 +1,28 @@
+"""The scanner, loaded once at a function's start."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import memolith
+from memolith.entry.lambda_runtime import Running
+from memolith.scanner.scanner import Scanner
+
+DATABASE_PATH = Path(memolith.__file__).resolve().parents[1] / "scanner.hsdb"
+"""Beside the library, where the bundle has it."""
+
+_log = logging.getLogger(__name__)
+
+
+def start_scanner(running: Running) -> Scanner:
+    """The scanner, from the prebuilt database; compiled here, and reported, where that does not fit this processor.
+
+    Raises:
+        ScannerUnavailableError: its libraries do not work; a function that cannot scan does not start.
+    """
+    scanner = Scanner.load(DATABASE_PATH)
+    if not scanner.status.prebuilt:
+        _log.warning("scanner compiled at start", extra={"reason": scanner.status.problem})
+        running.metrics.count("scanner_compiled")
+    return scanner

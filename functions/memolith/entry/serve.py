@@ -1,0 +1,134 @@
+"""``memolith serve``: the API on 127.0.0.1, in this process, until it is told to end.
+
+Run as ``python -m memolith.entry.serve``, with `LocalSettings` in the environment. SIGTERM and SIGINT end it: no new
+request is taken, those under way are finished.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from waitress.server import create_server
+from waitress.wasyncore import close_all
+
+from memolith.core.errors import MemolithError
+from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, load_scanner, open_site, owner_key
+from memolith.entry.settings import LocalSettings, SettingsError
+from memolith.ports.errors import PortError
+from memolith.scanner.secrets import ScannerUnavailableError
+from memolith.wire.wsgi import application
+
+HOST = "127.0.0.1"
+THREADS = 16
+LARGEST_BODY_BYTES = 10 * 1024 * 1024
+"""As API Gateway has it; the API itself refuses far smaller ones, in its own words."""
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+
+class Server:
+    """The site's API on one port of this machine, taken when this is made.
+
+    Attributes:
+        url: where it answers.
+
+    Raises:
+        OSError: the port is not to be had.
+    """
+
+    def __init__(self, site: LocalSite, port: int) -> None:
+        self._channels: dict[int, Any] = {}
+        self._server = create_server(
+            application(site.api.answer),
+            map=self._channels,
+            host=HOST,
+            port=port,
+            threads=THREADS,
+            ident="memolith",
+            max_request_body_size=LARGEST_BODY_BYTES,
+            clear_untrusted_proxy_headers=True,
+        )
+        self.url = f"http://{HOST}:{self._server.effective_port}"
+
+    def run(self) -> None:
+        """Serves until SystemExit or KeyboardInterrupt is raised in this thread, or until `stop`.
+
+        Requests that are being worked on then are finished, for up to five seconds.
+        """
+        try:
+            self._server.run()
+        finally:
+            close_all(self._channels)
+
+    def stop(self) -> None:
+        """Ends `run`, from another thread. Repeatable."""
+        self._server.task_dispatcher.shutdown()
+        with suppress(OSError):  # its end of the pipe is closed where `run` has ended by itself
+            self._server.trigger.pull_trigger(lambda: close_all(self._channels))
+
+
+def main() -> int:
+    """Serves; the exit code. 1: it cannot, and says what to do. 2: it was told something that makes no sense."""
+    try:
+        settings = LocalSettings.read()
+    except SettingsError as error:
+        return _fail(str(error), EXIT_USAGE)
+    logging.basicConfig(level=settings.log_level, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        return _serve(settings)
+    except OSError as error:
+        return _fail(f"{settings.root} cannot be used: {error.strerror}. Choose another folder with --root.")
+    except (PortError, MemolithError) as error:
+        return _fail(f"{settings.root} cannot be used: {error}. Choose another folder with --root.")
+    except ScannerUnavailableError as error:
+        return _fail(f"the safety scanner does not work here, and nothing is served without it: {error}")
+
+
+def _serve(settings: LocalSettings) -> int:
+    scanner = load_scanner(settings.root)
+    site = open_site(settings.root, scanner, Machine.real(), settings.memories_per_store, deep=scanner)
+    try:
+        server = Server(site, settings.port)
+    except OSError as error:
+        site.close()
+        return _fail(f"port {settings.port} is not to be had: {error.strerror}. Choose another one with --port, or 0.")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
+    try:
+        _announce(settings, server.url, owner_key(settings.root, site.region))
+        server.run()
+    finally:
+        site.close()
+    return 0
+
+
+def _announce(settings: LocalSettings, url: str, api_key: str) -> None:
+    """Where it answers and with which key: code to be pasted, or one line of JSON. Goes out at once."""
+    if settings.as_json:
+        started = {"url": url, "api_key": api_key, "workspace_id": WORKSPACE, "root": str(settings.root)}
+        print(json.dumps(started | {"pid": os.getpid()}), flush=True)
+        return
+    print(f"Memolith answers at {url} and keeps everything in {settings.root}. Ctrl-C ends it.\n")
+    print("    from anthropic import Anthropic")
+    print(f'    memolith = Anthropic(base_url="{url}", api_key="{api_key}")\n', flush=True)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+def _fail(problem: str, code: int = EXIT_FAILED) -> int:
+    print(f"error: {problem}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

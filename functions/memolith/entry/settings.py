@@ -1,0 +1,160 @@
+"""The environment, read once, here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memolith.adapters.aws.names import Deployment
+from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
+
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+_STAGE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_ACCOUNT = re.compile(r"\d{12}")
+_GUARDRAIL = re.compile(r"[a-z0-9]+")
+_GUARDRAIL_VERSION = re.compile(r"[1-9][0-9]{0,7}|DRAFT")
+_REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+
+
+class SettingsError(Exception):
+    """A variable is missing or wrong. The message names it and says what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenGuardrail:
+    """One version of a Bedrock guardrail, in the function's own region."""
+
+    identifier: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a function is told by its deployment.
+
+    Attributes:
+        deployment: stage, account and regions; every name of a resource follows from it.
+        memories_per_store: how many live memories a store may hold.
+        log_level: one of `LOG_LEVELS`.
+        service: the function's short name, for logs and metrics.
+        endpoint_url: where an emulator of AWS listens, or None on AWS.
+        guardrail: what the scanner asks for a second opinion, or None where that is off.
+    """
+
+    deployment: Deployment
+    memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
+    log_level: str = "INFO"
+    service: str = "memolith"
+    endpoint_url: str | None = None
+    guardrail: ChosenGuardrail | None = None
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
+        """The settings in `environment`.
+
+        Raises:
+            SettingsError: naming the first variable that is missing or wrong.
+        """
+        regions = tuple(filter(None, (part.strip() for part in _required(environment, "MEMOLITH_REGIONS").split(","))))
+        if not regions or len(set(regions)) != len(regions) or not all(map(_REGION.fullmatch, regions)):
+            raise SettingsError("MEMOLITH_REGIONS must be the deployment's regions, such as us-east-1,eu-west-1")
+        region = _required(environment, "AWS_REGION")
+        if region not in regions:
+            raise SettingsError(f"AWS_REGION must be one of MEMOLITH_REGIONS; it is {region}")
+        return cls(
+            deployment=Deployment(
+                stage=_matching(environment, "MEMOLITH_STAGE", _STAGE, "a name such as dev"),
+                account=_matching(environment, "MEMOLITH_ACCOUNT", _ACCOUNT, "twelve digits"),
+                regions=regions,
+                region=region,
+                index_generation=_count(environment, "MEMOLITH_INDEX_GENERATION", 1),
+            ),
+            memories_per_store=_count(environment, "MEMOLITH_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
+            log_level=_log_level(environment),
+            service=environment.get("POWERTOOLS_SERVICE_NAME") or "memolith",
+            endpoint_url=environment.get("AWS_ENDPOINT_URL") or None,
+            guardrail=_guardrail(environment),
+        )
+
+
+DEFAULT_ROOT = "~/.memolith"
+DEFAULT_PORT = 8377
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """What ``memolith serve`` is told.
+
+    Attributes:
+        root: the folder that everything stands in.
+        port: where to listen on 127.0.0.1; 0 for any that is free.
+        as_json: whether the line it starts with is for programs.
+        memories_per_store: how many live memories a store may hold.
+        log_level: one of `LOG_LEVELS`.
+    """
+
+    root: Path
+    port: int = DEFAULT_PORT
+    as_json: bool = False
+    memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
+    log_level: str = "WARNING"
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] = os.environ) -> LocalSettings:
+        """The settings in `environment`; every one of them may be missing.
+
+        Raises:
+            SettingsError: naming the first variable that is wrong.
+        """
+        port = environment.get("MEMOLITH_PORT", "").strip() or str(DEFAULT_PORT)
+        if not (port.isascii() and port.isdecimal() and int(port) < 65_536):
+            raise SettingsError(f"MEMOLITH_PORT must be a whole number from 0 to 65535; it is {port}")
+        return cls(
+            root=Path(environment.get("MEMOLITH_ROOT", "").strip() or DEFAULT_ROOT).expanduser().absolute(),
+            port=int(port),
+            as_json=environment.get("MEMOLITH_OUTPUT", "") == "json",
+            memories_per_store=_count(environment, "MEMOLITH_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
+            log_level=_log_level(environment, "WARNING"),
+        )
+
+
+def _guardrail(environment: Mapping[str, str]) -> ChosenGuardrail | None:
+    """Off unless its id is given; the version has to be given too, because ``DRAFT`` changes under one's feet."""
+    if not environment.get("MEMOLITH_GUARDRAIL_ID", "").strip():
+        return None
+    return ChosenGuardrail(
+        _matching(environment, "MEMOLITH_GUARDRAIL_ID", _GUARDRAIL, "a guardrail's id"),
+        _matching(environment, "MEMOLITH_GUARDRAIL_VERSION", _GUARDRAIL_VERSION, "a version's number, or DRAFT"),
+    )
+
+
+def _required(environment: Mapping[str, str], name: str) -> str:
+    value = environment.get(name, "").strip()
+    if not value:
+        raise SettingsError(f"{name} is missing")
+    return value
+
+
+def _matching(environment: Mapping[str, str], name: str, pattern: re.Pattern[str], what: str) -> str:
+    value = _required(environment, name)
+    if not pattern.fullmatch(value):
+        raise SettingsError(f"{name} must be {what}; it is {value}")
+    return value
+
+
+def _count(environment: Mapping[str, str], name: str, default: int) -> int:
+    value = environment.get(name, "").strip() or str(default)
+    if not (value.isascii() and value.isdecimal() and int(value) >= 1):
+        raise SettingsError(f"{name} must be a whole number from 1; it is {value}")
+    return int(value)
+
+
+def _log_level(environment: Mapping[str, str], default: str = "INFO") -> str:
+    level = (environment.get("MEMOLITH_LOG_LEVEL") or default).upper()
+    if level not in LOG_LEVELS:
+        raise SettingsError(f"MEMOLITH_LOG_LEVEL must be one of {', '.join(LOG_LEVELS)}; it is {level}")
+    return level

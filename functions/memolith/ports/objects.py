@@ -1,0 +1,130 @@
+"""The buckets, as seen from one region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """One object: its body (empty where only the head was asked for), user metadata, and size in bytes."""
+
+    key: str
+    body: bytes
+    metadata: Mapping[str, str]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPage:
+    """Keys in ascending byte order; `next_after` continues the listing, None at its end."""
+
+    keys: tuple[str, ...]
+    next_after: str | None
+
+
+VersionMark = tuple[str, str]
+"""A place in a listing of versions: a key, and the S3 version of it that was listed last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """One S3 version of one key; `current` is the one that a plain read finds."""
+
+    key: str
+    version_id: str
+    current: bool
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPage:
+    """Versions by key in ascending byte order, of one key the newest first; `next_after` continues, None at the end."""
+
+    versions: tuple[ObjectVersion, ...]
+    next_after: VersionMark | None
+
+
+class Objects(Protocol):
+    """Reads and conditional puts; what is put elsewhere goes no further. Reads are strongly consistent in a region."""
+
+    def put_if_absent(
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
+    ) -> None:
+        """Puts a new object into `region`'s bucket (default: this one), or changes nothing. One PUT.
+
+        Args:
+            key: at most 1,024 bytes.
+            body: the content.
+            metadata: US-ASCII, 2,048 bytes in all.
+            content_sha256: lower-case hex of the body, checked by the store; computed when absent.
+
+        Raises:
+            ObjectExists: the key is taken, possibly by an earlier try of this very call.
+            Contended: undecided; put again.
+            OutcomeUnknown: read the key.
+            Unavailable: refused before anything was done.
+        """
+
+    def head(self, key: str, region: str | None = None) -> StoredObject:
+        """Metadata and size, without the body, from `region`'s bucket (default: this one). One HEAD.
+
+        Raises:
+            ObjectNotFound: no such key. Unavailable: no answer.
+        """
+
+    def get(self, key: str, region: str | None = None) -> StoredObject:
+        """The whole object. One GET. Raises as `head`."""
+
+    def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
+        """Keys that begin with `prefix`, those after `after`. One LIST a page. Raises Unavailable."""
+
+
+class ErasableObjects(Protocol):
+    """What only the eraser may do, and only in its own region."""
+
+    def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
+        """Puts the blank over `key`, then deletes every older version of it. Repeatable.
+
+        The blank comes first, so that the slot is never free for a moment. Returns how many older versions went.
+
+        Raises:
+            ObjectNotFound: the key was never here. Unavailable: not finished; repeat it.
+        """
+
+    def delete_older(self, key: str) -> int:
+        """Deletes every version of `key` but the current one, which stays. Repeatable. Returns how many went.
+
+        Raises:
+            Unavailable: not finished; repeat it.
+        """
+
+    def remove(self, key: str) -> int:
+        """Deletes every version of `key`; for what is derived, and never for a slot, which stays taken. Repeatable.
+
+        How many versions went; none where the key is not there. One LIST of versions, and one DELETE each.
+
+        Raises:
+            Unavailable: not finished; repeat it.
+        """
+
+    def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
+        """Every S3 version of the keys that begin with `prefix`, those after `after`. One LIST a page.
+
+        Raises:
+            Unavailable: no answer, or a delete marker hides versions of a key, which nothing of Memolith's puts.
+        """
+
+    def read_version(self, key: str, version_id: str) -> StoredObject:
+        """One S3 version of an object, whole. One GET.
+
+        Raises:
+            ObjectNotFound: it is gone. Unavailable: no answer.
+        """

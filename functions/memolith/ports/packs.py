@@ -1,0 +1,110 @@
+"""Packs: one region's own copy of a store's live memories in one piece, their texts and an index of their words.
+
+A pack is derived, like the index, and of no authority: what it holds is compared with the index before anybody is
+shown it. Here is what can be done with one that is open; how packs are kept is `memolith.app.search.packs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A memory at the version that a pack has of it.
+
+    Attributes:
+        memory_id, version_id, path, content_sha256, content_size_bytes, created_at, updated_at: the memory's.
+        passages: the stems that it is found by, the path's first, then the text's, a passage at a time.
+        names: words of it that look like names, and those of its path, in lower case.
+        content: the text; None where it is too long to be kept twice.
+    """
+
+    memory_id: str
+    version_id: str
+    path: str
+    content_sha256: str
+    content_size_bytes: int
+    created_at: int
+    updated_at: int
+    passages: tuple[tuple[str, ...], ...]
+    names: frozenset[str]
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Which memories to look for: any of the stems, and of the names if there are any; within the interval, and with
+    paths that begin with the prefix, if there are such.
+
+    Without stems, the newest in the interval. `limit` of them, those that fit best first.
+    """
+
+    stems: Sequence[str]
+    names: Sequence[str] = ()
+    interval: tuple[int, int] | None = None
+    prefix: str | None = None
+    limit: int = 50
+
+
+class DamagedPack(Exception):
+    """It is no pack, or one of another format; it is made anew."""
+
+
+class Pack(Protocol):
+    """An open pack. Calls exclude each other; none is lasting until it has been kept (`to_bytes`).
+
+    Every method raises DamagedPack.
+    """
+
+    @property
+    def size_bytes(self) -> int:
+        """What it takes in memory."""
+
+    def extent(self) -> tuple[int, float]:
+        """How many memories it has, and how many stems they have on the average."""
+
+    def heads(self, memory_ids: Sequence[str] | None = None) -> Mapping[str, str]:
+        """The version that it has of each of these memories, or of all."""
+
+    def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
+        """Takes these in, in the place of what it had of them, and forgets those. All or nothing; repeatable."""
+
+    def matching(self, wanted: Matching) -> list[str]:
+        """Memories by id."""
+
+    def frequencies(self, stems: Sequence[str]) -> Mapping[str, int]:
+        """In how many memories each stem is; those that are in none are left out."""
+
+    def name_frequencies(self, names: Sequence[str]) -> Mapping[str, int]:
+        """In how many memories each word is a name; those that are none anywhere are left out."""
+
+    def stems_like(self, stem: str) -> Mapping[str, int]:
+        """Stems that begin with the same letter and are about as long, and in how many memories each is."""
+
+    def documents(self, memory_ids: Sequence[str]) -> list[Document]:
+        """Those that it has of these, without their texts, in no order."""
+
+    def contents(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
+        """The texts that it has of these."""
+
+    def to_bytes(self) -> bytes:
+        """The whole pack, to be kept. Nothing is left in it of what was forgotten."""
+
+    def close(self) -> None:
+        """Lets go of its memory. Repeatable."""
+
+
+class Packs(Protocol):
+    """Makes and opens packs."""
+
+    def new(self) -> Pack:
+        """An empty one."""
+
+    def open(self, body: bytes) -> Pack:
+        """One that was kept. Raises DamagedPack."""
+
+    def stem(self, word: str) -> str:
+        """The stem of a word in lower case, by the rules that belong to the packs' format."""

@@ -1,0 +1,118 @@
+"""The deeper look: rules and readings that are too slow, or too eager, for the write path.
+
+It runs after a write was committed, so it may take fifty times as long, and what it finds withholds a text that is
+already there. It adds to what `Scanner.scan` finds:
+
+- rules of their own (``rules/deep``): orders that carry no override phrase, and that only a text which is read by
+  agents, and by nobody else, has no reason to hold;
+- every reading of a text that somebody could ask a model to make: several layers of encoding, ciphers, words put
+  together from list items, string literals or initial letters (`memolith.scanner.layers`,
+  `memolith.scanner.deobfuscation`);
+- what people do not see (`memolith.scanner.hidden`), where neither quotation marks nor a fence excuse an order;
+- a bar that rises less with the length of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memolith.scanner.case_folding import Folder, distinct
+from memolith.scanner.context import Context
+from memolith.scanner.deobfuscation import rejoined
+from memolith.scanner.disguises import Reading, reading_of, straight
+from memolith.scanner.engine import Engine
+from memolith.scanner.hidden import Ranges, hidden_ranges, prose_blocks
+from memolith.scanner.language import hits_in
+from memolith.scanner.layers import Encodings, Layer, layers_below
+from memolith.scanner.offsets import composed
+from memolith.scanner.scoring import Hit, bar
+
+DEEP_BAR = 8.5
+"""The points that make a finding high in a long text; in a short one, the write path's own bar is lower still."""
+
+HIDDEN_WEIGHT = 1.75
+"""What an order weighs that stands where people do not look."""
+
+
+LEAST_WEIGHT = 6.0
+"""Rules of fewer points are not looked for in other readings, where words come about by accident."""
+
+MANY_TERMS = 3
+"""Different terms of attack and defence from which a text counts as being about them."""
+
+
+class DeepContext(Context):
+    """Surroundings as the deeper look judges them: what is hidden from people is said to the reader."""
+
+    def __init__(self, text: str, terms: int) -> None:
+        """See `Context`."""
+        super().__init__(text, terms)
+        object.__setattr__(self, "_hidden", Ranges(hidden_ranges(text)))
+        object.__setattr__(self, "_prose", Ranges(prose_blocks(text)))
+
+    _hidden: Ranges
+    _prose: Ranges
+
+    def discount(self, start: int, end: int, negatable: bool = True, how: str = "") -> float:
+        """See `Context.discount`. Quotation marks excuse nothing that had to be decoded or put together first.
+
+        A text about attacks, which has many of their terms, may hide its examples.
+        """
+        if self.terms < MANY_TERMS:
+            if self._hidden.enclose(start, end):
+                return HIDDEN_WEIGHT
+            if how or self._prose.enclose(start, end):
+                return 1.0
+        return super().discount(start, end, negatable, how)
+
+
+def deep_bar(length: int) -> float:
+    """The points that make a finding high, for a text of so many characters."""
+    return min(bar(length), DEEP_BAR)
+
+
+class DeepLook:
+    """Finds what the write path's rules do not look for. Composed once a process, on the first deep scan."""
+
+    def __init__(self, folder: Folder, usual: Engine, deep: Engine, encodings: Encodings) -> None:
+        """Compose it.
+
+        Args:
+            folder: makes folded copies.
+            usual: the write path's rules about language.
+            deep: the deeper rules.
+            encodings: where a text may be encoded.
+        """
+        self._folder = folder
+        self._engines = (usual, deep)
+        self._deep = deep
+        self._encodings = encodings
+
+    def hits(self, text: str, encoded: bytes) -> Iterator[Hit]:
+        """Every match of the deeper rules in the text, and of all rules in its other readings.
+
+        Args:
+            text: without surrogates.
+            encoded: the same in UTF-8.
+        """
+        folded = self._folder.fold(text, encoded, distinct(encoded))
+        yield from hits_in(reading_of(folded), self._deep)
+        unmasked = self._folder.unmask(folded)
+        if unmasked is not None:
+            yield from hits_in(reading_of(unmasked, "look-alike letters"), self._deep)
+        for layer in self._layers(text):
+            reading = self._read(layer)
+            for engine in self._engines:
+                yield from hits_in(reading, engine, LEAST_WEIGHT)
+
+    def _layers(self, text: str) -> Iterator[Layer]:
+        written = Layer("", text, lambda start, end: (start, end))
+        yield from layers_below(written, self._encodings)
+        for layer in rejoined(text):
+            yield layer
+            yield from layers_below(layer, self._encodings, depth=1)
+
+    def _read(self, layer: Layer) -> Reading:
+        encoded = layer.text.encode("utf-8", "replace")
+        folded = self._folder.fold(encoded.decode(), encoded, distinct(encoded))
+        return Reading(layer.how, folded.text, folded.text.encode(), composed(straight(folded), layer.origin))

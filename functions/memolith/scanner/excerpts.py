@@ -1,0 +1,84 @@
+"""Spots and what is shown of them: from a place in a text to a finding that a person can act on and nobody can abuse.
+
+A finding goes into logs, into the history of a version and back to the agent that wrote the text. So an excerpt masks
+every secret of the text, masks whatever else looks like one, and names invisible characters instead of repeating them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memolith.scanner.findings import Family, Finding, Severity
+
+EXCERPT_LENGTH = 80
+_MARGIN = 16
+_TOKEN_LIKE = re.compile(r"(?=[A-Za-z_+/=-]{0,60}[0-9])[A-Za-z0-9_+/=-]{20,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in the text as written where a rule applies; everything of a `Finding` but how it is shown."""
+
+    rule: str
+    family: Family
+    severity: Severity
+    reason: str
+    remedy: str
+    start: int
+    end: int
+    weight: float = 0.0
+
+
+def show(spots: Iterable[Spot], text: str) -> list[Finding]:
+    """The findings of a text's spots, with every secret among them masked in every excerpt."""
+    spots = list(spots)
+    secrets = [(spot.start, spot.end) for spot in spots if spot.family is Family.SECRET]
+    return [_finding(spot, text, secrets) for spot in spots]
+
+
+def _finding(spot: Spot, text: str, secrets: Sequence[tuple[int, int]]) -> Finding:
+    line, column = line_and_column(text, spot.start)
+    shown = excerpt(text, spot.start, spot.end, secrets)
+    return Finding(
+        spot.rule, spot.family, spot.severity, spot.reason, spot.remedy, line, column, shown, round(spot.weight, 1)
+    )
+
+
+def line_and_column(text: str, position: int) -> tuple[int, int]:
+    """1-based line and column, in code points; lines end at line feeds alone."""
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+
+
+def excerpt(text: str, start: int, end: int, secrets: Sequence[tuple[int, int]]) -> str:
+    """What stands at a range of a text and a little around it, at most `EXCERPT_LENGTH` characters, fit to be shown."""
+    left = max(text.rfind("\n", 0, start) + 1, start - _MARGIN)
+    right = min(end + _MARGIN, left + 2 * EXCERPT_LENGTH)
+    line_end = text.find("\n", end, right)
+    right = min(right if line_end < 0 else line_end, len(text))
+    pieces, done = [], left
+    for secret_start, secret_end in sorted(secrets):
+        if secret_end > done and secret_start < right:
+            pieces += [
+                _visible(text[done : max(done, secret_start)]),
+                f"[{secret_end - secret_start} characters hidden]",
+            ]
+            done = secret_end
+    pieces.append(_visible(text[done:right]) if done < right else "")
+    shown = _TOKEN_LIKE.sub("[hidden]", "".join(pieces)).strip()
+    return shown if len(shown) <= EXCERPT_LENGTH else shown[: EXCERPT_LENGTH - 1] + "…"
+
+
+def _visible(text: str) -> str:
+    """The text with line breaks as blanks and every other character that shows nothing as ``<U+200B>``."""
+    return "".join(map(_visible_char, text))
+
+
+def _visible_char(char: str) -> str:
+    if char in "\n\r\t":
+        return " "
+    if char.isprintable() and not (0xFE00 <= ord(char) <= 0xFE0F or 0xE0100 <= ord(char) <= 0xE01EF):
+        return " " if unicodedata.category(char) == "Zs" else char
+    return f"<U+{ord(char):04X}>"

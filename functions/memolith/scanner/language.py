@@ -1,0 +1,78 @@
+"""Rules about language, tried on every reading of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from memolith.scanner.case_folding import Folded, Folder, distinct
+from memolith.scanner.checks import CHECKS
+from memolith.scanner.disguises import Reading, decoded, reading_of, reading_of_pieces, respelled
+from memolith.scanner.engine import Engine, Match
+from memolith.scanner.scoring import Hit
+
+STRONG = 8.0
+"""Rules of fewer points are not looked for in respelled readings, where words come about by accident."""
+
+
+@dataclass(frozen=True)
+class LanguageHits:
+    """What rules about language found.
+
+    Attributes:
+        hits: every match, in any reading, placed in the text as written.
+        terms: how many different terms of attack and defence the text uses.
+    """
+
+    hits: list[Hit]
+    terms: int
+
+
+def find_hits(
+    text: str, encoded: bytes, present: str, encodings: dict[int, list[int]], engine: Engine, folder: Folder
+) -> LanguageHits:
+    """Match the rules in the folded copy and in every other reading for which there is a hint.
+
+    Args:
+        text: as written, without surrogates.
+        encoded: the same in UTF-8.
+        present: see `memolith.scanner.case_folding.distinct`.
+        encodings: where something may be encoded; see `memolith.scanner.disguises.decoded`.
+        engine: compiled from the rules about language.
+        folder: makes the folded copy.
+    """
+    folded = folder.fold(text, encoded, present)
+    plain = reading_of(folded)
+    located = engine.scan(plain.text, plain.encoded)
+    hits = list(_confirmed(plain, located.matches))
+    for reading in _hidden(folded, encoded, encodings, folder):
+        hits += hits_in(reading, engine)
+    for reading in respelled(folded, plain.encoded, located.marks):
+        hits += hits_in(reading, engine, STRONG)
+    return LanguageHits(hits, located.terms)
+
+
+def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], folder: Folder) -> Iterator[Reading]:
+    """The text with its look-alike letters as Latin ones, and what stands in it encoded; mostly neither."""
+    unmasked = folder.unmask(folded)
+    if unmasked is not None:
+        yield reading_of(unmasked, "look-alike letters")
+
+    def fold(text: str) -> Folded:
+        raw = text.encode()
+        return folder.fold(text, raw, distinct(raw))
+
+    pieces = list(decoded(encoded, encodings))
+    for how in dict.fromkeys(piece.how for piece in pieces):
+        yield reading_of_pieces([piece for piece in pieces if piece.how == how], encoded, fold)
+
+
+def hits_in(reading: Reading, engine: Engine, least_weight: float = 0.0) -> Iterator[Hit]:
+    """The matches of an engine's rules of at least that weight in one reading."""
+    return _confirmed(reading, engine.scan(reading.text, reading.encoded).matches, least_weight)
+
+
+def _confirmed(reading: Reading, matches: Iterable[Match], least_weight: float = 0.0) -> Iterator[Hit]:
+    for match in matches:
+        if match.rule.weight >= least_weight and CHECKS[match.rule.check](match.found):
+            yield Hit(match.rule, *reading.origin(*match.found.span()), reading.how)

@@ -1,0 +1,197 @@
+"""Rules are data: one family a TOML file, each rule with what it says, what it must find and what it must not.
+
+A rule's patterns are regular expressions over the folded copy of a text (`memolith.scanner.case_folding`: lower case,
+no accents on Latin letters, no invisible characters, straight quotes). Three shorthands keep them readable:
+
+- a blank outside a character class stands for the gap between two words: white space, line breaks with their comment
+  or quote marks, markdown emphasis; never the end of a sentence;
+- ``<name>`` stands for a list of the file's ``[words]`` table;
+- ``...`` before a repetition, as in ``...{0,30}``, stands for a character of the same sentence.
+
+Every pattern has a bounded width, so that one look at a hit costs the same wherever it stands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
+from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]  # the only way to ask a pattern for its width
+from typing import Any
+
+from memolith.scanner.findings import Family
+from memolith.scanner.prefilter import GAP, SENTENCE, loosen
+
+RULES_DIRECTORY = Path(__file__).parent / "rules"
+DEEP = "deep"
+"""The folder within it of the rules that are too eager, or too slow, for the write path; see
+`memolith.scanner.deep`.
+"""
+
+MAX_WIDTH = 700
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+        id: unique over all families; what an allow-list names.
+        family: which score it adds to.
+        reason: one line, in words of the person who reads a rejection.
+        remedy: what that person can change.
+        weight: points it adds to the family's score; see `memolith.scanner.scoring`.
+        patterns: expanded regular expressions; any one of them is a hit.
+        loose: the same in the form that the engine looks for; see `memolith.scanner.prefilter`.
+        anchor: if not empty, what the engine looks for instead: a rare word around which the patterns are tried. What
+            stands before it in a match belongs to its sentence.
+        reach: how many characters after the anchor's end a match may still take.
+        check: the name of a further test of the match, in `memolith.scanner.checks`, or empty.
+        positives: texts that it must find.
+        negatives: texts that it must not find.
+    """
+
+    id: str
+    family: Family
+    reason: str
+    remedy: str
+    weight: float
+    patterns: tuple[str, ...]
+    loose: tuple[str, ...] = ()
+    anchor: str = ""
+    reach: int = 0
+    check: str = ""
+    positives: tuple[str, ...] = ()
+    negatives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One expression of a rule, as the engine sees it.
+
+    Attributes:
+        rule: whose it is.
+        expression: what confirms a match.
+        loose: what the engine looks for: something cheaper that ends wherever the expression does.
+    """
+
+    rule: Rule
+    expression: str
+    loose: str
+
+    @cached_property
+    def width(self) -> int:
+        """The longest match, in characters."""
+        return pattern_width(self.expression)
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """Compiled on the first hit, not at start: there are hundreds, and a text hits few."""
+        return re.compile(self.expression)
+
+
+def patterns_of(rules: Iterable[Rule]) -> tuple[Pattern, ...]:
+    """Every expression of the rules, in order; the position is the id that the engine reports.
+
+    The expressions of a rule with an anchor become one: they share what is looked for.
+    """
+    patterns: list[Pattern] = []
+    for rule in rules:
+        if rule.anchor:
+            patterns.append(Pattern(rule, "|".join(f"(?:{expression})" for expression in rule.patterns), rule.anchor))
+        else:
+            patterns += map(Pattern, repeat(rule), rule.patterns, rule.loose)
+    return tuple(patterns)
+
+
+class RuleError(ValueError):
+    """A rule file does not say what it must. Raised when rules are loaded, so never while scanning."""
+
+
+def pattern_width(pattern: str) -> int:
+    """The longest text a pattern can match.
+
+    Raises:
+        RuleError: the pattern has no bound, or one beyond `MAX_WIDTH`.
+    """
+    width = int(_parser.parse(pattern).getwidth()[1])
+    if width > MAX_WIDTH:
+        raise RuleError(f"unbounded or too wide ({width} characters): {pattern}")
+    return width
+
+
+def expand(pattern: str, words: Mapping[str, str]) -> str:
+    """Write a pattern out: word lists, sentence gaps, word gaps."""
+
+    def word_list(match: re.Match[str]) -> str:
+        if match[1] not in words:
+            raise RuleError(f"no word list named {match[1]!r}")
+        return f"(?:{expand(words[match[1]], words)})"
+
+    pattern = _sentence_gaps(pattern)
+    pattern = re.sub(r"<([a-z_0-9]+)>", word_list, pattern)
+    return re.sub(r"(\[(?:\\.|[^\]\\])*\])| +(?=[?*+{])| +", lambda m: m[1] or _gap(m), pattern)
+
+
+def _gap(blank: re.Match[str]) -> str:
+    """A gap between words; a group of its own if a quantifier follows."""
+    return f"(?:{GAP})" if blank.string[blank.end() : blank.end() + 1] in tuple("?*+{") else GAP
+
+
+def _sentence_gaps(pattern: str) -> str:
+    return re.sub(r"\.\.\.(?=\{0,\d+\})", lambda _: SENTENCE, pattern)
+
+
+def read_rules(directory: Path = RULES_DIRECTORY) -> tuple[Rule, ...]:
+    """Every rule of every family in a folder, without those below it, in the order of the files' names.
+
+    Raises:
+        RuleError: a field is missing, an id is used twice, a pattern is not bounded.
+    """
+    rules: dict[str, Rule] = {}
+    for path in sorted(directory.glob("*.toml")):
+        for rule in _rules_of(path.stem, tomllib.loads(path.read_text("utf-8"))):
+            if rule.id in rules:
+                raise RuleError(f"{path.name}: rule id {rule.id!r} is used twice")
+            rules[rule.id] = rule
+    return tuple(rules.values())
+
+
+def fingerprint(directory: Path = RULES_DIRECTORY) -> str:
+    """SHA-256 over the rule files, to tell whether a prebuilt database was built from them."""
+    digest = hashlib.sha256()
+    for path in sorted(directory.rglob("*.toml")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _rules_of(name: str, document: Mapping[str, Any]) -> list[Rule]:
+    words = {key: "|".join(value) for key, value in document.get("words", {}).items()}
+    family = Family(document["family"])
+    rules = []
+    for entry in document.get("rule", []):
+        missing = {"id", "reason", "remedy", "weight", "patterns"} - set(entry)
+        if missing:
+            raise RuleError(f"{name}.toml: {entry.get('id', '?')} lacks {', '.join(sorted(missing))}")
+        rules.append(
+            Rule(
+                id=entry["id"],
+                family=family,
+                reason=entry["reason"],
+                remedy=entry["remedy"],
+                weight=float(entry["weight"]),
+                patterns=tuple(expand(pattern, words) for pattern in entry["patterns"]),
+                loose=tuple(loosen(expand(pattern, words)) for pattern in entry["patterns"]),
+                anchor=expand(entry.get("anchor", ""), words),
+                reach=int(entry.get("reach", 0)),
+                check=entry.get("check", ""),
+                positives=tuple(entry.get("positives", ())),
+                negatives=tuple(entry.get("negatives", ())),
+            )
+        )
+    return rules

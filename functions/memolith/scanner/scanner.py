@@ -1,0 +1,259 @@
+"""The scanner: one text in, one report out; no file, no network, no clock.
+
+In order: size and path; characters (`memolith.scanner.unicode_policy`); secrets (`memolith.scanner.secrets`); language,
+that is injection, personas and exfiltration, over the folded copy and over every other reading of the text
+(`memolith.scanner.language`); weighing (`memolith.scanner.scoring`); the policy's verdict.
+
+    scanner = Scanner.load(Path("scanner.hsdb"))     # once a process, at init
+    report = scanner.scan(text, path="/notes/a.md", policy=Policy.STANDARD)
+    if report.verdict is Verdict.REJECT: ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from memolith.scanner import language, path_policy, secrets, unicode_policy
+from memolith.scanner.betterleaks_engine import BetterleaksEngine
+from memolith.scanner.case_folding import Folder, distinct
+from memolith.scanner.context import Context
+from memolith.scanner.database import Matchers, UnusableDatabaseError, compile_matchers, load_matchers
+from memolith.scanner.deep import DeepContext, DeepLook, deep_bar
+from memolith.scanner.engine import Located
+from memolith.scanner.excerpts import Spot, excerpt, show
+from memolith.scanner.findings import Family, Finding, Policy, Report, Severity, judge
+from memolith.scanner.scoring import TOGETHER, bar, weigh
+
+MAX_SCANNED_CHARACTERS = 1_000_000
+"""A longer text is refused unread: the API's own limit is a tenth of it."""
+
+LENGTH = "limit-length"
+"""The rule about a text that is too long to be read."""
+
+_ENGINE_RULE = re.compile(r"secret-[a-z0-9][a-z0-9-]{0,60}")
+_RULES_IN_CODE = frozenset({*unicode_policy.BY_ID, *path_policy.BY_ID, TOGETHER, LENGTH})
+ABOUT_ATTACKS = 2
+"""Different terms of attack and defence from which a text may show words of mixed scripts."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the scanner started.
+
+    Attributes:
+        prebuilt: whether the prebuilt database was used.
+        problem: why not, in words for an operator; empty if it was.
+        rules: how many rules are loaded, the secret engine's own left out.
+    """
+
+    prebuilt: bool
+    problem: str
+    rules: int
+
+
+class Scanner:
+    """Scans texts and paths. Immutable after `load` but for memos; safe to share between threads."""
+
+    def __init__(self, matchers: Matchers, engine: secrets.SecretEngine, status: Status) -> None:
+        """Compose a scanner; everyone but a test calls `load`."""
+        self.status = status
+        self._matchers = matchers
+        self._secrets = engine
+        self._folder = Folder(matchers.confusables)
+
+    @classmethod
+    def load(cls, database_path: Path | None = None) -> Scanner:
+        """Load everything that a scan needs: once a process, at init.
+
+        Args:
+            database_path: the file that `build_database` wrote. If it is None or not usable here, the rules are
+                compiled instead (a few seconds), and `status.problem` says why.
+
+        Raises:
+            ScannerUnavailableError: the secret engine does not work; nothing may be written unscanned.
+            RuleError: a rule file is wrong.
+        """
+        problem = "no prebuilt database was given"
+        matchers = None
+        if database_path is not None:
+            try:
+                matchers, problem = load_matchers(database_path), ""
+            except UnusableDatabaseError as error:
+                problem = str(error)
+        prebuilt = matchers is not None
+        matchers = matchers or compile_matchers()
+        return cls(matchers, BetterleaksEngine(), Status(prebuilt, problem, len(matchers.rules)))
+
+    def scan(
+        self,
+        text: str,
+        path: str | None = None,
+        policy: Policy = Policy.STANDARD,
+        allow: frozenset[str] = frozenset(),
+    ) -> Report:
+        """Scan one text, and the path it is to be written to.
+
+        Args:
+            text: any string; lone surrogates are a finding.
+            path: the memory's path, scanned too unless None.
+            policy: what to make of the findings.
+            allow: ids of rules whose findings are dropped, before they are weighed.
+
+        Returns:
+            Every finding and the verdict. Pure: the same call gives the same report. 100 KB take about 5 ms.
+
+        Raises:
+            ScannerUnavailableError: the secret engine failed, so the text counts as not scanned.
+        """
+        return self._report(self._text_findings, text, path, policy, allow)
+
+    def scan_deeply(
+        self,
+        text: str,
+        path: str | None = None,
+        policy: Policy = Policy.STANDARD,
+        allow: frozenset[str] = frozenset(),
+    ) -> Report:
+        """Look at a text again, more deeply, off the write path: more rules, more readings, a lower bar.
+
+        Whatever `scan` finds is found here too, so a text that a scan rejects is rejected. It is more often wrong
+        than `scan` (`docs/scanner.md` says how often), so its rejection is a reason to withhold a text until a person
+        has looked, never to lose it.
+
+        Args:
+            text: as for `scan`.
+            path: as for `scan`.
+            policy: as for `scan`.
+            allow: as for `scan`; the deeper rules have ids of their own.
+
+        Returns:
+            As for `scan`. 100 KB take about a third of a second, whatever they hold.
+
+        Raises:
+            ScannerUnavailableError: the secret engine failed, so the text counts as not scanned.
+            UnusableDatabaseError: the first time, if the deeper rules' part of the database is damaged.
+        """
+        return self._report(self._deep_findings, text, path, policy, allow)
+
+    def _report(
+        self,
+        look: Callable[[str, frozenset[str]], list[Finding]],
+        text: str,
+        path: str | None,
+        policy: Policy,
+        allow: frozenset[str],
+    ) -> Report:
+        findings = [] if path is None else list(_path_findings(path))
+        if len(text) > MAX_SCANNED_CHARACTERS:
+            findings.append(_too_long(len(text)))
+        else:
+            findings += look(text, allow)
+        return judge([finding for finding in findings if finding.rule not in allow], policy)
+
+    def scan_path(self, path: str, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()) -> Report:
+        """Scan a path alone. Microseconds."""
+        return judge([finding for finding in _path_findings(path) if finding.rule not in allow], policy)
+
+    def knows(self, rule_id: str) -> bool:
+        """Whether an allow-list may name a rule: ours, or any of the secret engine's, which does not list its own."""
+        ours = {rule.id for rule in self._matchers.rules} | self._matchers.deep_ids | _RULES_IN_CODE
+        return rule_id in ours or _ENGINE_RULE.fullmatch(rule_id) is not None
+
+    def explain(self, text: str, deeply: bool = False) -> tuple[Finding, ...]:
+        """Every rule that has a hit in the text, the light ones too that a report leaves out. For tests and tuning."""
+        look = self._deep_findings if deeply else self._text_findings
+        return tuple(look(text, frozenset(), everything=True))
+
+    def _text_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
+        seen = self._see(text)
+        hits = [hit for hit in seen.found.hits if hit.rule.id not in allow]
+        context = Context(seen.text, seen.found.terms)
+        return show([*self._other_spots(seen, context), *weigh(hits, context, bar(len(seen.text)), everything)], text)
+
+    def _deep_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
+        seen = self._see(text)
+        found = [*seen.found.hits, *self._deep.hits(seen.text, seen.encoded)]
+        hits = [hit for hit in found if hit.rule.id not in allow]
+        context = DeepContext(seen.text, seen.found.terms)
+        weighed = weigh(hits, context, deep_bar(len(seen.text)), everything)
+        return show([*self._other_spots(seen, context), *weighed], text)
+
+    def _see(self, text: str) -> _Seen:
+        whole, encoded = _whole(text)
+        present = distinct(encoded) + ("\ud800" if whole is not text else "")
+        located = self._matchers.written.scan(whole, encoded)
+        candidates, encodings = self._matchers.split_marks(located.marks)
+        found = language.find_hits(whole, encoded, present, encodings, self._matchers.folded, self._folder)
+        return _Seen(text, whole, encoded, present, located, candidates, found)
+
+    def _other_spots(self, seen: _Seen, context: Context) -> Iterator[Spot]:
+        """Of characters and of secrets."""
+        for spot in unicode_policy.find_spots(seen.as_given, seen.present, self._folder.skeleton):
+            yield _softened(spot, context)
+        yield from secrets.find_spots(seen.text, seen.encoded, seen.candidates, seen.located.matches, self._secrets)
+
+    @cached_property
+    def _deep(self) -> DeepLook:
+        return DeepLook(self._folder, self._matchers.folded, self._matchers.load_deep(), self._encodings)
+
+    def _encodings(self, text: str, encoded: bytes) -> dict[int, list[int]]:
+        return self._matchers.split_marks(self._matchers.written.scan(text, encoded).marks)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One text, and what the write path's databases and readings found in it."""
+
+    as_given: str
+    text: str
+    encoded: bytes
+    present: str
+    located: Located
+    candidates: dict[int, list[int]]
+    found: language.LanguageHits
+
+
+def _whole(text: str) -> tuple[str, bytes]:
+    """The text without lone surrogates, in characters and in UTF-8."""
+    try:
+        return text, text.encode()
+    except UnicodeEncodeError:
+        whole = _SURROGATE.sub("\ufffd", text)
+        return whole, whole.encode()
+
+
+def _softened(spot: Spot, context: Context) -> Spot:
+    """A word of mixed scripts in a text about such words is no more than a hint.
+
+    What a sentence of such words says is read besides, with its letters as Latin ones, and judged for itself.
+    """
+    if spot.rule != unicode_policy.MIXED_SCRIPT.id or not context.terms:
+        return spot
+    shown = context.terms >= ABOUT_ATTACKS or context.discount(spot.start, spot.end) < 1.0
+    return replace(spot, severity=Severity.MEDIUM) if shown else spot
+
+
+def _path_findings(path: str) -> Iterator[Finding]:
+    for rule_id in path_policy.hits(path):
+        rule = path_policy.BY_ID[rule_id]
+        shown = excerpt(path, 0, len(path), ())
+        yield Finding(rule.id, Family.PATH, Severity.HIGH, rule.reason, path_policy.REMEDY, 0, 0, shown)
+
+
+def _too_long(length: int) -> Finding:
+    return Finding(
+        rule=LENGTH,
+        family=Family.LIMIT,
+        severity=Severity.HIGH,
+        reason=f"{length:,} characters are more than the scanner reads at once ({MAX_SCANNED_CHARACTERS:,})",
+        remedy="Split the text.",
+        line=1,
+        column=1,
+        excerpt="",
+    )

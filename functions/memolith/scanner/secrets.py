@@ -1,0 +1,257 @@
+"""Secrets: an engine that brings its own rules, behind one small interface, and what it is shown.
+
+The engine's cost grows with the text, and nearly all of a memory cannot hold a secret. So one hyperscan pass finds the
+lines that could (a long run of token characters with a digit, a word like ``token`` before ``=`` and something with a
+digit, a key block, a URL with a password), and only these are shown to the engine. A generic guess ("something named
+password has a value") is kept only if the value looks like one and not like a placeholder.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from memolith.scanner.engine import Match
+from memolith.scanner.excerpts import Spot
+from memolith.scanner.findings import Family, Severity
+
+
+class ScannerUnavailableError(RuntimeError):
+    """A part of the scanner does not work; nothing may be written unscanned. Raised at load, or instead of a report."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMatch:
+    """One secret that an engine found in what it was shown.
+
+    Attributes:
+        rule: the engine's own rule id.
+        description: the engine's own words.
+        confidence: ``high``, ``medium`` or ``low``.
+        value: the secret. Never leaves this package.
+        full: the whole match, the name before the value included.
+    """
+
+    rule: str
+    description: str
+    confidence: str
+    value: str
+    full: str
+
+
+class SecretEngine(Protocol):
+    """Finds secrets in a text. Pure: no file, no network."""
+
+    def find(self, text: str) -> Sequence[SecretMatch]:
+        """Every secret in the text.
+
+        Raises:
+            ScannerUnavailableError: the engine failed; the text was not scanned.
+        """
+        ...
+
+
+_RUN_CHAR = r"[A-Za-z0-9_+/=~.-]"
+_RUN = 18
+CANDIDATES: tuple[str, ...] = (
+    rf"(?:^|[^A-Za-z0-9_+/=~.-]){_RUN_CHAR}{{{_RUN}}}",
+    r"(?i)(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api|key|auth|cred(?:ential)?s?|private|access|bearer|dsn|sas)"
+    r"[\"'`\]) _.a-z-]{0,24}[=:][=>\"'`\s]{0,4}[^\s\"'`=:(){}<>;,]{0,60}[0-9]",
+    r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY",
+    r"://[^\s:@/]{0,64}:[^\s/]{1,64}@",
+    r"(?i)\bcurl\b",
+)
+"""Where a secret could be. The first reports one end a run; the others may report several, which costs little."""
+
+_CURL = 4
+_KEY_BLOCK = 2
+_KEY_BLOCK_END = re.compile(rb"-----END[A-Z ]{0,40}-----")
+_KEY_BLOCK_LIMIT = 8_000
+_RUN_WITH_DIGIT = re.compile(rb"[A-Za-z_+/=~.-]*[0-9]")
+
+
+def windows(encoded: bytes, ends: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
+    """The lines that could hold a secret, as ranges of bytes, in order; of equal ones the first.
+
+    Args:
+        encoded: the text as written, in UTF-8.
+        ends: for each of `CANDIDATES`, the positions at which a match ends, in bytes.
+    """
+    hits = sorted((end, kind) for kind, of_kind in ends.items() for end in of_kind)
+    done = unclosed = 0
+    seen: set[bytes] = set()
+    for end, kind in hits:
+        if end < done or (kind == 0 and not _RUN_WITH_DIGIT.match(encoded, end - _RUN)):
+            continue
+        start = max(encoded.rfind(b"\n", 0, end - 1) + 1, done)
+        stop = _line_end(encoded, end)
+        if kind == _KEY_BLOCK and end >= unclosed:
+            closing = _KEY_BLOCK_END.search(encoded, end, end + _KEY_BLOCK_LIMIT)
+            stop = _line_end(encoded, closing.end()) if closing else stop
+            unclosed = 0 if closing else end + _KEY_BLOCK_LIMIT
+        elif kind == _CURL:
+            stop = _command_end(encoded, start, stop)
+        done = stop
+        if encoded[start:stop] not in seen:
+            seen.add(encoded[start:stop])
+            yield start, stop
+
+
+def _command_end(encoded: bytes, start: int, stop: int) -> int:
+    """Where a command ends whose first line is given, if its lines are continued by a backslash.
+
+    It ends before a line that it already holds: that starts it anew, and whoever repeats it is read once.
+    """
+    lines = {encoded[start:stop]}
+    while encoded[stop - 3 : stop].rstrip(b"\r\n").endswith(b"\\"):
+        start, stop = stop, _line_end(encoded, stop)
+        if encoded[start:stop] in lines:
+            return start
+        lines.add(encoded[start:stop])
+    return stop
+
+
+def _line_end(encoded: bytes, position: int) -> int:
+    end = encoded.find(b"\n", position)
+    return len(encoded) if end < 0 else end + 1
+
+
+GENERIC = frozenset({"generic-api-key", "generic-password", "generic-credential-uri"})
+"""Rules of the engine that go by the name before a value, not by the value's form."""
+
+_WEAK = frozenset({"jwt"})
+"""Rules whose matches are as often examples or long expired as they are secrets."""
+
+_PLACEHOLDER = re.compile(
+    r"(?i)example|sample|dummy|placeholder|change.?me|redacted|your|insert|replace|xxxx|\*{3}|\.{3}|<[^>]*>|\$\{|\{\{|%\(|"
+    r"^\$|process\.env|os\.environ|getenv|secrets\.|(?:^|[^a-z])(?:test|fake|mock|todo|none|null|true|false|string|foo|bar)"
+    r"(?:[^a-z]|$)|pass(?:word|wd)?\d{0,4}!?$|^secret|p[a@]ssw[o0]rd|^admin|^root|^user|^guest|^default|temporal|postgres"
+)
+_CODE = re.compile(r"[(){}\[\];]|::|->|=>|^[a-z]+[A-Z][A-Za-z]+$|^[a-z_]+\.[a-z_.]+$|!$")
+
+
+MOST_MATCHES = 50
+"""Of the engine's matches in one text that are looked at; the rest would only repeat that there are secrets."""
+BATCH_BYTES = 8_000
+MOST_FINDINGS = 20
+HIGH_WEIGHT = 8.0
+
+REMEDY = "Remove the secret and keep it in a secret manager; if it is real, revoke it, for it has been written here."
+
+
+def find_spots(
+    text: str, encoded: bytes, ends: dict[int, list[int]], matches: Iterable[Match], engine: SecretEngine
+) -> list[Spot]:
+    """What the engine finds in the lines that could hold a secret, and what our own rules found; no two overlap.
+
+    Args:
+        text: as written.
+        encoded: the same in UTF-8.
+        ends: for each of `CANDIDATES`, the positions at which a match ends, in bytes.
+        matches: of our own rules.
+        engine: the engine.
+
+    Raises:
+        ScannerUnavailableError: the engine failed.
+    """
+    return _distinct([*_engine_spots(text, encoded, ends, engine), *_own_spots(matches)])
+
+
+def _engine_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine) -> list[Spot]:
+    """What the engine finds, shown a batch at a time: it slows down with each find, so it is stopped at enough."""
+    spots: list[Spot] = []
+    for batch in _batches(windows(encoded, ends)):
+        shown = b"".join(encoded[start:stop] for start, stop in batch).decode("utf-8", "ignore")
+        for match in engine.find(shown)[:MOST_MATCHES]:
+            severity = severity_of(match)
+            if severity is not None and match.value:
+                start, end = _place(text, encoded, match, batch)
+                spots.append(
+                    Spot(f"secret-{match.rule}", Family.SECRET, severity, match.description, REMEDY, start, end)
+                )
+        if len(spots) >= MOST_MATCHES:
+            break
+    return spots
+
+
+def _batches(ranges: Iterable[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    batch: list[tuple[int, int]] = []
+    size = 0
+    for start, stop in ranges:
+        batch.append((start, stop))
+        size += stop - start
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _own_spots(matches: Iterable[Match]) -> Iterator[Spot]:
+    for match in matches:
+        rule, found = match.rule, match.found
+        start, end = found.span(found.lastindex or 0)
+        if VALUE_CHECKS[rule.check](found[found.lastindex or 0]):
+            severity = Severity.HIGH if rule.weight >= HIGH_WEIGHT else Severity.MEDIUM
+            yield Spot(rule.id, Family.SECRET, severity, rule.reason, rule.remedy, start, end)
+
+
+_RANK = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
+
+
+def _distinct(spots: Iterable[Spot]) -> list[Spot]:
+    """Of spots that overlap, the most severe one, and of these the first found."""
+    kept: list[Spot] = []
+    for spot in sorted(spots, key=lambda spot: _RANK[spot.severity]):
+        if all(spot.end <= other.start or other.end <= spot.start for other in kept):
+            kept.append(spot)
+    return kept[:MOST_FINDINGS]
+
+
+def _place(text: str, encoded: bytes, match: SecretMatch, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Where a match stands; what the engine decoded before it found it stands somewhere in what it was shown."""
+    full = text.find(match.full) if match.full else -1
+    start = text.find(match.value, max(full, 0))
+    if start >= 0:
+        return start, start + len(match.value)
+    return len(encoded[: ranges[0][0]].decode()), len(encoded[: ranges[-1][1]].decode("utf-8", "ignore"))
+
+
+def severity_of(match: SecretMatch) -> Severity | None:
+    """How much a match of the engine says; None if it is a generic guess about something that is no secret."""
+    if match.rule in GENERIC:
+        return Severity.MEDIUM if looks_secret(match.value) else None
+    if match.rule in _WEAK or match.confidence != "high":
+        return Severity.MEDIUM
+    return Severity.HIGH
+
+
+def looks_secret(value: str) -> bool:
+    """Whether a value could be a chosen or generated secret rather than a placeholder, a word or a piece of code."""
+    if len(value) < 8 or _PLACEHOLDER.search(value) or _CODE.search(value):
+        return False
+    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]"))
+    return kinds >= 2 and bool(re.search("[0-9]", value)) and entropy(value) >= (2.5 if len(value) < 16 else 3.0)
+
+
+def no_placeholder(value: str) -> bool:
+    """Whether a value in a vendor's own form is more than that form filled in for show."""
+    return not _PLACEHOLDER.search(value) and entropy(value) >= 3.0
+
+
+VALUE_CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "": lambda value: True,
+    "looks-secret": looks_secret,
+    "no-placeholder": no_placeholder,
+}
+"""Tests of a secret's value; a rule of the family names one as its ``check``."""
+
+
+def entropy(value: str) -> float:
+    """Shannon entropy in bits a character."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())

@@ -1,0 +1,154 @@
+"""One HTTP API event in, one response out: the boundary that never lets an error through.
+
+A plain table of routes rather than a framework's resolver: there are twelve paths; the resolver would take query values
+from the joined form, answer 404 and 422 in shapes of its own, and add a tenth of a second to a cold start.
+
+The same class serves the reader (GET) and the writer (POST, DELETE) in Lambda, and both at once in one process.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from memolith.app.kernel.results import Call, SessionCredentials
+from memolith.core.errors import Unauthenticated
+from memolith.core.ids import ulid
+from memolith.ports.clock import Clock
+from memolith.ports.ids import Randomness
+from memolith.ports.metrics import Metrics
+from memolith.wire import auth, freshness
+from memolith.wire.errors import Failure, MethodNotAllowed, failure_of, trace
+from memolith.wire.exchange import Exchange
+from memolith.wire.facade import SessionUseCases, UseCases
+from memolith.wire.requests import method_of, read_event
+from memolith.wire.routes.table import find
+
+_log = logging.getLogger(__name__)
+
+UNKNOWN_HOME = "unknown"
+"""`x-memolith-home` where no store was found or meant, so that the header is there on every answer."""
+
+HEALTH = ("healthz",)
+"""The path that health checks ask, without a key: one index read, and an answer that tells nothing else."""
+
+
+class HttpApi:
+    """The API over one region's use cases.
+
+    Args:
+        memolith: the use cases.
+        clock: for request ids, cursors and durations.
+        randomness: for request ids.
+        sessions: the use cases of sessions, where there are any.
+        metrics: gets ``requests`` and ``request_duration_ms``, by operation and status.
+    """
+
+    def __init__(
+        self,
+        memolith: UseCases,
+        clock: Clock,
+        randomness: Randomness,
+        metrics: Metrics,
+        sessions: SessionUseCases | None = None,
+    ) -> None:
+        self._memolith = memolith
+        self._sessions = sessions
+        self._clock = clock
+        self._randomness = randomness
+        self._metrics = metrics
+
+    def answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """The response to an API Gateway HTTP API event (payload format 2.0).
+
+        Never raises: whatever goes wrong becomes the API's error envelope.
+        """
+        started_us = self._clock.now_us()
+        reads = method_of(event) == "GET"
+        handling = _Handling(f"req_{ulid(started_us // 1000, self._randomness.bytes(10))}")
+        try:
+            body, failure = self._perform(event, handling, started_us), None
+        except Exception as error:  # noqa: BLE001 the boundary: what no one foresaw is logged here and answered with 500
+            failure = failure_of(error, writes=not reads)
+            body = failure.body(handling.request_id)
+            if failure.status == 500:
+                _log.error("unexpected error", extra={"request_id": handling.request_id, "trace": trace(error)})
+        self._record(handling, failure, started_us)
+        headers = self._headers(handling, failure)
+        if reads:
+            headers |= freshness.headers(handling.call, self._clock.now_us())
+        return _response(body, failure, headers)
+
+    def _perform(self, event: Mapping[str, Any], handling: _Handling, now_us: int) -> dict[str, Any]:
+        request = read_event(event)
+        if request.segments == HEALTH:
+            return self._health(handling, request.method)
+        operation, ids = find(request)
+        handling.operation = operation.__name__
+        credentials = auth.credentials(request.headers, self._verify)
+        handling.call = Call(credentials, freshness.demand(request.headers))
+        return operation(Exchange(self._memolith, handling.call, request, ids, now_us, self._sessions))
+
+    def _health(self, handling: _Handling, method: str) -> dict[str, Any]:
+        handling.operation = "health"
+        if method != "GET":
+            raise MethodNotAllowed(("GET",))
+        self._memolith.check_health()
+        return {"type": "health", "status": "ok"}
+
+    def _verify(self, token: str) -> SessionCredentials:
+        if self._sessions is None:
+            raise Unauthenticated("there are no sessions here; use an API key")
+        return self._sessions.verify(token)
+
+    def _headers(self, handling: _Handling, failure: Failure | None) -> dict[str, str]:
+        headers = {
+            "content-type": "application/json",
+            "cache-control": "no-store",
+            "request-id": handling.request_id,
+            "x-memolith-region": self._memolith.region,
+            "x-memolith-home": handling.home or UNKNOWN_HOME,
+        }
+        if handling.call is not None and (failure is None or failure.status != 401):
+            headers["anthropic-workspace-id"] = handling.call.credentials.workspace_id
+        return headers
+
+    def _record(self, handling: _Handling, failure: Failure | None, started_us: int) -> None:
+        """One line and two figures a request: no path, no id of a memory, no content."""
+        status = str(failure.status if failure else 200)
+        duration_ms = (self._clock.now_us() - started_us) / 1000
+        self._metrics.count("requests", operation=handling.operation, status=status)
+        self._metrics.milliseconds("request_duration_ms", duration_ms, operation=handling.operation, status=status)
+        line = {
+            "request_id": handling.request_id,
+            "operation": handling.operation,
+            "status": status,
+            "error": failure.type if failure else None,
+            "home": handling.home,
+            "duration_ms": duration_ms,
+        }
+        _log.info("request", extra=line)
+
+
+class _Handling:
+    """What is known of a request so far; an error may come at any point of it."""
+
+    def __init__(self, request_id: str) -> None:
+        self.request_id = request_id
+        self.operation = "none"
+        self.call: Call | None = None
+
+    @property
+    def home(self) -> str | None:
+        return self.call.home if self.call else None
+
+
+def _response(body: dict[str, Any], failure: Failure | None, headers: dict[str, str]) -> dict[str, Any]:
+    return {
+        "statusCode": failure.status if failure else 200,
+        "headers": {**headers, **(failure.headers if failure else {})},
+        "body": json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+        "isBase64Encoded": False,
+    }

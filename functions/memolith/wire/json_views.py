@@ -1,0 +1,290 @@
+"""Answers as the API's JSON objects. Source: docs/api-compatibility.md §1.3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from memolith.app.api.history_import import BroughtIn
+from memolith.app.kernel.results import (
+    DivergentVersion,
+    Hit,
+    Memory,
+    MemoryPrefix,
+    Page,
+    Place,
+    QuarantinedText,
+    Session,
+    SessionContext,
+    Store,
+    Version,
+    Withheld,
+)
+from memolith.core.objects.verdict_record import VerdictRecord
+from memolith.core.sync_replica import durability_of
+from memolith.core.times import rfc3339
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+_ACTORS = {
+    "api_key": ("api_actor", "api_key_id"),
+    "session": ("session_actor", "session_id"),
+    "user": ("user_actor", "user_id"),
+    "service_account": ("service_account_actor", "service_account_id"),
+}
+
+
+def store(answer: Store) -> Json:
+    """A memory_store."""
+    return {
+        "type": "memory_store",
+        "id": answer.id,
+        "name": answer.name,
+        "description": answer.description,
+        "metadata": dict(answer.metadata),
+        "created_at": rfc3339(answer.created_at),
+        "updated_at": rfc3339(answer.updated_at),
+        "archived_at": _instant(answer.archived_at),
+        "scan_policy": {"policy": answer.scan_policy.policy, "allow": list(answer.scan_policy.allow)},
+        "retention": {"days": answer.retention.days, "versions": answer.retention.versions},
+        "durability": durability_of(answer.second_region),
+        "second_region": answer.second_region,
+    }
+
+
+def memory(answer: Memory) -> Json:
+    """A memory; `content` is null unless it was asked for."""
+    return {
+        "type": "memory",
+        "id": answer.id,
+        "memory_store_id": answer.store_id,
+        "memory_version_id": answer.version_id,
+        "path": answer.path,
+        "content": answer.content,
+        "content_sha256": answer.content_sha256,
+        "content_size_bytes": answer.content_size_bytes,
+        "created_at": rfc3339(answer.created_at),
+        "updated_at": rfc3339(answer.updated_at),
+        "flags": list(answer.flags),
+        "withheld": _withheld(answer.withheld),
+    }
+
+
+def memory_or_prefix(answer: Memory | MemoryPrefix) -> Json:
+    """One row of a listing of memories."""
+    return memory(answer) if isinstance(answer, Memory) else {"type": "memory_prefix", "path": answer.path}
+
+
+def hit(answer: Hit) -> Json:
+    """A memory that a search found, and where in it."""
+    return {
+        "type": "memory_search_hit",
+        "score": answer.score,
+        "excerpt": answer.excerpt,
+        "memory": memory(answer.memory),
+    }
+
+
+def past_memory(answer: Memory | MemoryPrefix) -> Json:
+    """A memory as it was; what was erased since is null, and `blank` says so."""
+    row = memory_or_prefix(answer)
+    blank = isinstance(answer, Memory) and answer.blank
+    gone = dict.fromkeys(("path", "content", "content_sha256", "content_size_bytes")) if blank else {}
+    return {**row, **gone, "blank": blank}
+
+
+def version(answer: Version) -> Json:
+    """A memory_version."""
+    return {
+        "type": "memory_version",
+        "id": answer.id,
+        **_what_was_written(answer),
+        "redacted_at": _instant(answer.redacted_at),
+        "redacted_by": _actor(answer.redacted_by),
+        "flags": list(answer.flags),
+        "withheld": _withheld(answer.withheld),
+        "imported": answer.imported,
+    }
+
+
+def _what_was_written(answer: Version | DivergentVersion) -> Json:
+    """What a version says of its memory, whether it is in the history or stands apart."""
+    return {
+        "memory_id": answer.memory_id,
+        "memory_store_id": answer.store_id,
+        "operation": answer.operation,
+        "path": answer.path,
+        "content": answer.content,
+        "content_sha256": answer.content_sha256,
+        "content_size_bytes": answer.content_size_bytes,
+        "created_at": rfc3339(answer.created_at),
+        "created_by": _actor(answer.created_by),
+    }
+
+
+def imported_version(answer: BroughtIn) -> Json:
+    """What became of one version that was brought in."""
+    return {
+        "type": "imported_version",
+        "memory_version_id": answer.version_id,
+        "memory_id": answer.memory_id,
+        "status": answer.status,
+        "reason": answer.reason or None,
+        "path_taken": answer.path_taken,
+        "withheld_rules": list(answer.withheld_rules),
+    }
+
+
+def actor_text(shown: Mapping[str, str]) -> str:
+    """The inverse of what answers show of an actor. Raises ValueError."""
+    for kind, (type, field) in _ACTORS.items():
+        if set(shown) == {"type", field} and shown["type"] == type:
+            return f"{kind}:{shown[field]}"
+    raise ValueError("no actor of the API")
+
+
+def session(answer: Session) -> Json:
+    """A session, in the part of its shape that concerns memory; the token stands in it once, when it is issued."""
+    record = answer.record
+    shown: Json = {
+        "type": "session",
+        "id": record.session_id,
+        "title": record.title,
+        "metadata": dict(record.metadata),
+        "status": "idle" if record.archived_at is None else "terminated",
+        "resources": [
+            {
+                "type": "memory_store",
+                "memory_store_id": one.memory_store_id,
+                "access": one.access,
+                "instructions": one.instructions,
+                "name": one.name,
+                "description": one.description,
+                "mount_path": one.mount_path,
+            }
+            for one in record.attachments
+        ],
+        "created_at": rfc3339(record.created_at),
+        "updated_at": rfc3339(record.archived_at or record.created_at),
+        "archived_at": _instant(record.archived_at),
+        "created_by": _actor(record.created_by),
+    }
+    if answer.token is not None:
+        shown |= {"token": answer.token, "token_expires_at": _instant(answer.token_expires_at)}
+    return shown
+
+
+def session_context(answer: SessionContext) -> Json:
+    """What a session's agent is to be told of its memory."""
+    return {
+        "type": "session_context",
+        "session_id": answer.session_id,
+        "pinned_at": rfc3339(answer.pinned_at),
+        "text": answer.text,
+        "stores": [
+            {
+                **asdict(one.attachment),
+                "index": {
+                    "source": one.source,
+                    "text": one.text,
+                    "remarks": list(one.remarks),
+                    "lines": one.lines,
+                    "lines_total": one.lines_total,
+                    "truncated": one.truncated,
+                    "more": one.more,
+                },
+            }
+            for one in answer.stores
+        ],
+    }
+
+
+def quarantined_text(answer: QuarantinedText) -> Json:
+    """A text that a verdict withheld, or withholds."""
+    return {
+        "type": "quarantined_text",
+        "memory_store_id": answer.store_id,
+        "memory_version_id": answer.version_ids[0],
+        "memory_version_ids": list(answer.version_ids),
+        "status": "released" if answer.withheld is None else "withheld",
+        "withheld": _withheld(answer.withheld),
+        "verdicts": None if answer.verdicts is None else [_verdict(verdict) for verdict in answer.verdicts],
+        "places": None if answer.places is None else [_place(place) for place in answer.places],
+        "all_places": answer.all_places,
+    }
+
+
+def divergent_version(answer: DivergentVersion) -> Json:
+    """A version that came late and was not adopted; its text, and its memory as it is now, if they were looked for."""
+    return {
+        "type": "divergent_version",
+        "id": answer.version_id,
+        **_what_was_written(answer),
+        "withheld": _withheld(answer.withheld),
+        "current": None if answer.current is None else memory(answer.current),
+    }
+
+
+def restored_version(id: str, answer: Memory | None) -> Json:
+    """What restoring a divergent version made of its memory; null where that was to delete it."""
+    return {
+        "type": "divergent_version_restored",
+        "id": id,
+        "memory": None if answer is None else memory(answer),
+    }
+
+
+def _verdict(answer: VerdictRecord) -> Json:
+    by = _actor(answer.decided_by) if answer.by_person else {"type": answer.decided_by}
+    return {
+        "type": "verdict",
+        "memory_version_id": answer.version_id,
+        "outcome": answer.outcome.value,
+        "reason": answer.reason,
+        "findings": [dict(finding) for finding in answer.findings],
+        "decided_at": rfc3339(answer.decided_at),
+        "decided_by": by,
+    }
+
+
+def _place(answer: Place) -> Json:
+    return {
+        "type": "place",
+        "memory_id": answer.memory_id,
+        "memory_version_id": answer.version_id,
+        "operation": answer.operation,
+        "path": answer.path,
+        "created_at": rfc3339(answer.created_at),
+        "head": answer.head,
+    }
+
+
+def deleted(type: str, id: str) -> Json:
+    """What a deletion answers; never an empty body, which the SDK cannot parse."""
+    return {"type": type, "id": id}
+
+
+def page(answer: Page[T], row: Callable[[T], Json], cursor: Callable[[str], str]) -> Json:
+    """A page of rows; `cursor` makes the text that continues after a position."""
+    next_page = None if answer.next_after is None else cursor(answer.next_after)
+    return {"data": [row(item) for item in answer.items], "next_page": next_page}
+
+
+def _instant(instant_us: int | None) -> str | None:
+    return None if instant_us is None else rfc3339(instant_us)
+
+
+def _withheld(answer: Withheld | None) -> Json | None:
+    if answer is None:
+        return None
+    return {"reason": answer.reason, "rules": list(answer.rules), "since": rfc3339(answer.since)}
+
+
+def _actor(text: str | None) -> Json | None:
+    if text is None:
+        return None
+    kind, _, id = text.partition(":")
+    type, field = _ACTORS[kind]
+    return {"type": type, field: id}

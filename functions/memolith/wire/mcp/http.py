@@ -1,0 +1,171 @@
+"""The server over streamable HTTP, one HTTP API event at a time: stateless, answers as JSON, no streams.
+
+    POST /mcp/{memory_store_id}     the store in the path
+    POST /mcp                       the only store of a session's token
+
+Every event has a server and a session manager of its own: the manager runs once in its life, and nothing may be left
+between two callers in one process. The bearer is sent on with every request to the API, which alone decides what it is
+worth; here it is only looked at to see that it is one, and which store it names.
+Source: https://modelcontextprotocol.io/specification, "Streamable HTTP"; RFC 6750 §3 (WWW-Authenticate).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jwt
+from anyio import sleep_forever
+from mcp.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+
+from memolith.app.auth.session_tokens import PREFIX
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest, MemolithError, Unauthenticated
+from memolith.wire import auth
+from memolith.wire.mcp.server import OpenStore, server_on
+from memolith.wire.requests import BODY_MAX_BYTES
+
+ROOT = "/mcp"
+Event = Mapping[str, Any]
+
+
+class McpHttp:
+    """Answers HTTP API events (payload format 2.0).
+
+    Args:
+        open_store: a store's id and a bearer to what the tools act on.
+    """
+
+    def __init__(self, open_store: Callable[[str, str], OpenStore]) -> None:
+        self._open_store = open_store
+
+    def answer(self, event: Event) -> dict[str, Any]:
+        """The response. A request of the protocol that fails is told in the protocol's own words."""
+        if event["requestContext"]["http"]["method"] != "POST":
+            return _refused(405, "only POST is answered: there are no sessions and no streams", {"allow": "POST"})
+        headers = {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+        try:
+            bearer = _bearer(headers)
+            store_id = _store_of(str(event["rawPath"]), bearer)
+        except Unauthenticated as error:
+            return _refused(401, str(error), {"www-authenticate": 'Bearer realm="memolith"'})
+        except MemolithError as error:
+            return _refused(404, str(error))
+        server = server_on(self._open_store(store_id, bearer))
+        return asyncio.run(_exchange(server, event, headers))
+
+
+def _bearer(headers: Mapping[str, str]) -> str:
+    """The API key or session's token. Raises Unauthenticated for what is neither; whether it is true is not known."""
+    scheme, _, text = headers.get("authorization", "").strip().partition(" ")
+    bearer = text.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
+    if not bearer.startswith(PREFIX):
+        auth.of_key(bearer)
+    return bearer
+
+
+def _store_of(path: str, bearer: str) -> str:
+    """The store that the path names, or else the token's only one. Raises InvalidRequest."""
+    named = path.removeprefix(ROOT).strip("/")
+    if named:
+        if not ids.STORE.fullmatch(named):
+            raise InvalidRequest("path", f"must be {ROOT}/ and a memory store's id, memstore_…")
+        return named
+    stores = _stores_in(bearer) if bearer.startswith(PREFIX) else []
+    if len(stores) != 1:
+        raise InvalidRequest("path", f"must name the store, {ROOT}/memstore_…, unless a token has exactly one")
+    return stores[0]
+
+
+def _stores_in(token: str) -> list[str]:
+    """The stores that a token says it opens. It is not verified: the API does that, with each request."""
+    try:
+        claims = jwt.decode(token.removeprefix(PREFIX), options={"verify_signature": False})
+    except jwt.InvalidTokenError:
+        raise Unauthenticated("this is not a token of Memolith") from None
+    access = claims.get("acc")
+    return [str(store_id) for store_id in access] if isinstance(access, Mapping) else []
+
+
+async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
+    """One request through a session manager that lives as long as it."""
+    domain = str(event["requestContext"].get("domainName", ""))
+    security = TransportSecuritySettings(allowed_hosts=[domain], allowed_origins=[f"https://{domain}"])
+    manager = StreamableHTTPSessionManager(
+        server,
+        json_response=True,
+        stateless=True,
+        security_settings=security,
+        max_request_body_size=BODY_MAX_BYTES,
+    )
+    exchange = _Exchange(event, headers, domain)
+    async with manager.run():
+        await manager.handle_request(exchange.scope, exchange.receive, exchange.send)
+    return exchange.response()
+
+
+class _Exchange:
+    """One event as ASGI's request, and the response that is sent to it. Source: ASGI 3, "HTTP"."""
+
+    def __init__(self, event: Event, headers: Mapping[str, str], domain: str) -> None:
+        body = event.get("body") or ""
+        self._body = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode()
+        self._received = False
+        self._status = 500
+        self._headers: dict[str, str] = {}
+        self._content = b""
+        self.scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "https",
+            "path": ROOT,
+            "raw_path": ROOT.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+            "server": (domain, 443),
+            "client": None,
+        }
+
+    async def receive(self) -> dict[str, Any]:
+        """The body, and then nothing: an event's client is not seen to leave."""
+        if self._received:
+            await sleep_forever()
+        self._received = True
+        return {"type": "http.request", "body": self._body, "more_body": False}
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        """Keeps a part of the response."""
+        if message["type"] == "http.response.start":
+            self._status = int(message["status"])
+            self._headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in message["headers"]}
+        else:
+            self._content += message.get("body", b"")
+
+    def response(self) -> dict[str, Any]:
+        """As Lambda answers."""
+        headers = {**self._headers, "cache-control": "no-store"}
+        headers.pop("content-length", None)
+        return {
+            "statusCode": self._status,
+            "headers": headers,
+            "body": self._content.decode(),
+            "isBase64Encoded": False,
+        }
+
+
+def _refused(status: int, reason: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": reason}}
+    return {
+        "statusCode": status,
+        "headers": {"content-type": "application/json", "cache-control": "no-store", **(headers or {})},
+        "body": json.dumps(body, ensure_ascii=False),
+        "isBase64Encoded": False,
+    }

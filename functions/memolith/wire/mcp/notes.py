@@ -1,0 +1,154 @@
+"""The tools beside `memory`, on one store. Each raises ToolFailure, in words for the model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from memolith.wire.mcp import texts
+from memolith.wire.mcp.schemas import Directory, Entry, Found, Hits, Note, Version, Versions, Written
+from memolith.wire.memory_tool import texts as tool_texts
+from memolith.wire.memory_tool.places import ROOT, place
+from memolith.wire.memory_tool.texts import ToolFailure, text
+from memolith.wire.memory_tool.tree import Changed, File, Folder, Gone, Occupied, Tree
+
+
+class Notes:
+    """A store's notes by path.
+
+    Args:
+        tree: the store.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def read(self, path: str) -> Note:
+        """A note with its content. A listing of its folder and one read."""
+        file = self._file(path)
+        try:
+            return _note(self._tree.read(file.id))
+        except Gone:
+            raise ToolFailure(tool_texts.VANISHED.format(path=path)) from None
+
+    def write(self, path: str, content: str, expected_sha256: str | None) -> Written:
+        """A new note, or, on exactly the content that was read, a new content for one. One conditional commit."""
+        target, content = place(path), text(content, "content")
+        sha256 = hashlib.sha256(content.encode()).hexdigest()
+        found = self._tree.find(target)
+        if isinstance(found, Folder):
+            raise ToolFailure(tool_texts.NOT_A_FILE.format(path=path))
+        if expected_sha256 is not None:
+            return self._replace(path, found, content, sha256, expected_sha256)
+        if found is not None:
+            return _unchanged_or_refused(path, found, sha256)
+        try:
+            self._tree.create(target, content)
+        except Occupied as occupied:
+            standing = self._tree.find(target) if occupied.path == target else None
+            if isinstance(standing, File):
+                return _unchanged_or_refused(path, standing, sha256)
+            holder = f"{ROOT}{occupied.path}"
+            raise ToolFailure(tool_texts.FILE_IN_THE_WAY.format(path=path, holder=holder)) from None
+        return Written(path=f"{ROOT}{target}", outcome="created", content_sha256=sha256)
+
+    def directory(self, path: str) -> Directory:
+        """What stands directly in a directory. One listing."""
+        folder = place(path)
+        found = self._tree.find(folder)
+        if found is None:
+            raise ToolFailure(tool_texts.VIEW_MISSING.format(path=path))
+        if isinstance(found, File):
+            raise ToolFailure(texts.NOT_A_DIRECTORY.format(path=path))
+        return Directory(path=f"{ROOT}{folder}", entries=[_entry(item) for item in self._tree.children(folder)])
+
+    def search(self, query: str, directory: str, limit: int) -> Hits:
+        """The notes below a directory that answer a query best. One search."""
+        rows = self._tree.search(query, place(directory), limit)
+        return Hits(hits=[_found(row) for row in rows])
+
+    def activity(self, limit: int) -> Versions:
+        """The store's newest versions. One listing."""
+        return Versions(versions=[_version(row) for row in self._tree.versions(limit)])
+
+    def versions(self, path: str, limit: int) -> Versions:
+        """A note's newest versions. A listing of its folder, and one of its versions."""
+        file = self._file(path)
+        return Versions(versions=[_version(row) for row in self._tree.versions(limit, file.id)])
+
+    def _file(self, path: str) -> File:
+        found = self._tree.find(place(path))
+        if found is None:
+            raise ToolFailure(tool_texts.VIEW_MISSING.format(path=path))
+        if isinstance(found, Folder):
+            raise ToolFailure(tool_texts.NOT_A_FILE.format(path=path))
+        return found
+
+    def _replace(self, path: str, found: File | None, content: str, sha256: str, expected_sha256: str) -> Written:
+        if found is None:
+            raise ToolFailure(texts.NOT_THERE.format(path=path))
+        if found.content_sha256 not in (expected_sha256, sha256):
+            raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path))
+        outcome = Written(path=f"{ROOT}{found.path}", outcome="replaced", content_sha256=sha256)
+        if found.content_sha256 == sha256:
+            return outcome.model_copy(update={"outcome": "unchanged"})
+        try:
+            self._tree.update(found, content)
+        except Changed:
+            raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path)) from None
+        except Gone:
+            raise ToolFailure(texts.NOT_THERE.format(path=path)) from None
+        return outcome
+
+
+def _unchanged_or_refused(path: str, standing: File, sha256: str) -> Written:
+    """A write that was made already, as after a lost answer, is none; anything else would lose what stands there."""
+    if standing.content_sha256 != sha256:
+        raise ToolFailure(texts.STANDS_ALREADY.format(path=path))
+    return Written(path=f"{ROOT}{standing.path}", outcome="unchanged", content_sha256=sha256)
+
+
+def _note(file: File) -> Note:
+    return Note(
+        path=f"{ROOT}{file.path}",
+        memory_id=file.id,
+        content_sha256=file.content_sha256,
+        content_size_bytes=file.size_bytes,
+        updated_at=file.updated_at,
+        content=file.content,
+    )
+
+
+def _found(row: Mapping[str, Any]) -> Found:
+    memory = row["memory"]
+    return Found(
+        path=f"{ROOT}{memory['path']}",
+        memory_id=memory["id"],
+        content_sha256=memory["content_sha256"],
+        content_size_bytes=memory["content_size_bytes"],
+        updated_at=memory["updated_at"],
+        score=row["score"],
+        excerpt=row["excerpt"],
+    )
+
+
+def _entry(item: File | Folder) -> Entry:
+    if isinstance(item, Folder):
+        return Entry(path=f"{ROOT}{item.path}", type="directory")
+    path, size_bytes = f"{ROOT}{item.path}", item.size_bytes
+    return Entry(path=path, type="note", content_size_bytes=size_bytes, updated_at=item.updated_at)
+
+
+def _version(row: Mapping[str, Any]) -> Version:
+    actor = row.get("created_by") or {}
+    return Version(
+        memory_version_id=row["id"],
+        memory_id=row["memory_id"],
+        operation=row["operation"],
+        path=None if row["path"] is None else f"{ROOT}{row['path']}",
+        created_at=row["created_at"],
+        created_by=next((value for name, value in actor.items() if name.endswith("_id")), None),
+        content_sha256=row.get("content_sha256"),
+        content_size_bytes=row.get("content_size_bytes"),
+    )

@@ -1,0 +1,174 @@
+"""What each tool takes and gives. The JSON schemas that a client sees are made from these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SEARCH_QUERY_MAX_CHARS
+from memolith.wire.memory_tool.tool import COMMANDS
+
+ROWS_DEFAULT, ROWS_MAX = 20, 100
+
+Path = Annotated[str, Field(description="A path under /memories, such as /memories/notes/todo.md")]
+Limit = Annotated[int, Field(ge=1, le=ROWS_MAX, description="How many at most, newest first")]
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool; one that is not known is refused, so that a slip in a name is not lost."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class MemoryArguments(Arguments):
+    """Of `memory`. What a command needs, the memory tool checks itself, in its own words."""
+
+    command: Annotated[str, Field(json_schema_extra={"enum": list(COMMANDS)})]
+    path: Annotated[str | None, Field(description="For every command but rename: a path under /memories")] = None
+    view_range: Annotated[list[int] | None, Field(description="view: first and last line, -1 for the end")] = None
+    file_text: Annotated[str | None, Field(description="create: the content")] = None
+    old_str: Annotated[str | None, Field(description="str_replace: a text that is there once")] = None
+    new_str: Annotated[str | None, Field(description="str_replace: what to put there; left out, it is deleted")] = None
+    insert_line: Annotated[int | None, Field(description="insert: after which line; 0 is the top")] = None
+    insert_text: Annotated[str | None, Field(description="insert: the text")] = None
+    old_path: Annotated[str | None, Field(description="rename: from")] = None
+    new_path: Annotated[str | None, Field(description="rename: to")] = None
+
+
+class ReadArguments(Arguments):
+    """Of `read_note`."""
+
+    path: Path
+
+
+class WriteArguments(Arguments):
+    """Of `write_note`."""
+
+    path: Path
+    content: Annotated[str, Field(description="The whole content")]
+    expected_content_sha256: Annotated[
+        str | None, Field(description="To replace a note: the content_sha256 of what you read. Left out: a new note")
+    ] = None
+
+
+class EditArguments(Arguments):
+    """Of `edit_note`."""
+
+    path: Path
+    old_str: Annotated[str, Field(description="A text that is in the note once")]
+    new_str: Annotated[str, Field(description="What to put there")]
+
+
+class ActivityArguments(Arguments):
+    """Of `recent_activity`."""
+
+    limit: Limit = ROWS_DEFAULT
+
+
+class DirectoryArguments(Arguments):
+    """Of `list_directory`."""
+
+    path: Annotated[str, Field(description="A directory under /memories")] = "/memories"
+
+
+class VersionsArguments(Arguments):
+    """Of `memory_versions`."""
+
+    path: Path
+    limit: Limit = ROWS_DEFAULT
+
+
+class SearchArguments(Arguments):
+    """Of `search_notes`."""
+
+    query: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=SEARCH_QUERY_MAX_CHARS,
+            description="What to find, in words that the note may have: a question, names, a date such as May 2026",
+        ),
+    ]
+    directory: Annotated[str, Field(description="Only below this directory")] = "/memories"
+    limit: Annotated[int, Field(ge=1, le=SEARCH_LIMIT_MAX, description="How many at most, the best first")] = (
+        SEARCH_LIMIT_DEFAULT
+    )
+
+
+class Said(BaseModel):
+    """What a command of the memory tool answered."""
+
+    text: str
+
+
+class Note(BaseModel):
+    """A note; without content where it was written and not read."""
+
+    path: str
+    memory_id: str
+    content_sha256: str
+    content_size_bytes: int
+    updated_at: str
+    content: str | None = None
+
+
+class Written(BaseModel):
+    """What `write_note` did. Where nothing had to be done, because the content was there already: `unchanged`."""
+
+    path: str
+    outcome: Literal["created", "replaced", "unchanged"]
+    content_sha256: str
+
+
+class Found(BaseModel):
+    """A note that a search found, and the place in it that answers best."""
+
+    path: str
+    memory_id: str
+    content_sha256: str
+    content_size_bytes: int
+    updated_at: str
+    score: float
+    excerpt: str
+
+
+class Hits(BaseModel):
+    """What a search found, the best first; scores mean nothing but their order."""
+
+    hits: list[Found]
+
+
+class Entry(BaseModel):
+    """What stands in a directory. A directory has neither size nor time."""
+
+    path: str
+    type: Literal["note", "directory"]
+    content_size_bytes: int | None = None
+    updated_at: str | None = None
+
+
+class Directory(BaseModel):
+    """A directory's entries, in order of path."""
+
+    path: str
+    entries: list[Entry]
+
+
+class Version(BaseModel):
+    """One version of one memory; `path` is null where it was redacted."""
+
+    memory_version_id: str
+    memory_id: str
+    operation: str
+    path: str | None
+    created_at: str
+    created_by: str | None
+    content_sha256: str | None
+    content_size_bytes: int | None
+
+
+class Versions(BaseModel):
+    """Versions, newest first."""
+
+    versions: list[Version]

@@ -1,0 +1,31 @@
+"""Where the tool's paths stand in a store: `/memories` is the root, `/memories/a/b` is the memory at `/a/b`."""
+
+from __future__ import annotations
+
+import posixpath
+
+from memolith.wire.memory_tool import texts
+from memolith.wire.memory_tool.texts import ToolFailure
+
+ROOT = "/memories"
+
+
+def place(path: object) -> str:
+    """The store's path, `""` for the root itself; `.`, `..`, doubled and trailing slashes are resolved.
+
+    Raises:
+        ToolFailure: not under `/memories`. The SDK takes `/memoriesfoo/x` for `/memories/foo/x`, which is not copied.
+    """
+    if not isinstance(path, str):
+        raise ToolFailure(texts.NOT_A_STRING.format(name="path"))
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise ToolFailure(texts.PREFIX.format(path=path))
+    resolved = posixpath.normpath(f"{ROOT}/{path[len(ROOT) :].lstrip('/')}")
+    if resolved != ROOT and not resolved.startswith(f"{ROOT}/"):
+        raise ToolFailure(texts.ESCAPE.format(path=path))
+    return resolved[len(ROOT) :]
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether `path` is in `folder`, at any depth; both as the store has them."""
+    return path.startswith(f"{folder}/")

@@ -1,0 +1,270 @@
+"""The six commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memolith.core.times import parse_rfc3339
+from memolith.ports.clock import Clock
+from memolith.ports.ids import Randomness
+from memolith.wire.memory_tool import edits, texts
+from memolith.wire.memory_tool.places import ROOT, is_within, place
+from memolith.wire.memory_tool.texts import ToolFailure, text, whole_number
+from memolith.wire.memory_tool.tree import Changed, File, Folder, Gone, Occupied, Tree
+
+EDIT_ATTEMPTS = 60
+"""Each lost race means that somebody else's edit was committed, so that a crowd of this size gets through."""
+
+PAUSE_FIRST_S, PAUSE_MAX_S = 0.03, 0.8
+"""Before an edit is tried again: at most so long, and twice as long each time, until a crowd has spread out."""
+
+LISTED_LEVELS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command answers: a text for the model, and whether it is an error."""
+
+    text: str
+    is_error: bool = False
+
+
+class MemoryTool:
+    """The memory tool on one store. Every file's change is one conditional commit.
+
+    Args:
+        tree: the store.
+        clock: tells a file's age, and waits a moment before an edit is tried again.
+        randomness: for how long.
+    """
+
+    def __init__(self, tree: Tree, clock: Clock, randomness: Randomness) -> None:
+        self._tree = tree
+        self._clock = clock
+        self._randomness = randomness
+        self._commands: dict[str, Callable[[Mapping[str, Any]], str]] = {
+            "view": self._view,
+            "create": self._create,
+            "str_replace": self._str_replace,
+            "insert": self._insert,
+            "delete": self._delete,
+            "rename": self._rename,
+        }
+
+    def call(self, command: Mapping[str, Any]) -> Result:
+        """Carries out `{"command": …}`. A command that fails is a result too, in words for the model."""
+        try:
+            return Result(self.run(command))
+        except ToolFailure as failure:
+            return Result(str(failure), is_error=True)
+
+    def run(self, command: Mapping[str, Any]) -> str:
+        """As `call`, for callers that have a way of their own to tell errors.
+
+        Raises:
+            ToolFailure: with the text for the model.
+        """
+        name = command.get("command")
+        if not isinstance(name, str) or name not in self._commands:
+            raise ToolFailure(texts.UNKNOWN_COMMAND.format(command=name, commands=", ".join(self._commands)))
+        for parameter in _NEEDED[name]:
+            if command.get(parameter) is None:
+                raise ToolFailure(texts.NO_PARAMETER.format(command=name, name=parameter))
+        return self._commands[name](command)
+
+    # ---- reading ----------------------------------------------------------------------------------------------
+
+    def _view(self, command: Mapping[str, Any]) -> str:
+        path = command["path"]
+        found = self._tree.find(place(path))
+        if found is None:
+            raise ToolFailure(texts.VIEW_MISSING.format(path=path))
+        if isinstance(found, Folder):
+            return texts.directory_view(path, self._rows(found.path, "", 1))
+        file = self._read(found, path)
+        shown = texts.file_view(path, file.content or "", command.get("view_range"))
+        return shown + texts.age_remark(self._clock.now_us() - parse_rfc3339(file.updated_at))
+
+    def _rows(self, folder: str, relative: str, level: int) -> Iterator[tuple[str, str]]:
+        """Depth first, each folder by name; what begins with a dot is left out, with all that is in it."""
+        for item in sorted(self._tree.children(folder), key=lambda item: item.path):
+            name = item.path.rpartition("/")[2]
+            if name.startswith("."):
+                continue
+            if isinstance(item, File):
+                yield texts.size_text(item.size_bytes), f"{relative}{name}"
+                continue
+            yield texts.DIRECTORY_SIZE, f"{relative}{name}/"
+            if level < LISTED_LEVELS:
+                yield from self._rows(item.path, f"{relative}{name}/", level + 1)
+
+    def _read(self, file: File, path: str) -> File:
+        try:
+            return self._tree.read(file.id)
+        except Gone as gone:
+            raise ToolFailure(texts.VANISHED.format(path=path)) from gone
+
+    # ---- writing ----------------------------------------------------------------------------------------------
+
+    def _create(self, command: Mapping[str, Any]) -> str:
+        path, content = command["path"], text(command["file_text"], "file_text")
+        target = place(path)
+        if target == "":
+            raise ToolFailure(texts.EXISTS.format(path=path))
+        try:
+            self._tree.create(target, content)
+        except Occupied as occupied:
+            if is_within(target, occupied.path):
+                raise ToolFailure(texts.FILE_IN_THE_WAY.format(path=path, holder=f"{ROOT}{occupied.path}")) from None
+            raise ToolFailure(texts.EXISTS.format(path=path)) from None
+        return texts.CREATED.format(path=path)
+
+    def _str_replace(self, command: Mapping[str, Any]) -> str:
+        path, old = command["path"], text(command["old_str"], "old_str")
+        new = text(command.get("new_str") or "", "new_str")
+
+        def edit(read: str, now: str) -> str:
+            if read is not now and now.count(old) != 1:
+                raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path))
+            return edits.replaced(path, now, old, new)
+
+        before, after = self._edit(path, edit)
+        return f"{texts.REPLACED}\n{edits.snippet(before, old, after)}"
+
+    def _insert(self, command: Mapping[str, Any]) -> str:
+        path, addition = command["path"], text(command["insert_text"], "insert_text")
+        line = whole_number(command["insert_line"], "insert_line")
+
+        def edit(read: str, now: str) -> str:
+            target = line if read is now else edits.moved_line(read, line, now)
+            if target is None:
+                raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path))
+            return edits.inserted(now, target, addition)
+
+        self._edit(path, edit)
+        return texts.INSERTED.format(path=path)
+
+    def _edit(self, path: str, edit: Callable[[str, str], str]) -> tuple[str, str]:
+        """The content before and after an edit: committed on exactly what was read, tried again on what came between.
+
+        `edit` gets what was read first, and what is there now.
+        """
+        found = self._file(path)
+        file = self._read(found, path)
+        read = file.content or ""
+        for attempt in range(EDIT_ATTEMPTS):
+            now = read if attempt == 0 else file.content or ""
+            edited = edit(read, now)
+            try:
+                self._tree.update(file, edited)
+            except Gone:
+                raise ToolFailure(texts.VANISHED.format(path=path)) from None
+            except Changed:
+                longest_s = min(PAUSE_MAX_S, PAUSE_FIRST_S * 2**attempt)
+                self._clock.pause(self._randomness.fraction() * longest_s)
+                file = self._read(file, path)
+            else:
+                return now, edited
+        raise ToolFailure(texts.STILL_CONTENDED.format(path=path))
+
+    def _file(self, path: str) -> File:
+        found = self._tree.find(place(path))
+        if found is None:
+            raise ToolFailure(texts.VIEW_MISSING.format(path=path))
+        if isinstance(found, Folder):
+            raise ToolFailure(texts.NOT_A_FILE.format(path=path))
+        return found
+
+    def clear(self) -> str:
+        """Deletes every memory of the store. Raises ToolFailure, saying which part was done."""
+        self._delete_all("", ROOT)
+        return texts.CLEARED
+
+    # ---- removing and moving ----------------------------------------------------------------------------------
+
+    def _delete(self, command: Mapping[str, Any]) -> str:
+        path = command["path"]
+        target = place(path)
+        if target == "":
+            raise ToolFailure(texts.DELETE_ROOT)
+        found = self._tree.find(target)
+        if found is None:
+            raise ToolFailure(texts.MISSING.format(path=path))
+        if isinstance(found, File):
+            self._tree.delete(found)
+            return texts.DELETED.format(path=path)
+        self._delete_all(target, path)
+        return texts.DELETED.format(path=path)
+
+    def _delete_all(self, folder: str, path: str) -> None:
+        files = self._tree.under(folder)
+        for done, file in enumerate(files):
+            try:
+                self._tree.delete(file)
+            except ToolFailure as failure:
+                where = {"done": done, "total": len(files), "path": path, "at": f"{ROOT}{file.path}"}
+                raise ToolFailure(texts.PART_DELETED.format(reason=failure, **where)) from failure
+
+    def _rename(self, command: Mapping[str, Any]) -> str:
+        old_path, new_path = command["old_path"], command["new_path"]
+        old, new = place(old_path), place(new_path)
+        if old == "":
+            raise ToolFailure(texts.RENAME_ROOT)
+        source, standing = self._tree.find(old), self._tree.find(new)
+        if standing is not None and not self._is_half_moved(source, standing):
+            raise ToolFailure(texts.DESTINATION_EXISTS.format(path=new_path))
+        if source is None:
+            raise ToolFailure(texts.MISSING.format(path=old_path))
+        if is_within(new, old):
+            raise ToolFailure(texts.INTO_ITSELF.format(old=old_path, new=new_path))
+        if isinstance(source, File):
+            self._move(source, new, new_path)
+        else:
+            self._move_all(self._tree.under(old), old, new, command)
+        return texts.RENAMED.format(old=old_path, new=new_path)
+
+    def _is_half_moved(self, source: File | Folder | None, standing: File | Folder) -> bool:
+        """Whether everything in a folder came from the other, under the same names: a move that stopped half-way."""
+        if not isinstance(source, Folder) or not isinstance(standing, Folder) or standing.path == "":
+            return False
+        if source.path == standing.path:
+            return False
+        moved = self._tree.under(standing.path)
+        return all(source.path + file.path[len(standing.path) :] in self._tree.paths_of(file) for file in moved)
+
+    def _move_all(self, files: list[File], old: str, new: str, command: Mapping[str, Any]) -> None:
+        for done, file in enumerate(files):
+            target = new + file.path[len(old) :]
+            try:
+                self._move(file, target, f"{ROOT}{target}")
+            except ToolFailure as failure:
+                where = {"done": done, "total": len(files), "at": f"{ROOT}{file.path}"}
+                told = texts.PART_RENAMED.format(
+                    old=command["old_path"], new=command["new_path"], reason=failure, **where
+                )
+                raise ToolFailure(told) from failure
+
+    def _move(self, file: File, target: str, target_path: str) -> None:
+        try:
+            self._tree.rename(file, target)
+        except Gone:
+            raise ToolFailure(texts.MISSING.format(path=f"{ROOT}{file.path}")) from None
+        except Occupied as occupied:
+            if is_within(target, occupied.path):
+                holder = f"{ROOT}{occupied.path}"
+                raise ToolFailure(texts.FILE_IN_THE_WAY.format(path=target_path, holder=holder)) from None
+            raise ToolFailure(texts.DESTINATION_EXISTS.format(path=target_path)) from None
+
+
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "view": ("path",),
+    "create": ("path", "file_text"),
+    "str_replace": ("path", "old_str"),
+    "insert": ("path", "insert_line", "insert_text"),
+    "delete": ("path",),
+    "rename": ("old_path", "new_path"),
+}
+
+COMMANDS = tuple(_NEEDED)

@@ -1,0 +1,214 @@
+"""A store as a tree of files: what the memory tool asks of it, and that asked of the HTTP API.
+
+Every method raises ToolFailure where the store refuses or does not answer, in words that a model can act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from memolith.wire.memory_tool import texts
+from memolith.wire.memory_tool.texts import ToolFailure
+
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer of the API: its status, and its body as JSON."""
+
+    status: int
+    body: Mapping[str, Any]
+
+
+class Caller(Protocol):
+    """Whoever can ask the API: an SDK's client, or the functions behind it, invoked."""
+
+    def call(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """One request. Errors of the API are replies too.
+
+        Raises:
+            ToolFailure: there is no answer.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A memory: `content` is None unless it was read, or where it is withheld."""
+
+    id: str
+    path: str
+    content_sha256: str
+    size_bytes: int
+    updated_at: str
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A path that memories are under; it ends without a slash."""
+
+    path: str
+
+
+class Changed(Exception):
+    """The content is no longer what it was; nothing was changed."""
+
+
+class Gone(Exception):
+    """The memory is no longer there; nothing was changed."""
+
+
+class Occupied(Exception):
+    """A memory is at the path, above it or under it; nothing was changed."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class Tree:
+    """One store through the API.
+
+    Args:
+        caller: asks it.
+        store_id: which store.
+    """
+
+    def __init__(self, caller: Caller, store_id: str) -> None:
+        self._caller = caller
+        self._store_id = store_id
+        self._memories = f"/v1/memory_stores/{store_id}/memories"
+
+    def find(self, path: str) -> File | Folder | None:
+        """What stands at `path`, without content; the root is always a folder.
+
+        One listing of its folder, a page at a time, up to where it would stand.
+        """
+        if path == "":
+            return Folder("")
+        for item in self.children(path.rpartition("/")[0]):
+            if item.path == path:
+                return item
+            if item.path > f"{path}/":
+                return None
+        return None
+
+    def children(self, folder: str) -> Iterator[File | Folder]:
+        """What stands directly in a folder, in order of path (a folder counts with its slash)."""
+        return self._pages({"path_prefix": f"{folder}/", "depth": "1"})
+
+    def under(self, folder: str) -> list[File]:
+        """Every memory under a folder, at any depth."""
+        return [item for item in self._pages({"path_prefix": f"{folder}/"}) if isinstance(item, File)]
+
+    def read(self, memory_id: str) -> File:
+        """A memory with its content.
+
+        Raises:
+            Gone; ToolFailure, also where the content is withheld.
+        """
+        body = self._ask("GET", f"{self._memories}/{memory_id}", {"view": "full"})
+        file = _file(body)
+        if file.content is None:
+            raise ToolFailure(texts.REFUSED.format(reason="the content of this memory is withheld by the scanner"))
+        return file
+
+    def create(self, path: str, content: str) -> None:
+        """A new memory. Raises Occupied, ToolFailure."""
+        self._ask("POST", self._memories, body={"path": path, "content": content})
+
+    def update(self, file: File, content: str) -> None:
+        """New content, on the one that was read. Raises Changed, Gone, ToolFailure."""
+        precondition = {"type": "content_sha256", "content_sha256": file.content_sha256}
+        self._ask("POST", f"{self._memories}/{file.id}", body={"content": content, "precondition": precondition})
+
+    def rename(self, file: File, path: str) -> None:
+        """Another path for a memory, whatever its content is by now. Raises Occupied, Gone, ToolFailure."""
+        self._ask("POST", f"{self._memories}/{file.id}", body={"path": path})
+
+    def delete(self, file: File) -> None:
+        """The end of a memory, whatever its content is by now; one that is gone already is no error."""
+        try:
+            self._ask("DELETE", f"{self._memories}/{file.id}")
+        except Gone:
+            return
+
+    def paths_of(self, file: File) -> set[str]:
+        """Every path at which this memory has been."""
+        query = {"memory_id": file.id, "limit": str(PAGE)}
+        versions = f"/v1/memory_stores/{self._store_id}/memory_versions"
+        return {row["path"] for row in self._rows(versions, query) if row["path"] is not None}
+
+    def page(self, cursor: str | None) -> tuple[list[File], str | None]:
+        """Some of the store's memories, in order of path, and what to ask for the next ones with."""
+        query = {"limit": str(PAGE), **({"page": cursor} if cursor else {})}
+        body = self._ask("GET", self._memories, query)
+        return [_file(row) for row in body["data"] if row["type"] == "memory"], body["next_page"] or None
+
+    def search(self, query: str, folder: str, limit: int) -> list[Mapping[str, Any]]:
+        """The memories below a folder that answer a query best, as the API has them. Raises ToolFailure."""
+        asked = {"query": query, "limit": str(limit), **({"path_prefix": f"{folder}/"} if folder else {})}
+        rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/search", asked)["data"]
+        return rows
+
+    def versions(self, limit: int, memory_id: str | None = None) -> list[Mapping[str, Any]]:
+        """The newest versions of a memory, or of the whole store, as the API has them; 100 at most."""
+        query = {"limit": str(min(limit, PAGE)), **({"memory_id": memory_id} if memory_id else {})}
+        rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/memory_versions", query)[
+            "data"
+        ]
+        return rows
+
+    def _pages(self, query: Mapping[str, str]) -> Iterator[File | Folder]:
+        for row in self._rows(self._memories, {**query, "limit": str(PAGE)}):
+            yield Folder(row["path"].rstrip("/")) if row["type"] == "memory_prefix" else _file(row)
+
+    def _rows(self, path: str, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+        page: str | None = None
+        while True:
+            body = self._ask("GET", path, {**query, **({"page": page} if page else {})})
+            yield from body["data"]
+            page = body["next_page"]
+            if not page:
+                return
+
+    def _ask(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
+        reply = self._caller.call(method, path, query, body)
+        if reply.status < 300:
+            return reply.body
+        error = reply.body.get("error") or {}
+        reason = str(error.get("message") or f"status {reply.status}")
+        match error.get("type"):
+            case "memory_path_conflict_error":
+                raise Occupied(str(error.get("conflicting_path", "")))
+            case "memory_precondition_failed_error":
+                raise Changed
+            case "not_found_error" if path != self._memories:
+                raise Gone
+        if reply.status >= 500 or reply.status in (408, 429):
+            raise ToolFailure(texts.UNANSWERED.format(reason=reason))
+        raise ToolFailure(texts.REFUSED.format(reason=_with_findings(reason, error.get("findings") or ())))
+
+
+def _file(row: Mapping[str, Any]) -> File:
+    return File(
+        id=row["id"],
+        path=row["path"],
+        content_sha256=row["content_sha256"],
+        size_bytes=row["content_size_bytes"],
+        updated_at=row["updated_at"],
+        content=row.get("content"),
+    )
+
+
+def _with_findings(reason: str, findings: Any) -> str:
+    """The reason, and for each thing that the scanner found: where, why, and what to change."""
+    told = [f"line {one['line']}: {one['reason']} ({one['rule']}). {one['remedy']}" for one in findings]
+    return "\n".join([reason, *told])

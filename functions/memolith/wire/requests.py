@@ -1,0 +1,183 @@
+"""An HTTP API event, payload format 2.0, as what an operation needs of it.
+
+Query values come from ``rawQueryString``, because ``queryStringParameters`` joins repeated ones with commas and
+``path_prefix`` may hold a comma. A value is decoded only where it is used, so that parameters which no operation knows
+(``beta=true``, ``order``) are tolerated whatever they hold.
+Source: docs/api-compatibility.md §1.2.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import LIST_DEFAULT, LIST_MAX
+from memolith.core.times import parse_rfc3339
+from memolith.wire.errors import UnknownRoute
+
+BODY_MAX_BYTES = 1_048_576
+"""No valid request is larger: 102,400 bytes of content are 614,400 as JSON if every one of them is escaped."""
+
+ID_MAX_CHARS = 128
+"""No id is longer; what is longer is not looked for, nor a filter, because no table could hold it as a key."""
+
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Query:
+    """The query's parameters, each read by the one who knows what it should be."""
+
+    def __init__(self, raw: str) -> None:
+        self._values: dict[str, list[str]] = {}
+        for pair in filter(None, raw.split("&")):
+            name, _, value = pair.partition("=")
+            self._values.setdefault(_percent_decoded(name) or "", []).append(value)
+
+    def text(self, name: str) -> str | None:
+        """The value, or None where the parameter is absent. Raises InvalidRequest: repeated, or not UTF-8."""
+        values = self._values.get(name, [])
+        if len(values) > 1:
+            raise InvalidRequest(name, "must be given once")
+        if not values:
+            return None
+        text = _percent_decoded(values[0])
+        if text is None:
+            raise InvalidRequest(name, "must be percent-encoded UTF-8")
+        return text
+
+    def words(self, name: str) -> str | None:
+        """A value that is never empty: an empty one is a mistake of the caller's, which must not widen a listing."""
+        text = self.text(name)
+        if text == "":
+            raise InvalidRequest(name, "must not be empty")
+        return text
+
+    def id(self, name: str) -> str | None:
+        """An id to filter by; one that nothing has finds nothing."""
+        text = self.words(name)
+        if text is not None and len(text) > ID_MAX_CHARS:
+            raise InvalidRequest(name, f"must be at most {ID_MAX_CHARS} characters long")
+        return text
+
+    def one_of(self, name: str, *choices: str) -> str | None:
+        """One of a few words. Raises InvalidRequest."""
+        text = self.text(name)
+        if text is not None and text not in choices:
+            raise InvalidRequest(name, f"must be one of {', '.join(choices)}")
+        return text
+
+    def full(self, *, default: bool) -> bool:
+        """Whether `view` asks for content."""
+        view = self.one_of("view", "basic", "full")
+        return default if view is None else view == "full"
+
+    def limit(self, default: int = LIST_DEFAULT, highest: int = LIST_MAX) -> int:
+        """From 1 to 100. A full listing's cap of 20 is applied where it is listed: larger limits are not refused."""
+        text = self.text("limit")
+        if text is None:
+            return default
+        if not (text.isascii() and text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= highest):
+            raise InvalidRequest("limit", f"must be a whole number from 1 to {highest}")
+        return int(text)
+
+    def instant(self, name: str) -> int | None:
+        """An RFC 3339 date and time with its offset, as microseconds since 1970; earlier ones count as 1970."""
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            if not _INSTANT.fullmatch(text):
+                raise ValueError(text)
+            return max(0, parse_rfc3339(text.upper()))
+        except (ValueError, OverflowError) as error:
+            raise InvalidRequest(name, "must be an RFC 3339 date and time, such as 2026-11-21T10:00:00Z") from error
+
+    def sha256(self, name: str) -> str | None:
+        """A SHA-256. An empty or misspelt one is refused: it must not act as no precondition, nor as a stale one."""
+        text = self.text(name)
+        return None if text is None else check_sha256(name, text)
+
+
+def check_sha256(field: str, text: str) -> str:
+    """The text itself. Raises InvalidRequest."""
+    if not _SHA256.fullmatch(text):
+        raise InvalidRequest(field, "must be 64 lower-case hexadecimal characters")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. Header names are in lower case; segments are percent-decoded, once."""
+
+    method: str
+    segments: tuple[str, ...]
+    query: Query
+    headers: Mapping[str, str]
+    raw_body: str
+    is_base64: bool
+
+    def body(self) -> bytes:
+        """The body's bytes.
+
+        Raises:
+            InvalidRequest: naming ``body``: too large, or flagged as base64 and not.
+        """
+        if len(self.raw_body) > BODY_MAX_BYTES * 4 // 3 + 4:
+            raise _too_large()
+        try:
+            body = base64.b64decode(self.raw_body, validate=True) if self.is_base64 else self.raw_body.encode()
+        except (binascii.Error, ValueError) as error:
+            raise InvalidRequest("body", "must be UTF-8") from error
+        if len(body) > BODY_MAX_BYTES:
+            raise _too_large()
+        return body
+
+
+def _too_large() -> InvalidRequest:
+    return InvalidRequest("body", f"must be at most {BODY_MAX_BYTES:,} bytes", too_large=True)
+
+
+def read_event(event: Mapping[str, Any]) -> Request:
+    """The request in an event.
+
+    A stage's name in front of the path is taken off (the ``$default`` stage has none).
+
+    Raises:
+        UnknownRoute: the path is not percent-encoded UTF-8.
+    """
+    path = str(event.get("rawPath", "/"))
+    stage = f"/{(event.get('requestContext') or {}).get('stage', '$default')}/"
+    if path.startswith(stage):
+        path = path[len(stage) - 1 :]
+    segments = [_percent_decoded(segment, plus=False) for segment in path.lstrip("/").split("/")]
+    if None in segments:
+        raise UnknownRoute
+    return Request(
+        method=method_of(event),
+        segments=tuple(segment for segment in segments if segment is not None),
+        query=Query(str(event.get("rawQueryString") or "")),
+        headers={name.lower(): str(value) for name, value in (event.get("headers") or {}).items()},
+        raw_body=str(event.get("body") or ""),
+        is_base64=bool(event.get("isBase64Encoded")),
+    )
+
+
+def method_of(event: Mapping[str, Any]) -> str:
+    """The HTTP method, in capitals."""
+    return str((event.get("requestContext") or {}).get("http", {}).get("method", "GET")).upper()
+
+
+def _percent_decoded(text: str, *, plus: bool = True) -> str | None:
+    """None for what is not UTF-8. `plus`: a plus sign is a space, as in a form."""
+    raw = text.replace("+", " ") if plus else text
+    try:
+        return unquote_to_bytes(raw.encode("utf-8", "surrogatepass")).decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,101 @@
+"""Operations on memories: create, read, list, search, update, delete."""
+
+from __future__ import annotations
+
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
+from memolith.wire import json_views
+from memolith.wire.cursors import Listing
+from memolith.wire.exchange import Exchange, _check_no_body
+from memolith.wire.json_views import Json
+
+
+def create_memory(exchange: Exchange) -> Json:
+    from memolith.wire.request_bodies import MemoryCreate, parse
+
+    full = exchange.request.query.full(default=False)
+    body = parse(MemoryCreate, exchange.request.body())
+    return json_views.memory(
+        exchange.memolith.create_memory(
+            exchange.call, exchange.store_id, path=body.path, content=body.content, full=full
+        )
+    )
+
+
+def list_memories(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    prefix, depth = query.words("path_prefix"), int(query.one_of("depth", "0", "1") or 0)
+    as_of = query.instant("as_of")
+    if as_of is not None and depth:
+        raise InvalidRequest("depth", "cannot be combined with as_of")
+    listing: Listing = ("memories", exchange.store_id, prefix, depth, *([] if as_of is None else [as_of]))
+    answer = exchange.memolith.list_memories(
+        exchange.call,
+        exchange.store_id,
+        path_prefix=prefix,
+        depth=depth,
+        limit=query.limit(),
+        after=exchange.position(listing),
+        full=query.full(default=False),
+        as_of=as_of,
+    )
+    return exchange.page(listing, answer, json_views.memory_or_prefix if as_of is None else json_views.past_memory)
+
+
+def search_memories(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    text = query.words("query")
+    if text is None:
+        raise InvalidRequest("query", "must be given")
+    answer = exchange.memolith.search_memories(
+        exchange.call,
+        exchange.store_id,
+        query=text,
+        limit=query.limit(SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX),
+        path_prefix=query.words("path_prefix"),
+    )
+    return exchange.page(("search",), answer, json_views.hit)
+
+
+def load_memories(exchange: Exchange) -> Json:
+    listing: Listing = ("load", exchange.store_id)
+    answer = exchange.memolith.load_memories(exchange.call, exchange.store_id, after=exchange.position(listing))
+    return exchange.page(listing, answer, json_views.memory)
+
+
+def retrieve_memory(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    full, as_of = query.full(default=True), query.instant("as_of")
+    memory = exchange.memolith.retrieve_memory(
+        exchange.call, exchange.store_id, exchange.item_id, full=full, as_of=as_of
+    )
+    return json_views.memory(memory) if as_of is None else json_views.past_memory(memory)
+
+
+def update_memory(exchange: Exchange) -> Json:
+    from memolith.wire.request_bodies import MemoryUpdate, parse
+
+    full = exchange.request.query.full(default=False)
+    body = parse(MemoryUpdate, exchange.request.body())
+    if body.content is None and body.path is None:
+        raise InvalidRequest("content", "must be given, or path, or both")
+    return json_views.memory(
+        exchange.memolith.update_memory(
+            exchange.call,
+            exchange.store_id,
+            exchange.item_id,
+            content=body.content,
+            path=body.path,
+            expected_content_sha256=body.precondition.content_sha256 if body.precondition else None,
+            full=full,
+        )
+    )
+
+
+def delete_memory(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    expected = exchange.request.query.sha256("expected_content_sha256")
+    id = exchange.memolith.delete_memory(
+        exchange.call, exchange.store_id, exchange.item_id, expected_content_sha256=expected
+    )
+    return json_views.deleted("memory_deleted", id)

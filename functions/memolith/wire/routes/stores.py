@@ -1,0 +1,81 @@
+"""Operations on memory stores.
+
+Bodies are parsed with pydantic, imported only where there is one: the reader has none, and starts faster without.
+"""
+
+from __future__ import annotations
+
+from memolith.app.kernel.results import UNSET
+from memolith.wire import freshness, json_views
+from memolith.wire.cursors import Listing
+from memolith.wire.exchange import Exchange, _check_no_body
+from memolith.wire.json_views import Json
+
+
+def create_store(exchange: Exchange) -> Json:
+    from memolith.wire.request_bodies import StoreCreate, parse
+
+    body = parse(StoreCreate, exchange.request.body())
+    return json_views.store(
+        exchange.memolith.create_store(
+            exchange.call,
+            name=body.name,
+            description=body.description or "",
+            metadata=body.metadata or {},
+            scan_policy=None if body.scan_policy is None else body.scan_policy.model_dump(exclude_none=True),
+            retention=None if body.retention is None else body.retention.model_dump(),
+            durability=body.durability,
+            second_region=body.second_region,
+        )
+    )
+
+
+def list_stores(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
+    query = exchange.request.query
+    since, until = query.instant("created_at[gte]"), query.instant("created_at[lte]")
+    archived = query.one_of("include_archived", "true", "false") == "true"
+    listing: Listing = ("stores", since, until, archived)
+    answer = exchange.memolith.list_stores(
+        exchange.call,
+        created_at_gte=since,
+        created_at_lte=until,
+        include_archived=archived,
+        limit=query.limit(),
+        after=exchange.position(listing),
+    )
+    return exchange.page(listing, answer, json_views.store)
+
+
+def retrieve_store(exchange: Exchange) -> Json:
+    return json_views.store(exchange.memolith.retrieve_store(exchange.call, exchange.store_id))
+
+
+def update_store(exchange: Exchange) -> Json:
+    """Null and absence are one: `description` is cleared with ``""``, a pair of metadata with null inside it."""
+    from memolith.wire.request_bodies import StoreUpdate, parse
+
+    body = parse(StoreUpdate, exchange.request.body())
+    return json_views.store(
+        exchange.memolith.update_store(
+            exchange.call,
+            exchange.store_id,
+            name=UNSET if body.name is None else body.name,
+            description=UNSET if body.description is None else body.description,
+            metadata=UNSET if body.metadata is None else body.metadata,
+            scan_policy=UNSET if body.scan_policy is None else body.scan_policy.model_dump(exclude_none=True),
+            retention=UNSET if body.retention is None else body.retention.model_dump(),
+            durability=UNSET if body.durability is None else body.durability,
+            second_region=UNSET if body.second_region is None else body.second_region,
+        )
+    )
+
+
+def archive_store(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return json_views.store(exchange.memolith.archive_store(exchange.call, exchange.store_id))
+
+
+def delete_store(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return json_views.deleted("memory_store_deleted", exchange.memolith.delete_store(exchange.call, exchange.store_id))

@@ -1,0 +1,116 @@
+"""The table of routes: which path and method leads to which operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memolith.core.errors import NotFound
+from memolith.wire.errors import MethodNotAllowed, UnknownRoute
+from memolith.wire.exchange import Exchange
+from memolith.wire.json_views import Json
+from memolith.wire.requests import ID_MAX_CHARS, Request
+from memolith.wire.routes.divergent import dismiss_divergent, list_divergent, restore_divergent, retrieve_divergent
+from memolith.wire.routes.memories import (
+    create_memory,
+    delete_memory,
+    list_memories,
+    load_memories,
+    retrieve_memory,
+    search_memories,
+    update_memory,
+)
+from memolith.wire.routes.quarantine import (
+    list_quarantine,
+    release_quarantined,
+    restore_quarantined,
+    retrieve_quarantined,
+)
+from memolith.wire.routes.sessions import (
+    archive_session,
+    create_session,
+    renew_session_token,
+    retrieve_session,
+    session_context,
+)
+from memolith.wire.routes.stores import (
+    archive_store,
+    create_store,
+    delete_store,
+    list_stores,
+    retrieve_store,
+    update_store,
+)
+from memolith.wire.routes.versions import import_versions, list_versions, redact_version, retrieve_version
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path, ``*`` standing for an id, and what each method does there."""
+
+    path: tuple[str, ...]
+    methods: dict[str, Callable[[Exchange], Json]]
+
+    def ids(self, segments: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The ids in `segments`, or None where they are not of this path. An id is never empty."""
+        if len(segments) != len(self.path):
+            return None
+        pairs = list(zip(self.path, segments, strict=True))
+        ids = tuple(segment for part, segment in pairs if part == "*")
+        fixed = all(segment == part for part, segment in pairs if part != "*")
+        return ids if fixed and all(ids) else None
+
+
+_STORES = ("v1", "memory_stores")
+
+
+_STORE = (*_STORES, "*")
+
+
+_SESSIONS = ("v1", "sessions")
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(_STORES, {"GET": list_stores, "POST": create_store}),
+    Route(_STORE, {"GET": retrieve_store, "POST": update_store, "DELETE": delete_store}),
+    Route((*_STORE, "archive"), {"POST": archive_store}),
+    Route((*_STORE, "memories"), {"GET": list_memories, "POST": create_memory}),
+    Route((*_STORE, "memories", "*"), {"GET": retrieve_memory, "POST": update_memory, "DELETE": delete_memory}),
+    Route((*_STORE, "search"), {"GET": search_memories}),
+    Route((*_STORE, "pack"), {"GET": load_memories}),
+    Route((*_STORE, "memory_versions"), {"GET": list_versions, "POST": import_versions}),
+    Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
+    Route((*_STORE, "memory_versions", "*", "redact"), {"POST": redact_version}),
+    Route(_SESSIONS, {"POST": create_session}),
+    Route((*_SESSIONS, "*"), {"GET": retrieve_session}),
+    Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
+    Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
+    Route((*_SESSIONS, "*", "context"), {"POST": session_context}),
+    Route((*_STORE, "quarantine"), {"GET": list_quarantine}),
+    Route((*_STORE, "quarantine", "*"), {"GET": retrieve_quarantined}),
+    Route((*_STORE, "quarantine", "*", "release"), {"POST": release_quarantined}),
+    Route((*_STORE, "quarantine", "*", "restore"), {"POST": restore_quarantined}),
+    Route((*_STORE, "divergent"), {"GET": list_divergent}),
+    Route((*_STORE, "divergent", "*"), {"GET": retrieve_divergent}),
+    Route((*_STORE, "divergent", "*", "restore"), {"POST": restore_divergent}),
+    Route((*_STORE, "divergent", "*", "dismiss"), {"POST": dismiss_divergent}),
+)
+
+
+def find(request: Request) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
+    """The operation a request asks for, and the ids in its path. Raises UnknownRoute, MethodNotAllowed, NotFound."""
+    for route in ROUTES:
+        ids = route.ids(request.segments)
+        if ids is not None:
+            _check_lengths(ids)
+            operation = route.methods.get(request.method)
+            if operation is None:
+                raise MethodNotAllowed(tuple(route.methods))
+            return operation, ids
+    raise UnknownRoute
+
+
+def _check_lengths(ids: tuple[str, ...]) -> None:
+    for id in ids:
+        if len(id) > ID_MAX_CHARS:
+            raise NotFound("id", f"{id[:ID_MAX_CHARS]}…")
