@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from memolith.adapters.memory import MemoryQueue
 from memolith.app.api.service import Memolith
 from memolith.app.indexer.rebuild_pages import Progress
-from memolith.app.kernel.results import Call, Memory, VersionFilter
+from memolith.app.kernel.results import Memory, RequestContext, VersionFilter
 from tests.support.cloud import Cloud
 from tests.support.rebuilds import Killed, Operator, fill
 
@@ -32,7 +32,7 @@ class Writing:
     """A client that goes on changing one memory, and counts what was acknowledged."""
 
     memolith: Memolith
-    call: Call
+    call: RequestContext
     store: str
     memory: Memory
     acknowledged: list[str] = field(default_factory=list)

@@ -24,9 +24,9 @@ from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.memory import MemoryDatabase, MemoryIndex, RecordingMetrics
 from memolith.app.api.service import Memolith
-from memolith.app.index.projector import Folder
+from memolith.app.index.projector import Projector
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call, Credentials, Memory
+from memolith.app.kernel.results import Credentials, Memory, RequestContext
 from memolith.app.safety.write_gate import TextScanner
 from memolith.core import decide
 from memolith.core.fold import join_memory
@@ -34,7 +34,7 @@ from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Actor, Entry, Operation
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.control import ControlRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 from memolith.ports.index import Change
 from memolith.scanner import Scanner
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
@@ -52,7 +52,7 @@ class Bench:
     name: str
     region: Region
     memolith: Memolith
-    call: Call
+    call: RequestContext
 
 
 def text(number: int) -> str:
@@ -61,10 +61,10 @@ def text(number: int) -> str:
     return (words * (CONTENT_BYTES // len(words) + 1))[:CONTENT_BYTES]
 
 
-def presented(api_key: str) -> Call:
+def presented(api_key: str) -> RequestContext:
     """What a request with this key presents."""
     _, _, workspace, key, _ = api_key.split("-", 4)
-    return Call(Credentials(f"wrkspc_{workspace}", f"apikey_{key}", sha256(api_key.encode()).hexdigest()))
+    return RequestContext(Credentials(f"wrkspc_{workspace}", f"apikey_{key}", sha256(api_key.encode()).hexdigest()))
 
 
 def in_memory(scanner: TextScanner) -> Bench:
@@ -210,8 +210,8 @@ def fold_per_second(count: int, at_once: int) -> float:
     """Entries folded a second into tables in memory, so many in one call."""
     site = Cloud(("us-east-1",)).sites["us-east-1"]
     index = MemoryIndex(MemoryDatabase())
-    folder, view = Folder(site.region), View(index, {}, complete=True, building=None)
-    settled = [Settled(entry) for entry in entries(count)]
+    folder, view = Projector(site.region), View(index, {}, complete=True, building=None)
+    settled = [ResolvedEntry(entry) for entry in entries(count)]
 
     def fold() -> None:
         for start in range(0, count, at_once):

@@ -11,7 +11,7 @@ from typing import Any
 from memolith.adapters.layered import InterceptedPeers
 from memolith.adapters.memory import MemoryPeers, MemoryTargets, SeededRandomness
 from memolith.app.auth.session_tokens import READ_WRITE
-from memolith.app.kernel.results import Demand, StoreToAttach
+from memolith.app.kernel.results import ReadConsistency, StoreToAttach
 from memolith.entry.compose_mcp import mcp_on
 from memolith.entry.compose_tool import forms_on
 from memolith.wire.http import HttpApi
@@ -41,7 +41,7 @@ def _context(played: Played, refresh: bool) -> object:
 
 
 def _read(played: Played, at: str, home: bool = False, newest: bool = False) -> object:
-    demand = Demand(home=home, min_version=played.newest if newest else None)
+    demand = ReadConsistency(home=home, min_version=played.newest if newest else None)
     memolith = played.cloud.sites[at].memolith
     return memolith.retrieve_memory(replace(played.call, demand=demand), played.store, played.last.id, full=True)
 

@@ -12,7 +12,7 @@ from memolith.adapters.memory import ManualClock
 from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import Memory, VersionFilter
 from memolith.app.safety.deep_scan import DeepScanner
-from memolith.core.commands import BroughtVersion
+from memolith.core.commands import ImportedVersion
 from memolith.core.rows.base import RowKey
 from memolith.core.tables import BY_NAME
 from memolith.scanner import Family, Finding, Policy, Report, Severity, Verdict
@@ -104,13 +104,15 @@ class Played:
             self.call, self.store, memory.id, content=content, path=path, expected_content_sha256=None, full=False
         )
 
-    def told(self, number: int) -> BroughtVersion:
+    def told(self, number: int) -> ImportedVersion:
         """The number-th version of a memory in another Memolith."""
         names = ("mem_01m80gqgrfyn8361t51thggc0e", f"memver_01m80gqgrfyn8361t51thgg{number:03d}")
         operation = "created" if number == 1 else "modified"
-        return BroughtVersion(*names, operation, "user:user_1", number, "/projects/atlas/brought.md", f"{TEXT}{number}")
+        return ImportedVersion(
+            *names, operation, "user:user_1", number, "/projects/atlas/brought.md", f"{TEXT}{number}"
+        )
 
-    def bring(self, *versions: BroughtVersion, at: str = HOME) -> object:
+    def bring(self, *versions: ImportedVersion, at: str = HOME) -> object:
         return self.cloud.sites[at].memolith.import_versions(self.call, self.store, versions)
 
     def measure(self, path: Path) -> dict[str, Units]:

@@ -10,14 +10,14 @@ from memolith.adapters.limits import LIST_PAGE_MAX_KEYS
 from memolith.adapters.memory import MemoryErasableObjects, MemoryQueue
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.erasure.eraser import Eraser
-from memolith.app.erasure.pack_removal import PackErasing
-from memolith.app.erasure.retention import Retaining
+from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.erasure.retention import RetentionPass
 from memolith.app.erasure.service import Erasures
-from memolith.app.erasure.store_purge import StoreErasing
-from memolith.app.erasure.version_purge import VersionErasing
+from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.erasure.version_purge import VersionPurge
 from memolith.app.replication.compare_checkpoints import PERIODS_BACK
-from memolith.app.replication.compare_listing import Comparing
-from memolith.app.replication.compare_rows import ComparingRows
+from memolith.app.replication.compare_listing import CompareListing
+from memolith.app.replication.compare_rows import CompareRows
 from scripts.costing.meter import Units
 from scripts.costing.paths import HOME, Path, Played
 
@@ -53,9 +53,9 @@ def _sweep(played: Played) -> None:
 def _older_versions(played: Played) -> None:
     region = played.cloud.sites[HOME].region
     erasable = InterceptedErasableObjects(MemoryErasableObjects(played.cloud.buckets, HOME), HOME, played.intercept)
-    eraser = Eraser(region, erasable, Retaining(region))
-    stores = StoreErasing(region, erasable, eraser, PackErasing(region, erasable))
-    VersionErasing(region, erasable, eraser, stores).run(played.cloud.clock.now_us() + 1)
+    eraser = Eraser(region, erasable, RetentionPass(region))
+    stores = StorePurge(region, erasable, eraser, PackRemoval(region, erasable))
+    VersionPurge(region, erasable, eraser, stores).run(played.cloud.clock.now_us() + 1)
 
 
 SCHEDULES = (
@@ -84,12 +84,12 @@ class Walk:
 
 def _listing(played: Played) -> None:
     queue = InterceptedQueue(MemoryQueue(), HOME, played.intercept)
-    Comparing(played.cloud.sites[HOME].region, queue).run(played.cloud.clock.now_us() + 1)
+    CompareListing(played.cloud.sites[HOME].region, queue).run(played.cloud.clock.now_us() + 1)
 
 
 def _rows(played: Played) -> None:
     queue = InterceptedQueue(MemoryQueue(), HOME, played.intercept)
-    ComparingRows(played.cloud.sites[HOME].region, queue).run(played.cloud.clock.now_us() + 1)
+    CompareRows(played.cloud.sites[HOME].region, queue).run(played.cloud.clock.now_us() + 1)
 
 
 WALKS = (

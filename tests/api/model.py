@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from memolith.app.api.history_import import BroughtIn
+from memolith.app.api.history_import import ImportResult
 from memolith.app.kernel.results import (
     UNSET,
-    Call,
     Credentials,
     DivergentVersion,
     Hit,
@@ -23,13 +22,14 @@ from memolith.app.kernel.results import (
     MemoryPrefix,
     Page,
     QuarantinedText,
+    RequestContext,
     ScanPolicy,
     Store,
     Version,
     VersionFilter,
 )
 from memolith.core import limits
-from memolith.core.commands import BroughtVersion
+from memolith.core.commands import ImportedVersion
 from memolith.core.errors import (
     InvalidRequest,
     NotFound,
@@ -97,7 +97,7 @@ class Model:
 
     def create_store(
         self,
-        call: Call,
+        call: RequestContext,
         *,
         name: str,
         description: str,
@@ -118,12 +118,12 @@ class Model:
         call.home = self.region
         return store
 
-    def retrieve_store(self, call: Call, store_id: str) -> Store:
+    def retrieve_store(self, call: RequestContext, store_id: str) -> Store:
         return self._shelf(call, "read", store_id).store
 
     def update_store(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         *,
         name: object,
@@ -157,7 +157,7 @@ class Model:
 
     def list_stores(
         self,
-        call: Call,
+        call: RequestContext,
         *,
         created_at_gte: int | None,
         created_at_lte: int | None,
@@ -175,21 +175,21 @@ class Model:
         ]
         return _page(rows, [f"{row.created_at:020d}" for row in rows], limit, after, descending=True)
 
-    def archive_store(self, call: Call, store_id: str) -> Store:
+    def archive_store(self, call: RequestContext, store_id: str) -> Store:
         shelf = self._shelf(call, "admin", store_id)
         if shelf.store.archived_at is None:
             now_us = self._now()
             shelf.store = replace(shelf.store, archived_at=now_us, updated_at=now_us)
         return shelf.store
 
-    def delete_store(self, call: Call, store_id: str) -> str:
+    def delete_store(self, call: RequestContext, store_id: str) -> str:
         self._shelf(call, "admin", store_id)
         del self._shelves[store_id]
         return store_id
 
     # memories
 
-    def create_memory(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+    def create_memory(self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool) -> Memory:
         check_path(path)
         _check_content(content)
         shelf = self._shelf(call, "write", store_id)
@@ -205,7 +205,7 @@ class Model:
         return _shown(memory, full)
 
     def retrieve_memory(
-        self, call: Call, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
+        self, call: RequestContext, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
     ) -> Memory:
         shelf = self._shelf(call, "read", store_id)
         if as_of is None:
@@ -217,7 +217,7 @@ class Model:
 
     def update_memory(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         memory_id: str,
         *,
@@ -253,7 +253,9 @@ class Model:
         self._record(call, shelf, new, "modified")
         return _shown(new, full)
 
-    def delete_memory(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+    def delete_memory(
+        self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
+    ) -> str:
         shelf = self._shelf(call, "write", store_id)
         old = self._memory(shelf, memory_id)
         if expected_content_sha256 not in (None, old.content_sha256):
@@ -263,7 +265,7 @@ class Model:
 
     def list_memories(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         *,
         path_prefix: str | None,
@@ -292,7 +294,7 @@ class Model:
     # versions
 
     def list_versions(
-        self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
+        self, call: RequestContext, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
     ) -> Page[Version]:
         shelf = self._shelf(call, "read", store_id)
         rows = [
@@ -305,11 +307,11 @@ class Model:
         ]
         return _page(rows, [f"{row.created_at:020d}" for row in rows], _cap(limit, full), after, descending=True)
 
-    def retrieve_version(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
+    def retrieve_version(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Version:
         version = self._version(self._shelf(call, "read", store_id), version_id)
         return version if full else replace(version, content=None)
 
-    def redact_version(self, call: Call, store_id: str, version_id: str) -> Version:
+    def redact_version(self, call: RequestContext, store_id: str, version_id: str) -> Version:
         shelf = self._shelf(call, "admin", store_id)
         version = self._version(shelf, version_id)
         if any(memory.version_id == version_id for memory in shelf.memories.values()):
@@ -324,7 +326,7 @@ class Model:
     # search
 
     def search_memories(
-        self, call: Call, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+        self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
     ) -> Page[Hit]:
         """By how many of the query's words, as they are, stand in the path or the content."""
         if not query.strip():
@@ -341,18 +343,20 @@ class Model:
                 found.append(Hit(_shown(memory, full=False), score, (memory.content or "")[:400]))
         return Page(tuple(sorted(found, key=lambda one: -one.score)[:limit]), None)
 
-    def load_memories(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
+    def load_memories(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
         """All of it on one page."""
         shelf = self._shelf(call, "read", store_id)
         return Page(tuple(shelf.memories[id] for id in sorted(shelf.memories)), None)
 
-    def import_versions(self, call: Call, store_id: str, versions: Sequence[BroughtVersion]) -> list[BroughtIn]:
+    def import_versions(
+        self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]
+    ) -> list[ImportResult]:
         """Whole histories only, and none that was redacted or is in another's way: the model is asked for no others."""
         shelf = self._shelf(call, "admin", store_id)
         done = []
         for one in versions:
             known = any(version.id == one.version_id for version in shelf.versions)
-            done.append(BroughtIn(one.version_id, one.memory_id, "known" if known else "imported"))
+            done.append(ImportResult(one.version_id, one.memory_id, "known" if known else "imported"))
             if known:
                 continue
             raw, old = (one.content or "").encode(), shelf.memories.get(one.memory_id)
@@ -376,7 +380,7 @@ class Model:
 
     # rules
 
-    def _enter(self, call: Call, scope: str) -> Key:
+    def _enter(self, call: RequestContext, scope: str) -> Key:
         assert isinstance(call.credentials, Credentials)
         key = self._keys.get(call.credentials.secret_sha256)
         if key is None or key.key_id != call.credentials.key_id:
@@ -386,7 +390,7 @@ class Model:
             raise PermissionDenied(f"needs {scope}")
         return key
 
-    def _shelf(self, call: Call, scope: str, store_id: str) -> Shelf:
+    def _shelf(self, call: RequestContext, scope: str, store_id: str) -> Shelf:
         key = self._enter(call, scope)
         shelf = self._shelves.get(store_id)
         if shelf is None or shelf.workspace_id != key.workspace_id:
@@ -446,7 +450,7 @@ class Model:
             if related and memory.id != except_id:
                 raise PathConflict(memory.path, memory.id)
 
-    def _record(self, call: Call, shelf: Shelf, memory: Memory, operation: str) -> None:
+    def _record(self, call: RequestContext, shelf: Shelf, memory: Memory, operation: str) -> None:
         deleted = operation == "deleted"
         shelf.versions.append(
             Version(
@@ -488,19 +492,19 @@ class Unwithheld:
     model: Model
 
     def page(
-        self, call: Call, store_id: str, *, include_released: bool, limit: int, after: str | None
+        self, call: RequestContext, store_id: str, *, include_released: bool, limit: int, after: str | None
     ) -> Page[QuarantinedText]:
         self.model._shelf(call, "admin", store_id)
         return Page((), None)
 
-    def retrieve(self, call: Call, store_id: str, version_id: str) -> QuarantinedText:
+    def retrieve(self, call: RequestContext, store_id: str, version_id: str) -> QuarantinedText:
         self.model._shelf(call, "admin", store_id)
         raise NotFound("quarantined_text", version_id)
 
-    def release(self, call: Call, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
+    def release(self, call: RequestContext, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
         return self.retrieve(call, store_id, version_id)
 
-    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory:
+    def restore(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Memory:
         shelf = self.model._shelf(call, "admin", store_id)
         return _shown(self.model._memory(shelf, self.model._version(shelf, version_id).memory_id), full)
 
@@ -511,19 +515,19 @@ class Undiverged:
 
     model: Model
 
-    def page(self, call: Call, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
+    def page(self, call: RequestContext, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
         self.model._shelf(call, "admin", store_id)
         return Page((), None)
 
-    def retrieve(self, call: Call, store_id: str, version_id: str) -> DivergentVersion:
+    def retrieve(self, call: RequestContext, store_id: str, version_id: str) -> DivergentVersion:
         self.model._shelf(call, "admin", store_id)
         raise NotFound("divergent_version", version_id)
 
-    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory | None:
+    def restore(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Memory | None:
         self.retrieve(call, store_id, version_id)
         return None
 
-    def dismiss(self, call: Call, store_id: str, version_id: str) -> str:
+    def dismiss(self, call: RequestContext, store_id: str, version_id: str) -> str:
         return self.retrieve(call, store_id, version_id).version_id
 
 

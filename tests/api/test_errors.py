@@ -9,7 +9,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from memolith.app.kernel.results import Call, Store
+from memolith.app.kernel.results import RequestContext, Store
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from tests.api.harness import Backend, model_backend
 from tests.api.model import Model
@@ -300,10 +300,10 @@ class Broken(Model):
 
     failure: Exception
 
-    def retrieve_store(self, call: Call, store_id: str) -> Store:
+    def retrieve_store(self, call: RequestContext, store_id: str) -> Store:
         raise self.failure
 
-    def archive_store(self, call: Call, store_id: str) -> Store:
+    def archive_store(self, call: RequestContext, store_id: str) -> Store:
         raise self.failure
 
 

@@ -12,10 +12,10 @@ import httpx2
 import pytest
 
 from memolith.adapters.memory import ManualClock, SeededRandomness
-from memolith.clients.working_copy.content_cache import Contents
-from memolith.clients.working_copy.history_view import History
+from memolith.clients.working_copy.content_cache import ContentCache
+from memolith.clients.working_copy.history_view import HistoryView
 from memolith.clients.working_copy.http_store_client import HttpStoreClient
-from memolith.clients.working_copy.unsaved_texts import Shelf
+from memolith.clients.working_copy.unsaved_texts import UnsavedTexts
 from memolith.clients.working_copy.working_copy import WorkingCopy
 from tests.api.harness import BASE_URL, Backend, memolith_backend
 from tests.support.folders import quick_folder
@@ -80,8 +80,10 @@ class Desk:
         """A working copy on this machine's folder, as a process that starts makes it."""
         clock = DeskClock(self.backend.clock)
         client = HttpStoreClient(BASE_URL, self.backend.api_key, self.store_id, clock, self.network)
-        shelf = Shelf(self.folder / "local", take_over=not read_only)
-        self.copy = WorkingCopy(client, Contents(self.folder / "contents"), shelf, clock, SeededRandomness(), read_only)
+        shelf = UnsavedTexts(self.folder / "local", take_over=not read_only)
+        self.copy = WorkingCopy(
+            client, ContentCache(self.folder / "contents"), shelf, clock, SeededRandomness(), read_only
+        )
         self.copy.start()
 
     def die(self) -> None:
@@ -90,8 +92,8 @@ class Desk:
         self.copy.shelf.abandon()
 
     @property
-    def history(self) -> History:
-        return History(self.copy.state)
+    def history(self) -> HistoryView:
+        return HistoryView(self.copy.state)
 
     # ---- as programs do -----------------------------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from memolith.clients.working_copy import content_cache
-from memolith.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy.content_cache import ContentCache
 from tests.mount.mounted import WITHIN_S
 
 TEXTS = [f"text {number}\n".encode() for number in range(20)]
 
 
-class SlowDisk(Contents):
+class SlowDisk(ContentCache):
     """One that writes nothing before it is let to."""
 
     def __init__(self, folder: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from memolith.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
 from memolith.adapters.system import SystemClock
-from memolith.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy.content_cache import ContentCache
 from memolith.clients.working_copy.http_store_client import HttpStoreClient
-from memolith.clients.working_copy.unsaved_texts import Shelf
+from memolith.clients.working_copy.unsaved_texts import UnsavedTexts
 from memolith.clients.working_copy.working_copy import WorkingCopy
 from memolith.wire.http import HttpApi
 from tests.api.harness import BASE_URL
@@ -65,7 +65,7 @@ class TwoRegions:
     def _copy(self, region: str, folder: Path) -> WorkingCopy:
         clock = DeskClock(self.clock)
         client = HttpStoreClient(BASE_URL, self.key, self.store_id, clock, Gateway(self.answers[region]))
-        contents, shelf = Contents(folder / "contents"), Shelf(folder / "local")
+        contents, shelf = ContentCache(folder / "contents"), UnsavedTexts(folder / "local")
         copy = WorkingCopy(client, contents, shelf, clock, SeededRandomness())
         copy.start()
         return copy

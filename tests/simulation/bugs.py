@@ -32,7 +32,7 @@ from memolith.app.index import ack_journal as journal
 from memolith.app.index import path_claims, projector
 from memolith.app.indexer import indexer
 from memolith.app.kernel.region import View
-from memolith.app.kernel.results import Call
+from memolith.app.kernel.results import RequestContext
 from memolith.app.log import conditional_put, epoch_snapshot, log_reader
 from memolith.app.log.conditional_put import Put
 from memolith.app.replication import checkpoints, reconciler
@@ -54,7 +54,7 @@ from memolith.core.rows.control import ControlRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.journal import JournalStateRow
 from memolith.core.rows.safety import VerdictRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 from memolith.core.verdicts import Mark, join_verdict, withholdings
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change
@@ -134,21 +134,21 @@ class UnconditionalObjects(BadObjects):
         buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
 
 
-class NeverThere(sync_replica.SecondRegion):
+class NeverThere(sync_replica.SyncReplica):
     """Leaves the second region to replication."""
 
-    def take(self, slots: conditional_put.Slots, store: StoreRow, entry: Entry, body: bytes) -> Put:
+    def take(self, slots: conditional_put.ConditionalPut, store: StoreRow, entry: Entry, body: bytes) -> Put:
         return slots.take(entry, body)
 
 
-class AsIfAllBelow(sync_replica.SecondRegion):
+class AsIfAllBelow(sync_replica.SyncReplica):
     """Puts its own entry there, whatever it builds on."""
 
     def _secure_below(self, store: StoreRow, second: str, key: LogKey) -> None:
         return
 
 
-class NeverMine(conditional_put.Slots):
+class NeverMine(conditional_put.ConditionalPut):
     """A slot that is taken is taken by somebody else, whatever stands in it."""
 
     def take(self, entry: Entry, body: bytes) -> Put:
@@ -163,7 +163,7 @@ class NeverMine(conditional_put.Slots):
         return Put.MINE
 
 
-class EagerSlots(conditional_put.Slots):
+class EagerSlots(conditional_put.ConditionalPut):
     """Answers, and puts afterwards."""
 
     def take(self, entry: Entry, body: bytes) -> Put:
@@ -197,15 +197,15 @@ class Amnesiac(writer.Writer):
             super()._fold_own(attempt, settled, known)
 
 
-class UnhelpfulLogs(log_reader.Logs):
+class UnhelpfulLogs(log_reader.LogReader):
     """Leaves a rename half done for whoever comes next, who leaves it too; and takes its first half for the whole."""
 
     def settle(
         self, entry: Entry, help_with: Any = None, region: str | None = None, store: StoreRow | None = None
-    ) -> tuple[Settled, ...]:
+    ) -> tuple[ResolvedEntry, ...]:
         settled = super().settle(entry, None, region, store)
         if not settled and entry.operation is Operation.MOVED_IN and help_with is not None:
-            return (Settled(entry, void=True),)
+            return (ResolvedEntry(entry, void=True),)
         return settled
 
 
@@ -239,10 +239,10 @@ def _by_arrival(before: MemoryRow | None, entry: Entry) -> MemoryRow:
     return _join_memory(None, entry)
 
 
-class JoinedPaths(projector.Folder):
+class JoinedPaths(projector.Projector):
     """Rows of the listing are put and removed as entries come, as if they were facts of their own."""
 
-    def _join_occupancy(self, rows: Any, occupancy: Sequence[Settled], paths: dict[str, str]) -> Any:
+    def _join_occupancy(self, rows: Any, occupancy: Sequence[ResolvedEntry], paths: dict[str, str]) -> Any:
         read_also = super()._join_occupancy(rows, occupancy, paths)
         for one in occupancy:
             store_id, path = one.entry.key.store_id, one.entry.path
@@ -279,27 +279,27 @@ class ForgetfulEraser(eraser.Eraser):
         return True if self._region.name == "eu-west-1" else super().erase(key)
 
 
-class ForgetfulStoreErasing(store_purge.StoreErasing):
+class ForgetfulStoreErasing(store_purge.StorePurge):
     """Erases deleted stores everywhere but in one region."""
 
     def begin(self, store_id: str, again: bool = False) -> bool:
         return False if self._region.name == "eu-west-1" else super().begin(store_id, again)
 
 
-class EarlyIndexing(indexer.Indexing):
+class EarlyIndexing(indexer.Indexer):
     """What comes after the end of its store is kept."""
 
     def _is_deleted(self, view: Any, store_id: str) -> bool:
         return False
 
-    def _erase_all(self, view: Any, settled: Sequence[Settled]) -> None:
+    def _erase_all(self, view: Any, settled: Sequence[ResolvedEntry]) -> None:
         super()._erase_all(view, [one for one in settled if one.void])
 
 
-class VoidKeepingIndexing(indexer.Indexing):
+class VoidKeepingIndexing(indexer.Indexer):
     """What a rename that never came to be has left behind stays."""
 
-    def _erase_all(self, view: Any, settled: Sequence[Settled]) -> None:
+    def _erase_all(self, view: Any, settled: Sequence[ResolvedEntry]) -> None:
         super()._erase_all(view, [one for one in settled if not one.void])
 
 
@@ -345,7 +345,7 @@ def _all_but_the_head(self: retention.Retention, version: VersionRow, head: Memo
     return _outlived(replace(self, versions=1), version, head)
 
 
-class OldRedactionsOnly(retaining.Retaining):
+class OldRedactionsOnly(retaining.RetentionPass):
     """What comes after it was blanked is erased only if somebody ordered it."""
 
     def is_over(self, entry: Entry) -> bool:
@@ -355,7 +355,7 @@ class OldRedactionsOnly(retaining.Retaining):
 # ---- reading the past ---------------------------------------------------------------------------------------------
 
 
-class HastyPast(snapshots.Past):
+class HastyPast(snapshots.Snapshots):
     """A snapshot is given as soon as the instant is over."""
 
     def _require(self, access: access.StoreAccess, as_of: int) -> None:
@@ -365,7 +365,7 @@ class HastyPast(snapshots.Past):
 # ---- completeness -------------------------------------------------------------------------------------------------
 
 
-class HolesAllowed(watermarks.Watermarks):
+class HolesAllowed(watermarks.Watermark):
     """What a checkpoint names and this region lacks will come sooner or later."""
 
     def _fold_names(self, view: View, names: tuple[Named, ...], home: str, late: bool) -> bool:
@@ -373,7 +373,7 @@ class HolesAllowed(watermarks.Watermarks):
         return True
 
 
-class JournalLater(journal.Journal):
+class JournalLater(journal.AckJournal):
     """The caller is answered first, and what it was told is journaled when there is time."""
 
     def changes(self, names: Sequence[Named]) -> list[Change]:
@@ -385,14 +385,14 @@ class JournalLater(journal.Journal):
         return []
 
 
-class PeriodUnchecked(journal.Journal):
+class PeriodUnchecked(journal.AckJournal):
     """A row may be put in any period."""
 
     def changes(self, names: Sequence[Named]) -> list[Change]:
         return [change for change in super().changes(names) if change.unconditional]
 
 
-class WholeWithoutLooking(checkpoints.Periods):
+class WholeWithoutLooking(checkpoints.Checkpoints):
     """A journal is taken for whole, whatever became of its table."""
 
     def _close(self, state: JournalStateRow) -> bool:
@@ -453,14 +453,14 @@ def _one_released(row: VerdictRow | None) -> tuple[Mark, ...]:
     return () if row is not None and row.released else withholdings(row)
 
 
-class NoVerdicts(indexer.Indexing):
+class NoVerdicts(indexer.Indexer):
     """Verdicts that arrive are passed over."""
 
     def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
         return None
 
 
-class TrustingConfirming(linearizable_reads.Confirming):
+class TrustingConfirming(linearizable_reads.LinearizableReads):
     """The home's answer is what its index says, and its log is not looked at."""
 
     def memory(
@@ -469,7 +469,7 @@ class TrustingConfirming(linearizable_reads.Confirming):
         return row
 
 
-class SecretiveConfirming(linearizable_reads.Confirming):
+class SecretiveConfirming(linearizable_reads.LinearizableReads):
     """The home's answer is what its log says, and its index never hears of it."""
 
     def memory(
@@ -484,10 +484,10 @@ class SecretiveConfirming(linearizable_reads.Confirming):
         return row
 
 
-class ImpatientDoor(access.Door):
+class ImpatientDoor(access.Authorizer):
     """A version that was demanded is waited for, and then done without."""
 
-    def _await(self, call: Call, store: StoreRow, view: View, key: RowKey) -> None:
+    def _await(self, call: RequestContext, store: StoreRow, view: View, key: RowKey) -> None:
         with contextlib.suppress(access.AskHome):
             super()._await(call, store, view, key)
 
@@ -495,17 +495,17 @@ class ImpatientDoor(access.Door):
 # ---- homes that move ----------------------------------------------------------------------------------------------
 
 
-def _for_ever(self: fence.Leases, view: View, store: StoreRow) -> bool:
+def _for_ever(self: fence.Fence, view: View, store: StoreRow) -> bool:
     """A lease that does not run out."""
     return True
 
 
-def _never_late(self: epoch_snapshot.Cuts, store: StoreRow, path_hash: str, slot: Slot) -> bool:
+def _never_late(self: epoch_snapshot.EpochSnapshots, store: StoreRow, path_hash: str, slot: Slot) -> bool:
     """Whatever came counts."""
     return False
 
 
-class SurveyedByIndex(snapshot_builder.Surveying):
+class SurveyedByIndex(snapshot_builder.EpochSnapshotBuilder):
     """A new epoch begins with what the index knows, not with what the bucket lists."""
 
     def _keys(self, store: StoreRow) -> Iterator[LogKey]:
@@ -516,7 +516,7 @@ class SurveyedByIndex(snapshot_builder.Surveying):
         return iter([key for key in listed if key in rows and rows[key] in found])
 
 
-class AdoptingAgain(adoption.Adopting):
+class AdoptingAgain(adoption.Adoption):
     """A late version is taken up each time it is met, whatever it would follow."""
 
     def _take_up(self, store: StoreRow, entry: Entry) -> bool:
@@ -616,7 +616,7 @@ class UndoneHalves(writer.Writer):
         return self._take(attempt, departure)
 
 
-class UndoubtingSlots(conditional_put.Slots):
+class UndoubtingSlots(conditional_put.ConditionalPut):
     """A put that is refused after one in doubt has done nothing."""
 
     def take(self, entry: Entry, body: bytes) -> Put:
@@ -626,7 +626,7 @@ class UndoubtingSlots(conditional_put.Slots):
             raise Unavailable("the bucket refuses writes now; try again") from error
 
 
-class Overtaking(indexer.Indexing):
+class Overtaking(indexer.Indexer):
     """An erasure does not look for what followed."""
 
     def _overtaken(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
@@ -652,7 +652,7 @@ class IndexedRefusals(writer.Writer):
         return False
 
 
-def _emptied_at_once(self: watermarks.Watermarks, tables: Any, row: Any) -> None:
+def _emptied_at_once(self: watermarks.Watermark, tables: Any, row: Any) -> None:
     """Marks that were not in the batch are gone, whenever their row was read."""
     incomplete = replace(ControlRow.from_attributes(tables.control), complete=False).to_attributes()
     self._commit([Change(ControlRow.KEY, tables.control, incomplete)])
@@ -682,7 +682,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a verdict that arrives is passed over",
-        lambda: _in_place_of((indexer, "Indexing", NoVerdicts)),
+        lambda: _in_place_of((indexer, "Indexer", NoVerdicts)),
         ("withheld_texts_are_shown_nowhere", "replicas_converge"),
         judging,
     ),
@@ -694,19 +694,19 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "the home trusts its index",
-        lambda: _in_place_of((memories, "Confirming", TrustingConfirming)),
+        lambda: _in_place_of((memories, "LinearizableReads", TrustingConfirming)),
         ("operations_are_linearizable", "a_demanded_read_is_no_older"),
         dying,
     ),
     Bug(
         "the home shows what its index does not hold",
-        lambda: _in_place_of((memories, "Confirming", SecretiveConfirming)),
+        lambda: _in_place_of((memories, "LinearizableReads", SecretiveConfirming)),
         ("operations_are_linearizable", "a_region_never_goes_back"),
         dying,
     ),
     Bug(
         "a version that was demanded is done without",
-        lambda: _in_place_of((facade, "Door", ImpatientDoor)),
+        lambda: _in_place_of((facade, "Authorizer", ImpatientDoor)),
         ("a_demanded_read_is_no_older",),
     ),
     Bug(
@@ -731,18 +731,18 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "acknowledge before the put",
-        lambda: _in_place_of((writer, "Slots", EagerSlots)),
+        lambda: _in_place_of((writer, "ConditionalPut", EagerSlots)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
     ),
     Bug(
         "no helping in a rename",
-        lambda: _in_place_of((writer, "Logs", UnhelpfulLogs)),
+        lambda: _in_place_of((writer, "LogReader", UnhelpfulLogs)),
         ("operations_are_linearizable", "one_memory_one_path"),
         crowded,
     ),
     Bug(
         "a 412 that was mine is another's",
-        lambda: _in_place_of((writer, "Slots", NeverMine)),
+        lambda: _in_place_of((writer, "ConditionalPut", NeverMine)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         unheard,
     ),
@@ -756,7 +756,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "rows of the listing are joined instead of recomputed",
-        lambda: _in_place_of((fold, "path_row", _stale_path_row), (writer, "Folder", JoinedPaths)),
+        lambda: _in_place_of((fold, "path_row", _stale_path_row), (writer, "Projector", JoinedPaths)),
         ("one_memory_one_path", "replicas_converge"),
     ),
     Bug(
@@ -797,73 +797,73 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "keep what comes after retention took it",
-        lambda: _in_place_of((erasure_service, "Retaining", OldRedactionsOnly)),
+        lambda: _in_place_of((erasure_service, "RetentionPass", OldRedactionsOnly)),
         ("retired_text_is_nowhere",),
         keeping_little,
     ),
     Bug(
         "two regions: acknowledge before the second put",
-        lambda: _in_place_of((writer, "SecondRegion", NeverThere)),
+        lambda: _in_place_of((writer, "SyncReplica", NeverThere)),
         ("what_is_acknowledged_is_in_two_regions",),
         doubled,
     ),
     Bug(
         "two regions: leave behind what a dead writer left undone",
-        lambda: _in_place_of((writer, "SecondRegion", AsIfAllBelow)),
+        lambda: _in_place_of((writer, "SyncReplica", AsIfAllBelow)),
         ("what_is_acknowledged_is_in_two_regions",),
         abandoned,
     ),
     Bug(
         "a snapshot waits for nothing",
-        lambda: _in_place_of((facade, "Past", HastyPast)),
+        lambda: _in_place_of((facade, "Snapshots", HastyPast)),
         ("a_snapshot_is_what_the_history_says", "a_snapshot_does_not_change"),
         remembering,
     ),
     Bug(
         "advance the watermark on a checkpoint with a hole",
-        lambda: _in_place_of((reconciler, "Watermarks", HolesAllowed)),
+        lambda: _in_place_of((reconciler, "Watermark", HolesAllowed)),
         ("the_watermark_never_claims_what_is_missing",),
         hurried,
     ),
     Bug(
         "journal row after the acknowledgement",
-        lambda: _in_place_of((projector, "Journal", JournalLater)),
+        lambda: _in_place_of((projector, "AckJournal", JournalLater)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         hurried,
     ),
     Bug(
         "period not checked",
-        lambda: _in_place_of((projector, "Journal", PeriodUnchecked)),
+        lambda: _in_place_of((projector, "AckJournal", PeriodUnchecked)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         hurried,
     ),
     Bug(
         "a lost journal is taken for an empty one",
-        lambda: _in_place_of((reconciler, "Periods", WholeWithoutLooking)),
+        lambda: _in_place_of((reconciler, "Checkpoints", WholeWithoutLooking)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         losing_journals,
     ),
     Bug(
         "forget one region in the deletion of a store",
-        lambda: _in_place_of((erasure_service, "StoreErasing", ForgetfulStoreErasing)),
+        lambda: _in_place_of((erasure_service, "StorePurge", ForgetfulStoreErasing)),
         ("a_deleted_store_is_nowhere",),
         eroding,
     ),
     Bug(
         "keep what comes after its store was erased",
-        lambda: _in_place_of((indexer, "Indexing", EarlyIndexing)),
+        lambda: _in_place_of((indexer, "Indexer", EarlyIndexing)),
         ("a_deleted_store_is_nowhere",),
         eroding,
     ),
     Bug(
         "keep a void moved_in",
-        lambda: _in_place_of((indexer, "Indexing", VoidKeepingIndexing)),
+        lambda: _in_place_of((indexer, "Indexer", VoidKeepingIndexing)),
         ("text_of_no_version_is_nowhere", "redacted_text_is_nowhere"),
         crowded,
     ),
     Bug(
         "skip the lease",
-        lambda: _in_place_of((fence.Leases, "stands", _for_ever)),
+        lambda: _in_place_of((fence.Fence, "stands", _for_ever)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
         frozen,
     ),
@@ -876,32 +876,33 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "write without listing in a new epoch",
         lambda: _in_place_of(
-            (app_moving, "Surveying", SurveyedByIndex), (app_failing_over, "Surveying", SurveyedByIndex)
+            (app_moving, "EpochSnapshotBuilder", SurveyedByIndex),
+            (app_failing_over, "EpochSnapshotBuilder", SurveyedByIndex),
         ),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
         saved,
     ),
     Bug(
         "a divergent moved_out commits",
-        lambda: _in_place_of((log_reader.Logs, "_accepted", lambda self, store, entry, settled: settled)),
+        lambda: _in_place_of((log_reader.LogReader, "_accepted", lambda self, store, entry, settled: settled)),
         ("nothing_acknowledged_is_lost", "replicas_converge", "a_rebuild_gives_the_same_rows"),
         tearing,
     ),
     Bug(
         "a late entry is head without adoption",
-        lambda: _in_place_of((epoch_snapshot.Cuts, "is_late", _never_late)),
+        lambda: _in_place_of((epoch_snapshot.EpochSnapshots, "is_late", _never_late)),
         ("replicas_converge", "operations_are_linearizable"),
         failing_over,
     ),
     Bug(
         "adopt the same entry twice",
-        lambda: _in_place_of((facade, "Adopting", AdoptingAgain)),
+        lambda: _in_place_of((facade, "Adoption", AdoptingAgain)),
         ("history_has_no_gaps", "what_is_shown_is_what_the_history_ends_with", "operations_are_linearizable"),
         failing_over,
     ),
     Bug(
         "the home reads without its lease",
-        lambda: _in_place_of((linearizable_reads.Confirming, "require_home", lambda *_: None)),
+        lambda: _in_place_of((linearizable_reads.LinearizableReads, "require_home", lambda *_: None)),
         ("operations_are_linearizable",),
         wavering,
     ),
@@ -919,19 +920,19 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a put that is refused after one in doubt is told as undone",
-        lambda: _in_place_of((writer, "Slots", UndoubtingSlots)),
+        lambda: _in_place_of((writer, "ConditionalPut", UndoubtingSlots)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         refusing,
     ),
     Bug(
         "an erasure overtakes what followed",
-        lambda: _in_place_of((indexer, "Indexing", Overtaking)),
+        lambda: _in_place_of((indexer, "Indexer", Overtaking)),
         ("a_head_is_never_blanked", "a_region_never_goes_back", "a_listing_shows_each_path_once"),
         overtaken,
     ),
     Bug(
         "marks that a torn batch missed are gone",
-        lambda: _in_place_of((watermarks.Watermarks, "_declare_emptied", _emptied_at_once)),
+        lambda: _in_place_of((watermarks.Watermark, "_declare_emptied", _emptied_at_once)),
         ("no_error_but_the_apis", "watermarks_do_not_stick", "every_path_can_be_written"),
         awakening,
     ),

@@ -10,7 +10,15 @@ from functools import partial
 from typing import Any
 
 from memolith.app.api.service import Memolith
-from memolith.app.kernel.results import Call, Demand, Memory, MemoryPrefix, Page, Version, VersionFilter
+from memolith.app.kernel.results import (
+    Memory,
+    MemoryPrefix,
+    Page,
+    ReadConsistency,
+    RequestContext,
+    Version,
+    VersionFilter,
+)
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core import ids
 from memolith.core.errors import Unavailable
@@ -109,7 +117,7 @@ class Client:
 
     plan: Plan
     stores: tuple[str, ...]
-    call: Callable[[], Call]
+    call: Callable[[], RequestContext]
     shared: Shared
     invoke: Invoke
     think: Callable[[], None]
@@ -257,17 +265,21 @@ class Client:
             ),
         )
 
-    def _demand(self, memory_id: str, step: Step) -> Demand:
+    def _demand(self, memory_id: str, step: Step) -> ReadConsistency:
         """Of careful readers half want what the home knows, the rest at least what somebody has told them of."""
         if not step.careful:
-            return Demand()
-        return Demand(home=True) if step.pick % 2 else Demand(min_version=self.shared.heard.get(memory_id))
+            return ReadConsistency()
+        return (
+            ReadConsistency(home=True)
+            if step.pick % 2
+            else ReadConsistency(min_version=self.shared.heard.get(memory_id))
+        )
 
     # ---- reading ------------------------------------------------------------------------------------------------
 
-    def read(self, store_id: str, memory_id: str, demand: Demand | None = None) -> Seen | Refusal | None:
+    def read(self, store_id: str, memory_id: str, demand: ReadConsistency | None = None) -> Seen | Refusal | None:
         """By id, with the content, whose hash has to be the one beside it."""
-        demand = demand or Demand()
+        demand = demand or ReadConsistency()
         asked = {"memory_id": memory_id, "home": demand.home or None, "least": demand.min_version}
         answer = self.invoke(
             self,
@@ -383,7 +395,7 @@ def withhold(memolith: Memolith, store_id: str, version: Version) -> str:
     return str(Verdicts(region).put(record).key)
 
 
-def past(memolith: Memolith, call: Call, store_id: str, as_of: int) -> Snapshot:
+def past(memolith: Memolith, call: RequestContext, store_id: str, as_of: int) -> Snapshot:
     """The whole store at one instant, in one page."""
     page = memolith.list_memories(
         call, store_id, path_prefix=None, depth=0, limit=100, after=None, full=True, as_of=as_of

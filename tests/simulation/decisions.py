@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memolith.app.api.service import Memolith
-from memolith.app.kernel.results import Call, DivergentVersion
+from memolith.app.kernel.results import DivergentVersion, RequestContext
 from memolith.core.errors import Busy, NotFound, OutcomeUnknown, PreconditionFailed
 from memolith.core.objects.entry import Operation
 from tests.simulation.history import Seen
@@ -59,11 +59,11 @@ def decide(client: Client, store_id: str, step: Step) -> None:
         client.invoke(client, store_id, "update", update, lambda memolith: _restore(memolith, call, store_id, chosen))
 
 
-def _page(memolith: Memolith, call: Call, store_id: str) -> tuple[DivergentVersion, ...]:
+def _page(memolith: Memolith, call: RequestContext, store_id: str) -> tuple[DivergentVersion, ...]:
     return tuple(memolith.divergent.page(call, store_id, limit=100, after=None).items)
 
 
-def _look(memolith: Memolith, call: Call, store_id: str, version_id: str) -> Looked:
+def _look(memolith: Memolith, call: RequestContext, store_id: str, version_id: str) -> Looked:
     """What it is, and whether its entry is the end of a rename, which no answer says."""
     divergent = memolith.divergent
     found = divergent.retrieve(call, store_id, version_id)
@@ -73,7 +73,7 @@ def _look(memolith: Memolith, call: Call, store_id: str, version_id: str) -> Loo
     return Looked(found, divergent._text(row)[0].operation is Operation.MOVED_IN)
 
 
-def _restore(memolith: Memolith, call: Call, store_id: str, chosen: DivergentVersion) -> Any:
+def _restore(memolith: Memolith, call: RequestContext, store_id: str, chosen: DivergentVersion) -> Any:
     """An ordinary write against the head that this region knows: where that is another by now, nothing is done.
 
     Of a deletion no answer says whether there still was something to delete.

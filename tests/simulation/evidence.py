@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memolith.adapters.memory import MemoryDatabase
 from memolith.app.api.service import Memolith
 from memolith.app.kernel.region import View
-from memolith.app.kernel.results import Call, Memory, Version, VersionFilter, VouchedCredentials
+from memolith.app.kernel.results import DelegatedCredentials, Memory, RequestContext, Version, VersionFilter
 from memolith.core.errors import MemolithError, PathConflict
 from memolith.core.fold import tail_of
 from memolith.core.log_position import Epoch, LogKey, LogRef
@@ -391,7 +391,7 @@ def _final(world: World, store_id: str, region: str, memory_ids: set[str], defec
 
 
 def _shown(memolith: Memolith, store_id: str, versions: Sequence[Version]) -> Iterator[str]:
-    reader = Call(VouchedCredentials("wrkspc_default", "user:reader", "read"))
+    reader = RequestContext(DelegatedCredentials("wrkspc_default", "user:reader", "read"))
     for version in versions:
         content = memolith.retrieve_version(reader, store_id, version.id, full=True).content
         if content is not None:

@@ -11,7 +11,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memolith.app.replication.region_backfill import Joining
+from memolith.app.replication.region_backfill import RegionBackfill
 from memolith.core.errors import MemolithError
 from tests.simulation.ports import LIVES_S
 from tests.simulation.sites import SETTLED_US
@@ -112,7 +112,7 @@ class Losses:
 
     def _fill(self, site: Site, others: list[str], copied: list[int]) -> None:
         region = site.open().region
-        copied.append(Joining(region.objects, region.parallel, others).run(lambda progress: None))
+        copied.append(RegionBackfill(region.objects, region.parallel, others).run(lambda progress: None))
 
     # ---- packs --------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.replication import compare_checkpoints, compare_listing, compare_rows
 from memolith.app.replication import reconciler as app_reconciling
 from memolith.app.safety.write_gate import LettingAllThrough
-from memolith.app.search.packer import Packing
+from memolith.app.search.packer import Packer
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
@@ -59,16 +59,16 @@ class Sandbox:
     ) -> None:
         self.region = region
         self.memolith = service.Memolith(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
-        self.packing = Packing(region, packs)
-        self.indexing = indexer.Indexing(region)
-        self.batches = rebuild.BatchFolder(region, self.indexing)
+        self.packing = Packer(region, packs)
+        self.indexing = indexer.Indexer(region)
+        self.batches = rebuild.BatchProjector(region, self.indexing)
         self.erasures = erasure_service.Erasures(region, erasable, packs, day_us)
-        self.reconciling = app_reconciling.Reconciling(region, SETTLED_US)
+        self.reconciling = app_reconciling.Reconciler(region, SETTLED_US)
         self.homes = homes_service.Homes(region)
         self.comparisons = (
-            compare_listing.Comparing(region, queue).run,
-            compare_checkpoints.ComparingCheckpoints(region).run,
-            compare_rows.ComparingRows(region, queue).run,
+            compare_listing.CompareListing(region, queue).run,
+            compare_checkpoints.CompareCheckpoints(region).run,
+            compare_rows.CompareRows(region, queue).run,
         )
 
     def message(self, text: str) -> None:

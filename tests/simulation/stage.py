@@ -19,7 +19,7 @@ from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
 from memolith.adapters.memory import ManualClock, MemoryIndex, StoredVersion
 from memolith.app.api.service import Memolith
-from memolith.app.kernel.results import Call, Memory, VersionFilter
+from memolith.app.kernel.results import Memory, RequestContext, VersionFilter
 from memolith.core.errors import MemolithError, OutcomeUnknown
 from memolith.core.paths import path_hash
 from memolith.core.rows.control import ControlRow
@@ -158,7 +158,7 @@ class Stage:
     def memolith(self, region: str = HOME) -> Memolith:
         return self.cloud.sites[region].memolith
 
-    def call(self) -> Call:
+    def call(self) -> RequestContext:
         return self.cloud.call(self.api_key)
 
     def actor(self, body: Callable[[], T], *strikes: Strike) -> Actor[T]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memolith.adapters.memory import MemoryIndex
-from memolith.app.epochs.ownership import Records
+from memolith.app.epochs.ownership import Ownership
 from memolith.core.errors import PathConflict, Unavailable
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
@@ -15,7 +15,7 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreRecord
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import Placed, to_record
+from memolith.core.store_records import PlacedRecord, to_record
 from memolith.ports.index import Change
 from tests.simulation.stage import AWAY, HOME, Stage
 
@@ -184,10 +184,10 @@ def lose_cut(stage: Stage) -> None:
         cuts=("cut_1",),
         version_id=stage.new_version_id(),
     )
-    placed = Placed(Slot(epoch, 1), record)
+    placed = PlacedRecord(Slot(epoch, 1), record)
     region = stage.cloud.sites[AWAY].region
-    Records(region).put(placed)
-    Records(region).fold(region.view(), placed)
+    Ownership(region).put(placed)
+    Ownership(region).fold(region.view(), placed)
 
 
 @pytest.mark.parametrize("kinds", [(), ("logs",), ("logs", "paths"), ("logs", "paths", "memories")])

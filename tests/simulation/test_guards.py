@@ -15,18 +15,18 @@ import pytest
 
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.commit import forwarding
-from memolith.app.commit.forwarding import Passing
+from memolith.app.commit.forwarding import Forwarding
 from memolith.app.epochs import fence
-from memolith.app.epochs.ownership import Records
-from memolith.app.homes.snapshot_builder import Surveying
+from memolith.app.epochs.ownership import Ownership
+from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
 from memolith.app.index import projector
-from memolith.app.index.projector import Folder
+from memolith.app.index.projector import Projector
 from memolith.app.indexer import rebuild
-from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.kernel.peer_messages import encode_placed
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import Put, Slots
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.log_reader import LogReader
 from memolith.app.replication import watermark
 from memolith.core import decide
 from memolith.core.errors import OutcomeUnknown, Unavailable
@@ -39,8 +39,8 @@ from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import PathRow
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import Settled
-from memolith.core.store_records import Placed, to_record
+from memolith.core.settled import ResolvedEntry
+from memolith.core.store_records import PlacedRecord, to_record
 from memolith.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import Stage
@@ -74,7 +74,7 @@ def a_repair_of_a_listing_leans_on_rows_that_change_meanwhile() -> None:
     put_row(stage, HOME, PathRow.key(stage.store, "/b"), None)
     (created,) = entries(stage)
     region = stage.cloud.sites[HOME].region
-    repair = stage.actor(lambda: Folder(region).fold(region.view(), [Settled(created)], paths_too=True))
+    repair = stage.actor(lambda: Projector(region).fold(region.view(), [ResolvedEntry(created)], paths_too=True))
     repair.until("index.commit")
     stage.update(memory.id, path="/c")
     repair.finish()
@@ -94,7 +94,7 @@ def a_home_with_incomplete_tables_has_handed_its_store_on() -> None:
     put_row(stage, HOME, ControlRow.KEY, control)
     row = StoreRow.from_attributes(stage.cloud.rows(HOME, "stores")[stage.store, "record"])
     record = replace(to_record(row, "user:mover"), state=StoreState.MOVING, version_id=site.region.new_id("memver"))
-    assert Records(site.region).put(Placed(Slot.parse(row.slot).following, record))
+    assert Ownership(site.region).put(PlacedRecord(Slot.parse(row.slot).following, record))
     with pytest.raises((OutcomeUnknown, Unavailable)):
         stage.update(memory.id, "two")
 
@@ -139,9 +139,9 @@ def an_invocation_that_runs_twice_meets_its_own_version_at_another_place() -> No
     site = stage.cloud.sites[HOME]
     second = max(entries(stage), key=lambda entry: entry.generation)
     rival = replace(second, generation=second.generation + 1)
-    assert Logs(site.region).entry(second.key) == second
-    assert Slots(site.region, Logs(site.region)).take(second, b"two") is Put.MINE
-    assert Slots(site.region, Logs(site.region)).take(rival, b"two") is Put.TAKEN
+    assert LogReader(site.region).entry(second.key) == second
+    assert ConditionalPut(site.region, LogReader(site.region)).take(second, b"two") is Put.MINE
+    assert ConditionalPut(site.region, LogReader(site.region)).take(rival, b"two") is Put.TAKEN
 
 
 # ---- forwarding -----------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def a_region_that_is_behind_says_that_the_home_is_elsewhere() -> None:
     stage = Stage()
     region = stage.cloud.sites[AWAY].region
     row = StoreRow.from_attributes(stage.cloud.rows(AWAY, "stores")[stage.store, "record"])
-    behind = {"elsewhere": encode_placed(Placed(Slot.parse(row.slot), to_record(row, "user:mover")))}
+    behind = {"elsewhere": encode_placed(PlacedRecord(Slot.parse(row.slot), to_record(row, "user:mover")))}
     asked = list[str]()
 
     class Behind:
@@ -163,7 +163,7 @@ def a_region_that_is_behind_says_that_the_home_is_elsewhere() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(region, "peers", Behind())
         with pytest.raises(Unavailable):
-            Passing(region).reach(region.view(), row, {"call": "write"})
+            Forwarding(region).reach(region.view(), row, {"call": "write"})
     assert asked == [HOME]
 
 
@@ -184,7 +184,7 @@ def a_version_whose_writer_died_is_built_on_after_a_rebuild() -> None:
     stage.cloud.pending.clear()
     (orphan,) = [entry for entry in entries(stage) if entry.generation == 2]
     queue = MemoryQueue()
-    folder = BatchFolder(site.region, site.indexing)
+    folder = BatchProjector(site.region, site.indexing)
 
     def work(progress: object) -> None:
         for message in queue.take(100):
@@ -260,19 +260,19 @@ def unchecked(patch: pytest.MonkeyPatch) -> None:
 
 
 def any_lease(patch: pytest.MonkeyPatch) -> None:
-    def is_fresh(self: fence.Leases, view: Any) -> bool:
+    def is_fresh(self: fence.Fence, view: Any) -> bool:
         now = self._region.clock.ticks_us()
         return view.ticks_us is not None and 0 <= now - view.ticks_us <= LEASE_US
 
-    patch.setattr(fence.Leases, "_is_fresh", is_fresh)
+    patch.setattr(fence.Fence, "_is_fresh", is_fresh)
 
 
 def emptied_at_once(patch: pytest.MonkeyPatch) -> None:
-    def declare(self: watermark.Watermarks, tables: Any, row: Any) -> None:
+    def declare(self: watermark.Watermark, tables: Any, row: Any) -> None:
         incomplete = replace(ControlRow.from_attributes(tables.control), complete=False).to_attributes()
         self._commit([Change(ControlRow.KEY, tables.control, incomplete)])
 
-    patch.setattr(watermark.Watermarks, "_declare_emptied", declare)
+    patch.setattr(watermark.Watermark, "_declare_emptied", declare)
 
 
 def same_id(patch: pytest.MonkeyPatch) -> None:
@@ -299,14 +299,14 @@ def moves_first(patch: pytest.MonkeyPatch) -> None:
 
 
 def nothing_pending(patch: pytest.MonkeyPatch) -> None:
-    run = Surveying.run
+    run = EpochSnapshotBuilder.run
 
-    def forgetful(self: Surveying, store: StoreRow, ahead: Any = None) -> Any:
+    def forgetful(self: EpochSnapshotBuilder, store: StoreRow, ahead: Any = None) -> Any:
         survey = run(self, store, ahead)
         survey.pending.clear()
         return survey
 
-    patch.setattr(Surveying, "run", forgetful)
+    patch.setattr(EpochSnapshotBuilder, "run", forgetful)
 
 
 def ones_own_departure(patch: pytest.MonkeyPatch) -> None:

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from memolith.app.commit import adoption
-from memolith.app.commit.adoption import Adopting
-from memolith.app.commit.sync_replica import SecondRegion
+from memolith.app.commit.adoption import Adoption
+from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs import fence
 from memolith.app.homes import handoff, transfer
-from memolith.app.homes.failover import FailingOver
-from memolith.app.homes.handoff import HandingOver
-from memolith.app.homes.snapshot_builder import Surveying
+from memolith.app.homes.failover import Failover
+from memolith.app.homes.handoff import Handoff
+from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
 from memolith.app.kernel.peer_messages import encode_placed
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.epoch_snapshot import Cuts
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.app.log.log_reader import LogReader
 from memolith.core import ids
 from memolith.core.errors import Busy
 from memolith.core.log_position import Epoch, Slot
@@ -29,7 +29,7 @@ from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import MOVER, Placed, to_record
+from memolith.core.store_records import MOVER, PlacedRecord, to_record
 from tests.simulation import test_home_races as races
 from tests.simulation import test_home_scenarios as scenarios
 from tests.simulation.moving_stage import MovingStage
@@ -44,12 +44,12 @@ def replaced(owner: Any, name: str, by: Any) -> Plant:
 # ---- what takes the place of the product's own ----------------------------------------------------------------------
 
 
-def commit_whatever_stands(self: HandingOver, store_id: str, slot: str, epoch: str, cut: str) -> dict[str, Any]:
+def commit_whatever_stands(self: Handoff, store_id: str, slot: str, epoch: str, cut: str) -> dict[str, Any]:
     view, row = self._newest(store_id)
     now = to_record(row, MOVER)
     home, epochs = Epoch.parse(epoch).home, (*now.epochs, epoch)
     record = replace(now, state=StoreState.MOVED, home=home, epochs=epochs, cuts=(*now.cuts, cut), version_id=cut)
-    placed = Placed(Slot.parse(row.slot).following, record)
+    placed = PlacedRecord(Slot.parse(row.slot).following, record)
     self._records.put(placed)
     self._records.fold_own(view, placed)
     return encode_placed(placed)
@@ -79,19 +79,19 @@ def one_cut_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 def adopted_is_adopted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = SimpleNamespace(key=lambda store_id, version_id: VersionRow.key(store_id, f"not {version_id}"))
     monkeypatch.setattr(adoption, "VersionRow", unknown)
-    monkeypatch.setattr(Adopting, "_builds_on", lambda *_: True)
+    monkeypatch.setattr(Adoption, "_builds_on", lambda *_: True)
 
 
 def the_cut_before_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fail-over lists first, and names its epoch then."""
-    begin = FailingOver._begin
+    begin = Failover._begin
 
-    def surveyed_before(self: FailingOver, view: View, store: StoreRow) -> StoreRow:
+    def surveyed_before(self: Failover, view: View, store: StoreRow) -> StoreRow:
         survey = self._surveying.run(store)
         monkeypatch.setattr(self._surveying, "in_parts", lambda *_: survey)
         return begin(self, view, store)
 
-    monkeypatch.setattr(FailingOver, "_begin", surveyed_before)
+    monkeypatch.setattr(Failover, "_begin", surveyed_before)
 
 
 # ---- what has to fail then ------------------------------------------------------------------------------------------
@@ -121,14 +121,14 @@ def not_the_homes(answer: str) -> Callable[[MovingStage], None]:
 
 DEFECTS = {
     "the lease is ignored": (
-        replaced(fence.Leases, "stands", lambda *_: True),
+        replaced(fence.Fence, "stands", lambda *_: True),
         scenarios.test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing,
     ),
     "the lease does not bind a no-op": (
-        replaced(fence.Leases, "stands", lambda *_: True),
+        replaced(fence.Fence, "stands", lambda *_: True),
         not_the_homes("that nothing changed"),
     ),
-    "the lease does not bind a read": (replaced(fence.Leases, "stands", lambda *_: True), not_the_homes("a read")),
+    "the lease does not bind a read": (replaced(fence.Fence, "stands", lambda *_: True), not_the_homes("a read")),
     "the epoch begins before the drain": (
         replaced(handoff, "DRAIN_S", 0.0),
         scenarios.test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing,
@@ -138,23 +138,23 @@ DEFECTS = {
         scenarios.test_a_process_that_was_frozen_between_two_calls_writes_nothing_as_the_home_it_was,
     ),
     "a divergent moved_out commits": (
-        replaced(Logs, "_accepted", lambda self, store, entry, settled: settled),
+        replaced(LogReader, "_accepted", lambda self, store, entry, settled: settled),
         half_a_rename("moved_out"),
     ),
     "half a rename counts in a cut": (
-        replaced(Surveying, "_says_nothing", lambda self, survey, entry: entry.operation is Operation.VOID),
+        replaced(EpochSnapshotBuilder, "_says_nothing", lambda self, survey, entry: entry.operation is Operation.VOID),
         half_a_rename("moved_out"),
     ),
     "a cut has one memory at two paths": (
-        replaced(Surveying, "_one_place_each", lambda *_: None),
+        replaced(EpochSnapshotBuilder, "_one_place_each", lambda *_: None),
         scenarios.test_a_rename_that_was_written_on_is_at_its_destination_without_its_second_half,
     ),
     "a late entry is head without adoption": (
-        replaced(Cuts, "is_late", lambda *_: False),
+        replaced(EpochSnapshots, "is_late", lambda *_: False),
         scenarios.test_what_the_losing_home_of_an_epoch_wrote_is_late_in_that_epoch_and_in_the_next,
     ),
     "a late entry is late only if it comes after the record": (
-        replaced(Cuts, "is_late", lambda *_: False),
+        replaced(EpochSnapshots, "is_late", lambda *_: False),
         in_any_order,
     ),
     "of two homes of one epoch the one that is heard of first is accepted": (
@@ -162,7 +162,7 @@ DEFECTS = {
         scenarios.test_what_the_losing_home_of_an_epoch_wrote_is_late_in_that_epoch_and_in_the_next,
     ),
     "what is late is adopted over what was written since": (
-        replaced(Adopting, "_builds_on", lambda *_: True),
+        replaced(Adoption, "_builds_on", lambda *_: True),
         lambda stage: races.test_a_write_and_an_adoption_at_once_follow_each_other_or_the_late_one_stands_apart(
             stage, False
         ),
@@ -172,7 +172,7 @@ DEFECTS = {
         races.test_a_late_version_is_adopted_once_however_often_and_wherever_it_is_met,
     ),
     "a move is committed whatever stands in the old home's log": (
-        replaced(HandingOver, "commit", commit_whatever_stands),
+        replaced(Handoff, "commit", commit_whatever_stands),
         lambda stage: scenarios.test_giving_up_a_move_and_committing_it_leave_one_home_that_writes(
             stage, "before the commit"
         ),
@@ -182,7 +182,7 @@ DEFECTS = {
         scenarios.test_a_mover_that_comes_back_meets_no_cut_of_its_former_self,
     ),
     "a fail-over is not looked for after the second put": (
-        replaced(SecondRegion, "confirm", lambda *_: None),
+        replaced(SyncReplica, "confirm", lambda *_: None),
         in_two_regions,
     ),
     "a fail-over lists before it names its epoch": (the_cut_before_the_record, in_the_middle_of_a_fail_over),

@@ -13,12 +13,12 @@ from dataclasses import replace
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
-from memolith.app.kernel.results import Demand
+from memolith.app.kernel.results import ReadConsistency
 from memolith.core.errors import NotFound, PathConflict, Unavailable
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import Placed, to_row
+from memolith.core.store_records import PlacedRecord, to_row
 from memolith.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.test_home_scenarios import PUT, PUTS
@@ -200,7 +200,7 @@ def put_back_to_its_first_record(stage: MovingStage, region: str) -> None:
     first = parse_key(next(key for key in sorted(stage.all_keys(region)) if f"{region}/store/{stage.store}/" in key))
     stored = stage.cloud.buckets.current(region, str(first))
     assert isinstance(first, StoreKey) and stored is not None
-    row = to_row(Placed(first.slot, StoreRecord.from_json(stored.body)))
+    row = to_row(PlacedRecord(first.slot, StoreRecord.from_json(stored.body)))
     index.commit([Change(key, index.read([key])[key], row.to_attributes())])
 
 
@@ -228,7 +228,7 @@ def test_a_version_that_a_fail_over_under_way_will_find_is_not_said_to_be_unknow
     version = stage.update(memory.id, "two").version_id
     (copy,) = [event for event in stage.hold_back() if "/log/" in event.key]
     stage.cloud.buckets.replicate(copy, AWAY)
-    demanding = replace(stage.call(), demand=Demand(min_version=version))
+    demanding = replace(stage.call(), demand=ReadConsistency(min_version=version))
     with stage.dead(HOME):
         over = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, occurrence=2)
         with pytest.raises(Unavailable):

@@ -16,7 +16,7 @@ from itertools import permutations
 import pytest
 
 from memolith.adapters.limits import check_object
-from memolith.app.kernel.results import Demand
+from memolith.app.kernel.results import ReadConsistency
 from memolith.core.commands import UpdateMemory, to_payload
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.objects.epoch_cut import Cut
@@ -164,7 +164,7 @@ def test_nor_is_anything_else_answered_as_the_homes(stage: MovingStage, answer: 
         "a refusal": lambda: stage.update(memory.id, "x", expected="0" * 64),
         "that nothing changed": lambda: stage.update(memory.id, "one"),
         "a read": lambda: stage.memolith().retrieve_memory(
-            replace(read, demand=Demand(home=True)), stage.store, memory.id, full=True
+            replace(read, demand=ReadConsistency(home=True)), stage.store, memory.id, full=True
         ),
     }
     stalled = stage.actor(answers[answer]).until("objects.head", after=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from memolith.app.kernel.results import Demand, Memory
+from memolith.app.kernel.results import Memory, ReadConsistency
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.test_home_scenarios import PUT, everywhere
@@ -86,5 +86,5 @@ def test_a_read_of_the_new_homes_answer_shows_no_late_version_that_was_folded_as
 
 def read_at_home(stage: MovingStage, memory_id: str, region: str) -> Memory:
     """The memory as its home answers."""
-    call = replace(stage.call(), demand=Demand(home=True))
+    call = replace(stage.call(), demand=ReadConsistency(home=True))
     return stage.memolith(region).retrieve_memory(call, stage.store, memory_id, full=True)

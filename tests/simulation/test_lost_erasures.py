@@ -15,11 +15,11 @@ from memolith.adapters.layered import Fault, Strike
 from memolith.adapters.memory import MemoryErasableObjects, MemoryQueue
 from memolith.app.erasure import version_purge
 from memolith.app.erasure.eraser import Eraser
-from memolith.app.erasure.pack_removal import PackErasing
-from memolith.app.erasure.retention import Retaining
-from memolith.app.erasure.store_purge import StoreErasing
-from memolith.app.erasure.version_purge import VersionErasing
-from memolith.app.replication.compare_listing import Compared, Comparing
+from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.erasure.retention import RetentionPass
+from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.erasure.version_purge import VersionPurge
+from memolith.app.replication.compare_listing import ComparedPage, CompareListing
 from memolith.core.errors import NotFound, OutcomeUnknown
 from memolith.core.rows.content import VersionRow
 from tests.simulation.stage import AWAY, HOME, Stage
@@ -34,11 +34,11 @@ def stage() -> Stage:
     return Stage()
 
 
-def compare(stage: Stage, region: str) -> Compared:
+def compare(stage: Stage, region: str) -> ComparedPage:
     """A day passes; the daily comparison runs, and what it sends is folded. No event is handled."""
     stage.clock.advance(DAY_S)
     queue = MemoryQueue()
-    compared = Comparing(stage.cloud.sites[region].region, queue).run(NEVER_US)
+    compared = CompareListing(stage.cloud.sites[region].region, queue).run(NEVER_US)
     for message in queue.take(100):
         for record in json.loads(message)["Records"]:
             stage.index(unquote_plus(record["s3"]["object"]["key"]), region)
@@ -54,11 +54,11 @@ def sweep(stage: Stage, region: str) -> None:
         stage.cloud.pending.clear()
 
 
-def looking(stage: Stage, region: str) -> VersionErasing:
+def looking(stage: Stage, region: str) -> VersionPurge:
     """A region's look at older S3 versions, by itself."""
     here, erasable = stage.cloud.sites[region].region, MemoryErasableObjects(stage.cloud.buckets, region)
-    eraser = Eraser(here, erasable, Retaining(here))
-    return VersionErasing(here, erasable, eraser, StoreErasing(here, erasable, eraser, PackErasing(here, erasable)))
+    eraser = Eraser(here, erasable, RetentionPass(here))
+    return VersionPurge(here, erasable, eraser, StorePurge(here, erasable, eraser, PackRemoval(here, erasable)))
 
 
 def shown(stage: Stage, text: str, region: str) -> list[str]:

@@ -11,8 +11,8 @@ from dataclasses import asdict
 import pytest
 
 from memolith.adapters.memory import MemoryQueue, PutEvent
-from memolith.app.replication.compare_checkpoints import ComparingCheckpoints
-from memolith.app.replication.compare_listing import Comparing
+from memolith.app.replication.compare_checkpoints import CompareCheckpoints
+from memolith.app.replication.compare_listing import CompareListing
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.errors import NotFound
 from memolith.core.objects.api_key_record import ApiKeyRecord
@@ -63,7 +63,7 @@ def compare(stage: MovingStage, region: str) -> list[int]:
     stage.clock.advance(DAY_S)
     here, queue = stage.cloud.sites[region].region, MemoryQueue()
     deadline_us = stage.clock.now_us() + 3_600_000_000
-    return [Comparing(here, queue).run(deadline_us).repaired, ComparingCheckpoints(here).run(deadline_us).repaired]
+    return [CompareListing(here, queue).run(deadline_us).repaired, CompareCheckpoints(here).run(deadline_us).repaired]
 
 
 # ---- an adopted copy is not its late original -----------------------------------------------------------------------

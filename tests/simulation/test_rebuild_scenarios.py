@@ -11,7 +11,7 @@ import pytest
 from memolith.adapters.layered import Crash
 from memolith.adapters.memory import ManualClock, MemoryQueue, MemoryTables
 from memolith.app.indexer import rebuild_pages
-from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.core.errors import Busy
 from tests.simulation.stage import HOME, Stage
 
@@ -49,7 +49,7 @@ class Rebuilt:
         return [json.loads(message)["rebuild"] for message in self.queue.take(100)]
 
     def fold(self, batch: Mapping[str, Any]) -> None:
-        BatchFolder(self.site.region, self.site.indexing).fold(batch)
+        BatchProjector(self.site.region, self.site.indexing).fold(batch)
 
     def fold_all(self) -> None:
         for batch in self.take():

@@ -6,8 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from memolith.app.api.service import Memolith
-from memolith.app.kernel.results import Call, StoreToAttach
-from memolith.core.commands import BroughtVersion
+from memolith.app.kernel.results import RequestContext, StoreToAttach
+from memolith.core.commands import ImportedVersion
 from memolith.core.errors import Busy
 from memolith.core.ids import ulid
 from tests.simulation.history import Listed, Seen
@@ -32,7 +32,7 @@ def visit(client: Client, store_id: str, step: Step) -> None:
         _attend(client, store_id, step)
 
 
-def _search(memolith: Memolith, call: Call, store_id: str) -> Listed:
+def _search(memolith: Memolith, call: RequestContext, store_id: str) -> Listed:
     hits = memolith.search_memories(call, store_id, query=QUERY, limit=50)
     found = (one.memory for one in hits.items)
     return Listed(tuple(Seen(one.id, one.version_id, one.path, one.content_sha256) for one in found))
@@ -43,14 +43,14 @@ def _brought_in(client: Client, store_id: str, step: Step) -> None:
     made_at, name = client.now_us() - EARLIER_US, f"{client.plan.client} {step.number}"
     ids = [ulid(made_at // 1000, hashlib.sha256(f"{part} {name}".encode()).digest()[:10]) for part in ("mem", "ver")]
     text = f"text {step.number} of {client.plan.client}."
-    version = BroughtVersion(f"mem_{ids[0]}", f"memver_{ids[1]}", "created", "user:somebody", made_at, step.path, text)
+    version = ImportedVersion(f"mem_{ids[0]}", f"memver_{ids[1]}", "created", "user:somebody", made_at, step.path, text)
     asked = {"path": step.path, "content": text, "brought": version.version_id}
     client.invoke(
         client, store_id, "create", asked, lambda memolith: _bring(memolith, client.call(), store_id, version)
     )
 
 
-def _bring(memolith: Memolith, call: Call, store_id: str, version: BroughtVersion) -> Seen:
+def _bring(memolith: Memolith, call: RequestContext, store_id: str, version: ImportedVersion) -> Seen:
     [became] = memolith.import_versions(call, store_id, [version])
     if became.status != "imported":
         raise Busy(f"{became.status}: {became.reason}")
@@ -80,7 +80,7 @@ def _attend(client: Client, store_id: str, step: Step) -> None:
     client.invoke(client, store_id, "session", asked, lambda memolith: _session(memolith, call, session_id, does, step))
 
 
-def _session(memolith: Memolith, call: Call, session_id: str, does: str, step: Step) -> str:
+def _session(memolith: Memolith, call: RequestContext, session_id: str, does: str, step: Step) -> str:
     """Whether it has ended, or that it was read."""
     if does == "read":
         memolith.sessions.context(call, session_id, refresh=step.careful)

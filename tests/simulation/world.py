@@ -18,7 +18,7 @@ from memolith.adapters.layered import Faulty, RandomFaults
 from memolith.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomness
 from memolith.app.api.service import Memolith
 from memolith.app.indexer.rebuild import Rebuild
-from memolith.app.kernel.results import Call, Credentials
+from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core import errors
 from memolith.core.retention import DAY_US
 from memolith.core.rows.content import LATE_PREFIX, VersionRow
@@ -385,10 +385,10 @@ class World:
 
     # ---- calls --------------------------------------------------------------------------------------------------
 
-    def call(self) -> Call:
+    def call(self) -> RequestContext:
         """What a request with the key presents."""
         _, _, workspace, key, _ = self.api_key.split("-", 4)
-        return Call(
+        return RequestContext(
             Credentials(f"wrkspc_{workspace}", f"apikey_{key}", hashlib.sha256(self.api_key.encode()).hexdigest())
         )
 

@@ -41,13 +41,13 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
 from memolith.app.erasure.service import Erasures
 from memolith.app.homes.service import Homes
-from memolith.app.indexer.indexer import Indexing
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.region import Region
-from memolith.app.kernel.results import Call, Credentials
-from memolith.app.replication.reconciler import Reconciling
-from memolith.app.safety.deep_scan import DeepScanner, Inspected, Inspecting
+from memolith.app.kernel.results import Credentials, RequestContext
+from memolith.app.replication.reconciler import Reconciler
+from memolith.app.safety.deep_scan import DeepScan, DeepScanner, DeepScanResult
 from memolith.app.safety.write_gate import LettingAllThrough, TextScanner
-from memolith.app.search.packer import Packing
+from memolith.app.search.packer import Packer
 from memolith.core.errors import MemolithError
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
@@ -72,14 +72,14 @@ class Site:
 
     region: Region
     memolith: Memolith
-    indexing: Indexing
-    reconciling: Reconciling
+    indexing: Indexer
+    reconciling: Reconciler
     homes: Homes
     database: MemoryDatabase
     inspections: MemoryQueue
-    inspecting: Inspecting | None
+    inspecting: DeepScan | None
     packings: MemoryQueue
-    packing: Packing
+    packing: Packer
 
     def direct(self, function: str, payload: Mapping[str, Any], erasures: Erasures) -> Mapping[str, Any]:
         if function == "writer":
@@ -162,10 +162,10 @@ class Cloud:
         packs, packings = SqlitePacks(), MemoryQueue()
         erasures = Erasures(region, erasable, packs)
         deep, inspections = self._deep_scanner, MemoryQueue()
-        inspecting = None if deep is None else Inspecting(region, deep, self._guardrail)
+        inspecting = None if deep is None else DeepScan(region, deep, self._guardrail)
         passed_on = None if deep is None else InterceptedQueue(inspections, name, interceptor)
         noted = InterceptedQueue(packings, name, interceptor) if self._packs_by_events else None
-        indexing, reconciling = Indexing(region, passed_on, noted), Reconciling(region)
+        indexing, reconciling = Indexer(region, passed_on, noted), Reconciler(region)
         memolith = Memolith(region, scanner, self.signing, packs)
         site = Site(
             region,
@@ -177,7 +177,7 @@ class Cloud:
             inspections,
             inspecting,
             packings,
-            Packing(region, packs),
+            Packer(region, packs),
         )
         self.sites[name] = site
         for function in ("reader", "writer", "indexer", "eraser", "packer", "reconciler"):
@@ -219,10 +219,10 @@ class Cloud:
     def unwatched(self) -> None:
         """From now on nobody looks again, and nothing is passed on for it."""
         for site in self.sites.values():
-            site.indexing = Indexing(site.region)
+            site.indexing = Indexer(site.region)
 
-    def inspect_all(self, region: str) -> list[Inspected]:
-        """The scanner takes every message that waits; what became of each. Raises as `Inspecting.inspect`."""
+    def inspect_all(self, region: str) -> list[DeepScanResult]:
+        """The scanner takes every message that waits; what became of each. Raises as `DeepScan.inspect`."""
         site, became = self.sites[region], []
         for message in site.inspections.take(1_000):
             if site.inspecting is not None:
@@ -251,11 +251,11 @@ class Cloud:
         self.deliver()
         return str(answer["api_key"])
 
-    def call(self, api_key: str) -> Call:
+    def call(self, api_key: str) -> RequestContext:
         """What a request with this key presents."""
         _, _, workspace, key, _ = api_key.split("-", 4)
         digest = hashlib.sha256(api_key.encode()).hexdigest()
-        return Call(Credentials(f"wrkspc_{workspace}", f"apikey_{key}", digest))
+        return RequestContext(Credentials(f"wrkspc_{workspace}", f"apikey_{key}", digest))
 
     def rows(self, region: str, table: str) -> dict[tuple[str, str], Mapping[str, Any]]:
         """Every row of a table, as it stands, for comparisons between regions."""

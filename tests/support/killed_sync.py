@@ -17,7 +17,7 @@ import httpx2
 import pytest
 
 from memolith.adapters.memory import SeededRandomness
-from memolith.clients.sync.folder import Folder
+from memolith.clients.sync.folder import SyncFolder
 from memolith.clients.sync.syncing import Syncing
 from memolith.clients.transfer.report import Row
 from memolith.clients.working_copy.http_store_client import HttpStoreClient
@@ -133,7 +133,7 @@ class Scene:
             client = HttpStoreClient(
                 BASE_URL, self.backend.api_key, self.store_id, clock, Mortal(self.backend.gateway, fate)
             )
-            Syncing(client, Folder(self.root, self.store_id), clock, SeededRandomness()).run(rows.append)
+            Syncing(client, SyncFolder(self.root, self.store_id), clock, SeededRandomness()).run(rows.append)
         return rows
 
     def files(self) -> dict[str, str]:

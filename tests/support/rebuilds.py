@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memolith.adapters.memory import MemoryObjects, MemoryQueue
-from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.indexer.rebuild_pages import Progress
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Entry, Operation
@@ -30,7 +30,7 @@ class Operator:
 
     def __post_init__(self) -> None:
         self.site = self.cloud.sites[self.cloud.regions[0]]
-        self.folder = BatchFolder(self.site.region, self.site.indexing)
+        self.folder = BatchProjector(self.site.region, self.site.indexing)
         self.progress: list[Progress] = []
         self.folded: list[str] = []
 

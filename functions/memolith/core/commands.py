@@ -75,7 +75,7 @@ def from_payload(payload: dict[str, Any]) -> Command:
 
 
 @dataclass(frozen=True, slots=True)
-class BroughtVersion:
+class ImportedVersion:
     """One version of a history that is brought in from another store, with the ids, time and actor that it had there.
 
     Attributes:
@@ -104,7 +104,7 @@ class BroughtVersion:
         return self.redacted_at is not None or (self.content is None and self.operation != "deleted")
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any]) -> BroughtVersion:
+    def from_payload(cls, payload: Mapping[str, Any]) -> ImportedVersion:
         """The inverse of `dataclasses.asdict`, also after JSON. Raises TypeError for what no version of Memolith
         made.
         """

@@ -8,7 +8,7 @@ from memolith.core.objects.entry import Entry, Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResolvedEntry:
     """An entry whose meaning is known: committed, or void. A rename's two entries are settled, and folded, together."""
 
     entry: Entry

@@ -13,14 +13,14 @@ MOVER = "service_account:mover"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedRecord:
     """A record and the slot it stands in."""
 
     slot: Slot
     record: StoreRecord
 
 
-def to_row(placed: Placed) -> StoreRow:
+def to_row(placed: PlacedRecord) -> StoreRow:
     """The row of a record. A deleted store keeps its place, so that nothing older comes back, and no text."""
     fields = asdict(placed.record)
     del fields["created_by"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from memolith.adapters.aws.erasing import S3ErasableObjects
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.erasure.service import Erasures
-from memolith.entry.lambda_runtime import Answer, Handler, Running
+from memolith.entry.lambda_runtime import Answer, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
+    running = LambdaRuntime.start(settings)
     erasable = S3ErasableObjects(running.clients, settings.deployment)
     return running.handler(dispatch(Erasures(running.region, erasable, SqlitePacks())))
 

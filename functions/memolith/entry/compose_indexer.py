@@ -18,9 +18,9 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.queue import SqsQueue, SqsTakenMessages
-from memolith.app.indexer.indexer import Indexing, Malformed
-from memolith.app.indexer.rebuild import BatchFolder
-from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.app.indexer.indexer import Indexer, Malformed
+from memolith.app.indexer.rebuild import BatchProjector
+from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.errors import Unavailable
 from memolith.ports.metrics import Metrics
@@ -39,7 +39,7 @@ what lasts is set aside no sooner for that: together these are four of the queue
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
+    running = LambdaRuntime.start(settings)
     region, deployment = running.region, settings.deployment
 
     def queue(name: str) -> SqsQueue:
@@ -47,12 +47,12 @@ def compose(settings: Settings) -> Handler:
 
     dead_letters = queue(deployment.dead_letter_queue("index"))
     scan, pack = queue(deployment.queue("scan")), queue(deployment.queue("pack"))
-    indexing = Indexing(region, inspections=scan, packings=pack)
-    folding = Folding(indexing, BatchFolder(region, indexing), dead_letters, running.metrics)
+    indexing = Indexer(region, inspections=scan, packings=pack)
+    folding = EventConsumer(indexing, BatchProjector(region, indexing), dead_letters, running.metrics)
     return running.handler(dispatch(indexing, folding, SqsTakenMessages(running.clients, deployment)))
 
 
-def dispatch(indexing: Indexing, folding: Folding, taken: TakenMessages) -> Answer:
+def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages) -> Answer:
     """Direct calls carry the field ``call``; everything else is a batch from SQS."""
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
@@ -66,7 +66,7 @@ def dispatch(indexing: Indexing, folding: Folding, taken: TakenMessages) -> Answ
     return answer
 
 
-def _reporting(folding: Folding, taken: TakenMessages) -> Callable[[SQSRecord], None]:
+def _reporting(folding: EventConsumer, taken: TakenMessages) -> Callable[[SQSRecord], None]:
     """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
 
     def handle(record: SQSRecord) -> None:
@@ -90,10 +90,10 @@ def _come_back(taken: TakenMessages, record: SQSRecord) -> None:
         _log.warning("message comes back late", extra={"message_id": record.message_id, "reason": str(error)})
 
 
-class Folding:
+class EventConsumer:
     """What the indexer does with the text of one message."""
 
-    def __init__(self, indexing: Indexing, batches: BatchFolder, dead_letters: Queue, metrics: Metrics) -> None:
+    def __init__(self, indexing: Indexer, batches: BatchProjector, dead_letters: Queue, metrics: Metrics) -> None:
         self._indexing = indexing
         self._batches = batches
         self._dead_letters = dead_letters

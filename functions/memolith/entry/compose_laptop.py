@@ -37,21 +37,21 @@ from memolith.adapters.memory import MemoryPeers
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.adapters.system import SystemClock, SystemRandomness, ThreadParallel, Unmeasured
 from memolith.app.api.service import Memolith
-from memolith.app.auth.api_keys import Keys
+from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.erasure.service import Erasures
-from memolith.app.indexer.indexer import Indexing
-from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.indexer.indexer import Indexer
+from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.kernel.region import Region
-from memolith.app.safety.deep_scan import DeepScanner, Inspecting
+from memolith.app.safety.deep_scan import DeepScan, DeepScanner
 from memolith.app.safety.write_gate import TextScanner
-from memolith.app.search.packer import Packing
+from memolith.app.search.packer import Packer
 from memolith.core.errors import MemolithError
 from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
-from memolith.entry.laptop_worker import Arrivals, Delayed, Folding
+from memolith.entry.laptop_worker import Delayed, LaptopConsumer, LaptopWorker
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.ports.index import Change
@@ -124,14 +124,14 @@ class LocalSite:
         self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs)
         sessions = self.memolith.sessions
         self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics, sessions)
-        packing = Packing(self.region, packs)
-        indexing = Indexing(self.region, None if deep is None else queue, Delayed(queue, REFRESH_DELAY_S))
-        inspecting = None if deep is None else Inspecting(self.region, deep)
+        packing = Packer(self.region, packs)
+        indexing = Indexer(self.region, None if deep is None else queue, Delayed(queue, REFRESH_DELAY_S))
+        inspecting = None if deep is None else DeepScan(self.region, deep)
         self.queue = queue
-        folding = Folding(self.region, indexing, BatchFolder(self.region, indexing), inspecting, packing)
+        folding = LaptopConsumer(self.region, indexing, BatchProjector(self.region, indexing), inspecting, packing)
         erasing = _erasing(Erasures(self.region, LocalErasableObjects(bucket), packs), self._databases[0])
         sweep = partial(erasing, {"call": "sweep"})
-        self.arrivals = Arrivals(queue, folding, bucket, self.tables, sweep, machine.clock)
+        self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, machine.clock)
         peers.register(REGION, "writer", self.memolith.direct)
         peers.register(REGION, "indexer", indexing.direct)
         peers.register(REGION, "eraser", erasing)
@@ -212,7 +212,7 @@ def owner_key(root: Path, region: Region) -> str:
     with locked(root / "start.lock"):
         if path.exists() and _holds(text := path.read_text().strip(), region):
             return text
-        issued = Keys(region).create(WORKSPACE, "memolith serve", "admin")
+        issued = ApiKeys(region).create(WORKSPACE, "memolith serve", "admin")
         write_new(root, issued.api_key.encode() + b"\n").replace(path)
         return issued.api_key
 
@@ -222,7 +222,7 @@ def _holds(text: str, region: Region) -> bool:
         credentials = auth.of_key(text)
     except MemolithError:
         return False
-    row = Keys(region).find(credentials)
+    row = ApiKeys(region).find(credentials)
     return row is not None and row.revoked_at is None and row.secret_sha256 == credentials.secret_sha256
 
 

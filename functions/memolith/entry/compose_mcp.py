@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memolith.entry.lambda_runtime import Event, Handler, Running
+from memolith.entry.lambda_runtime import Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
@@ -19,7 +19,7 @@ from memolith.wire.memory_tool.tree import Tree
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
+    running = LambdaRuntime.start(settings)
     running.clients.functions(settings.deployment.region)
     region = running.region
     http = mcp_on(region.peers, region.name, region.clock, region.randomness)

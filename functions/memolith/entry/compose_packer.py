@@ -11,8 +11,8 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.sqlite import SqlitePacks
-from memolith.app.search.packer import Packing
-from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.app.search.packer import Packer
+from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.wire.errors import trace
 
@@ -21,11 +21,11 @@ _log = logging.getLogger(__name__)
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
-    return running.handler(dispatch(Packing(running.region, SqlitePacks())))
+    running = LambdaRuntime.start(settings)
+    return running.handler(dispatch(Packer(running.region, SqlitePacks())))
 
 
-def dispatch(packing: Packing) -> Answer:
+def dispatch(packing: Packer) -> Answer:
     """Direct calls carry the field ``call``; everything else is a batch from SQS."""
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
@@ -38,7 +38,7 @@ def dispatch(packing: Packing) -> Answer:
     return answer
 
 
-def _reporting(packing: Packing) -> Callable[[SQSRecord], None]:
+def _reporting(packing: Packer) -> Callable[[SQSRecord], None]:
     """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
 
     def handle(record: SQSRecord) -> None:

@@ -12,14 +12,14 @@ from memolith.adapters.aws.signing import SecretsManagerKeys
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
 from memolith.app.safety.write_gate import Unscanning
-from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.wire.http import HttpApi
 
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
+    running = LambdaRuntime.start(settings)
     region = running.region
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
     memolith = Memolith(region, Unscanning(), signing, SqlitePacks())

@@ -9,20 +9,20 @@ from typing import Any
 
 from memolith.adapters.aws.queue import SqsQueue
 from memolith.app.homes.service import Homes
-from memolith.app.replication.compare_checkpoints import ComparingCheckpoints
-from memolith.app.replication.compare_listing import Compared, Comparing
-from memolith.app.replication.compare_rows import ComparingRows
-from memolith.app.replication.reconciler import Reconciling
-from memolith.app.replication.resumable_scan import Walked
+from memolith.app.replication.compare_checkpoints import CompareCheckpoints
+from memolith.app.replication.compare_listing import ComparedPage, CompareListing
+from memolith.app.replication.compare_rows import CompareRows
+from memolith.app.replication.reconciler import Reconciler
+from memolith.app.replication.resumable_scan import ScanProgress
 from memolith.core.errors import MemolithError
-from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.clock import Clock
 
 COMPARING_US = 200_000_000
 """How long each of the three comparisons goes on in one invocation, which may last a third longer than all of them."""
 
-Comparison = Callable[[int], Compared | Walked]
+Comparison = Callable[[int], ComparedPage | ScanProgress]
 """Goes on until an instant at most; what it saw."""
 
 _log = logging.getLogger(__name__)
@@ -30,19 +30,19 @@ _log = logging.getLogger(__name__)
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
+    running = LambdaRuntime.start(settings)
     region, deployment = running.region, settings.deployment
     queue = SqsQueue(running.clients, deployment, deployment.queue("index"), region.clock, region.randomness)
     comparisons: dict[str, Comparison] = {
-        "listing": Comparing(region, queue).run,
-        "checkpoints": ComparingCheckpoints(region).run,
-        "rows": ComparingRows(region, queue).run,
+        "listing": CompareListing(region, queue).run,
+        "checkpoints": CompareCheckpoints(region).run,
+        "rows": CompareRows(region, queue).run,
     }
-    return running.handler(dispatch(Reconciling(region), comparisons, region.clock, Homes(region)))
+    return running.handler(dispatch(Reconciler(region), comparisons, region.clock, Homes(region)))
 
 
 def dispatch(
-    reconciling: Reconciling, comparisons: Mapping[str, Comparison], clock: Clock, homes: Homes | None = None
+    reconciling: Reconciler, comparisons: Mapping[str, Comparison], clock: Clock, homes: Homes | None = None
 ) -> Answer:
     """Answers ``{"call": "tick"}`` with the journal's open period, and which errors stopped parts of the work.
 

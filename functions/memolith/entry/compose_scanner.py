@@ -11,8 +11,8 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.guardrail import BedrockGuardrail
-from memolith.app.safety.deep_scan import Inspecting
-from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.app.safety.deep_scan import DeepScan
+from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.scanner_loader import start_scanner
 from memolith.entry.settings import Settings
 from memolith.ports.guardrail import Guardrail
@@ -25,14 +25,14 @@ _log = logging.getLogger(__name__)
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
+    running = LambdaRuntime.start(settings)
     scanner, guardrail = start_scanner(running), _guardrail(running)
     scanner.scan_deeply("")  # here, so that a start reads the deeper rules' database, or fails, and not the first look
-    inspections = Inspections(Inspecting(running.region, scanner, guardrail), running.metrics)
+    inspections = Inspections(DeepScan(running.region, scanner, guardrail), running.metrics)
     return running.handler(dispatch(inspections, Scans(scanner, guardrail)))
 
 
-def _guardrail(running: Running) -> Guardrail | None:
+def _guardrail(running: LambdaRuntime) -> Guardrail | None:
     chosen = running.settings.guardrail
     if chosen is None:
         return None
@@ -40,7 +40,7 @@ def _guardrail(running: Running) -> Guardrail | None:
 
 
 def dispatch(inspections: Inspections, scans: Scans) -> Answer:
-    """A batch from SQS carries the field ``Records``; everything else is a question."""
+    """A batch from SQS carries the field ``Ownership``; everything else is a question."""
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
@@ -69,7 +69,7 @@ def _reporting(inspections: Inspections) -> Callable[[SQSRecord], None]:
 class Inspections:
     """What the scanner does with the text of one message."""
 
-    def __init__(self, inspecting: Inspecting, metrics: Metrics) -> None:
+    def __init__(self, inspecting: DeepScan, metrics: Metrics) -> None:
         self._inspecting = inspecting
         self._metrics = metrics
 

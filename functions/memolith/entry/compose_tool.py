@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memolith.adapters.aws.targets import SecretsManagerTargets
-from memolith.entry.lambda_runtime import Handler, Running
+from memolith.entry.lambda_runtime import Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
@@ -17,7 +17,7 @@ from memolith.wire.memory_tool.tree import Tree
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
+    running = LambdaRuntime.start(settings)
     running.clients.functions(settings.deployment.region)
     region = running.region
     targets = SecretsManagerTargets(running.clients, settings.deployment, region.clock)

@@ -7,7 +7,7 @@ from typing import Any
 
 from memolith.adapters.aws.signing import SecretsManagerKeys
 from memolith.app.api.service import Memolith
-from memolith.entry.lambda_runtime import Answer, Event, Handler, Running
+from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.scanner_loader import start_scanner
 from memolith.entry.settings import Settings
 from memolith.wire import request_bodies  # noqa: F401 - here, so that a cold start pays for it and not the first request
@@ -16,7 +16,7 @@ from memolith.wire.http import HttpApi
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
-    running = Running.start(settings)
+    running = LambdaRuntime.start(settings)
     region = running.region
     running.clients.s3(region.name, attempts=1)
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)

@@ -28,7 +28,7 @@ class FunctionFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class LambdaRuntime:
     """A function that has started: its region over AWS, made once and used by every call."""
 
     settings: Settings
@@ -38,7 +38,7 @@ class Running:
     logger: Logger
 
     @classmethod
-    def start(cls, settings: Settings) -> Running:
+    def start(cls, settings: Settings) -> LambdaRuntime:
         """Puts the ports together. No call is made to AWS.
 
         The client that every function needs is made here: a start has a whole processor, the first call a share of one.

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memolith.adapters.local import LocalBucket, LocalQueue, LocalTables, Message
-from memolith.app.indexer.indexer import Indexing, Malformed
-from memolith.app.indexer.rebuild import BatchFolder
+from memolith.app.indexer.indexer import Indexer, Malformed
+from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.kernel.region import Region
-from memolith.app.safety.deep_scan import Inspecting
-from memolith.app.search.packer import Packing
+from memolith.app.safety.deep_scan import DeepScan
+from memolith.app.search.packer import Packer
 from memolith.core.errors import MemolithError
 from memolith.ports.clock import Clock
 from memolith.ports.errors import ObjectNotFound, PortError
@@ -47,16 +47,16 @@ class Delayed:
         self._queue.send(messages, self._delay_s)
 
 
-class Folding:
+class LaptopConsumer:
     """What the indexer does with one message."""
 
     def __init__(
         self,
         region: Region,
-        indexing: Indexing,
-        batches: BatchFolder,
-        inspecting: Inspecting | None,
-        packing: Packing,
+        indexing: Indexer,
+        batches: BatchProjector,
+        inspecting: DeepScan | None,
+        packing: Packer,
     ) -> None:
         self._region = region
         self._indexing = indexing
@@ -91,14 +91,14 @@ class Folding:
                 raise Malformed("rebuild", "; ".join(map(str, malformed)))
 
 
-class Arrivals:
+class LaptopWorker:
     """A thread that empties the queue, once a minute goes on with erasures, and once an hour removes what dead
     writers left and what has expired."""
 
     def __init__(
         self,
         queue: LocalQueue,
-        folding: Folding,
+        folding: LaptopConsumer,
         bucket: LocalBucket,
         tables: LocalTables,
         erase: Callable[[], object],

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 import memolith
-from memolith.entry.lambda_runtime import Running
+from memolith.entry.lambda_runtime import LambdaRuntime
 from memolith.scanner.scanner import Scanner
 
 DATABASE_PATH = Path(memolith.__file__).resolve().parents[1] / "scanner.hsdb"
@@ -15,7 +15,7 @@ DATABASE_PATH = Path(memolith.__file__).resolve().parents[1] / "scanner.hsdb"
 _log = logging.getLogger(__name__)
 
 
-def start_scanner(running: Running) -> Scanner:
+def start_scanner(running: LambdaRuntime) -> Scanner:
     """The scanner, from the prebuilt database; compiled here, and reported, where that does not fit this processor.
 
     Raises:

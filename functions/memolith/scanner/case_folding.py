@@ -116,7 +116,7 @@ class Folded:
         return ((place, char) for place, char in enumerate(self.original) if char in self.shrunk)
 
 
-class Folder:
+class CaseFolder:
     """Folds texts. Holds the UTS 39 table and a memo of what each character folds to; the memo changes no answer."""
 
     def __init__(self, confusables: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memolith.scanner.case_folding import Folder, distinct
+from memolith.scanner.case_folding import CaseFolder, distinct
 from memolith.scanner.context import Context
 from memolith.scanner.deobfuscation import rejoined
 from memolith.scanner.disguises import Reading, reading_of, straight
@@ -74,7 +74,7 @@ def deep_bar(length: int) -> float:
 class DeepLook:
     """Finds what the write path's rules do not look for. Composed once a process, on the first deep scan."""
 
-    def __init__(self, folder: Folder, usual: Engine, deep: Engine, encodings: Encodings) -> None:
+    def __init__(self, folder: CaseFolder, usual: Engine, deep: Engine, encodings: Encodings) -> None:
         """Compose it.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from memolith.scanner.case_folding import Folded, Folder, distinct
+from memolith.scanner.case_folding import CaseFolder, Folded, distinct
 from memolith.scanner.checks import CHECKS
 from memolith.scanner.disguises import Reading, decoded, reading_of, reading_of_pieces, respelled
 from memolith.scanner.engine import Engine, Match
@@ -29,7 +29,7 @@ class LanguageHits:
 
 
 def find_hits(
-    text: str, encoded: bytes, present: str, encodings: dict[int, list[int]], engine: Engine, folder: Folder
+    text: str, encoded: bytes, present: str, encodings: dict[int, list[int]], engine: Engine, folder: CaseFolder
 ) -> LanguageHits:
     """Match the rules in the folded copy and in every other reading for which there is a hint.
 
@@ -52,7 +52,7 @@ def find_hits(
     return LanguageHits(hits, located.terms)
 
 
-def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], folder: Folder) -> Iterator[Reading]:
+def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], folder: CaseFolder) -> Iterator[Reading]:
     """The text with its look-alike letters as Latin ones, and what stands in it encoded; mostly neither."""
     unmasked = folder.unmask(folded)
     if unmasked is not None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from memolith.scanner import language, path_policy, secrets, unicode_policy
 from memolith.scanner.betterleaks_engine import BetterleaksEngine
-from memolith.scanner.case_folding import Folder, distinct
+from memolith.scanner.case_folding import CaseFolder, distinct
 from memolith.scanner.context import Context
 from memolith.scanner.database import Matchers, UnusableDatabaseError, compile_matchers, load_matchers
 from memolith.scanner.deep import DeepContext, DeepLook, deep_bar
@@ -65,7 +65,7 @@ class Scanner:
         self.status = status
         self._matchers = matchers
         self._secrets = engine
-        self._folder = Folder(matchers.confusables)
+        self._folder = CaseFolder(matchers.confusables)
 
     @classmethod
     def load(cls, database_path: Path | None = None) -> Scanner:

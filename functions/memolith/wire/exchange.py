@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from memolith.app.kernel.results import Call, Page
+from memolith.app.kernel.results import Page, RequestContext
 from memolith.wire import cursors, json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.errors import UnknownRoute
@@ -22,7 +22,7 @@ class Exchange:
     """One request on its way to the use cases. `ids` are those of the path, in its order."""
 
     memolith: UseCases
-    call: Call
+    call: RequestContext
     request: Request
     ids: tuple[str, ...]
     now_us: int

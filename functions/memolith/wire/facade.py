@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from memolith.app.api.history_import import BroughtIn
+from memolith.app.api.history_import import ImportResult
 from memolith.app.kernel.results import (
     UNSET,
-    Call,
     DivergentVersion,
     Hit,
     Memory,
     MemoryPrefix,
     Page,
     QuarantinedText,
+    RequestContext,
     Session,
     SessionContext,
     SessionCredentials,
@@ -28,7 +28,7 @@ from memolith.app.kernel.results import (
     Version,
     VersionFilter,
 )
-from memolith.core.commands import BroughtVersion
+from memolith.core.commands import ImportedVersion
 
 
 class SessionUseCases(Protocol):
@@ -39,7 +39,7 @@ class SessionUseCases(Protocol):
 
     def create(
         self,
-        call: Call,
+        call: RequestContext,
         stores: Sequence[StoreToAttach],
         *,
         title: str | None,
@@ -48,16 +48,16 @@ class SessionUseCases(Protocol):
     ) -> Session:
         """A new session and its token."""
 
-    def retrieve(self, call: Call, session_id: str) -> Session:
+    def retrieve(self, call: RequestContext, session_id: str) -> Session:
         """A session, ended or not."""
 
-    def renew(self, call: Call, session_id: str, token_lifetime_s: int) -> Session:
+    def renew(self, call: RequestContext, session_id: str, token_lifetime_s: int) -> Session:
         """Another token of a session."""
 
-    def archive(self, call: Call, session_id: str) -> Session:
+    def archive(self, call: RequestContext, session_id: str) -> Session:
         """Ends a session; repeatable."""
 
-    def context(self, call: Call, session_id: str, *, refresh: bool) -> SessionContext:
+    def context(self, call: RequestContext, session_id: str, *, refresh: bool) -> SessionContext:
         """What the session's agent is to be told of its memory."""
 
 
@@ -65,33 +65,33 @@ class QuarantineCases(Protocol):
     """What an admin may do with withheld texts; Memolith's own. A text is named by any version that has it."""
 
     def page(
-        self, call: Call, store_id: str, *, include_released: bool, limit: int, after: str | None
+        self, call: RequestContext, store_id: str, *, include_released: bool, limit: int, after: str | None
     ) -> Page[QuarantinedText]:
         """The store's withheld texts, and on demand those that were released."""
 
-    def retrieve(self, call: Call, store_id: str, version_id: str) -> QuarantinedText:
+    def retrieve(self, call: RequestContext, store_id: str, version_id: str) -> QuarantinedText:
         """One text with its verdicts and the versions that have it."""
 
-    def release(self, call: Call, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
+    def release(self, call: RequestContext, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
         """Lets the text be shown again; repeatable."""
 
-    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory:
+    def restore(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Memory:
         """The version's memory, brought back to its newest text that is not withheld."""
 
 
 class DivergentCases(Protocol):
     """What an admin may do with versions that came late and were not adopted; Memolith's own."""
 
-    def page(self, call: Call, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
+    def page(self, call: RequestContext, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
         """The store's divergent versions."""
 
-    def retrieve(self, call: Call, store_id: str, version_id: str) -> DivergentVersion:
+    def retrieve(self, call: RequestContext, store_id: str, version_id: str) -> DivergentVersion:
         """One of them with its text, and with its memory as it is now."""
 
-    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory | None:
+    def restore(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Memory | None:
         """Makes the memory what the version made of it; None where that was to delete it."""
 
-    def dismiss(self, call: Call, store_id: str, version_id: str) -> str:
+    def dismiss(self, call: RequestContext, store_id: str, version_id: str) -> str:
         """Erases it everywhere."""
 
 
@@ -118,7 +118,7 @@ class UseCases(Protocol):
 
     def create_store(
         self,
-        call: Call,
+        call: RequestContext,
         *,
         name: str,
         description: str,
@@ -133,12 +133,12 @@ class UseCases(Protocol):
         `durability` is ``one_region`` or ``two_regions``, `second_region` a name.
         """
 
-    def retrieve_store(self, call: Call, store_id: str) -> Store:
+    def retrieve_store(self, call: RequestContext, store_id: str) -> Store:
         """A store, archived or not."""
 
     def update_store(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         *,
         name: object,
@@ -153,7 +153,7 @@ class UseCases(Protocol):
 
     def list_stores(
         self,
-        call: Call,
+        call: RequestContext,
         *,
         created_at_gte: int | None,
         created_at_lte: int | None,
@@ -163,23 +163,23 @@ class UseCases(Protocol):
     ) -> Page[Store]:
         """The workspace's stores, newest first."""
 
-    def archive_store(self, call: Call, store_id: str) -> Store:
+    def archive_store(self, call: RequestContext, store_id: str) -> Store:
         """Ends creating and changing in a store, for good; repeatable."""
 
-    def delete_store(self, call: Call, store_id: str) -> str:
+    def delete_store(self, call: RequestContext, store_id: str) -> str:
         """Removes a store with everything in it; its id."""
 
-    def create_memory(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+    def create_memory(self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool) -> Memory:
         """A new memory at a free path."""
 
     def retrieve_memory(
-        self, call: Call, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
+        self, call: RequestContext, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
     ) -> Memory:
         """A memory at its head, or as it was at an instant."""
 
     def update_memory(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         memory_id: str,
         *,
@@ -190,12 +190,14 @@ class UseCases(Protocol):
     ) -> Memory:
         """New content, a new path, or both; None leaves that side alone."""
 
-    def delete_memory(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+    def delete_memory(
+        self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
+    ) -> str:
         """The end of a memory; its id."""
 
     def list_memories(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         *,
         path_prefix: str | None,
@@ -208,23 +210,25 @@ class UseCases(Protocol):
         """Live memories in path order; or those of an instant, in order of their ids and whatever the depth."""
 
     def search_memories(
-        self, call: Call, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+        self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
     ) -> Page[Hit]:
         """Live memories that answer a query, the best first. Memolith's own."""
 
-    def load_memories(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
+    def load_memories(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
         """Every live memory with its content, in order of their ids. Memolith's own."""
 
     def list_versions(
-        self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
+        self, call: RequestContext, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
     ) -> Page[Version]:
         """History, newest first."""
 
-    def retrieve_version(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
+    def retrieve_version(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Version:
         """One version, redacted or not."""
 
-    def import_versions(self, call: Call, store_id: str, versions: Sequence[BroughtVersion]) -> list[BroughtIn]:
+    def import_versions(
+        self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]
+    ) -> list[ImportResult]:
         """Versions from elsewhere, oldest first; repeatable."""
 
-    def redact_version(self, call: Call, store_id: str, version_id: str) -> Version:
+    def redact_version(self, call: RequestContext, store_id: str, version_id: str) -> Version:
         """Erases one version's content, path and hash."""

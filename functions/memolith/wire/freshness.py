@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from memolith.app.kernel.results import Call, Demand
+from memolith.app.kernel.results import ReadConsistency, RequestContext
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import rfc3339
@@ -29,7 +29,7 @@ UNKNOWN = "unknown"
 """The region cannot say, or the request was refused before its index was read."""
 
 
-def demand(headers: Mapping[str, str]) -> Demand:
+def demand(headers: Mapping[str, str]) -> ReadConsistency:
     """What the headers (names in lower case) ask for. Raises InvalidRequest naming the header and the rule."""
     consistency = headers.get(CONSISTENCY, "region")
     if consistency not in ("region", "home"):
@@ -37,10 +37,10 @@ def demand(headers: Mapping[str, str]) -> Demand:
     min_version = headers.get(MIN_VERSION)
     if min_version is not None and ids.VERSION.fullmatch(min_version) is None:
         raise InvalidRequest(MIN_VERSION, "must be the id of a version, such as memver_01kb…")
-    return Demand(consistency == "home", min_version)
+    return ReadConsistency(consistency == "home", min_version)
 
 
-def check_none(demand: Demand) -> None:
+def check_none(demand: ReadConsistency) -> None:
     """For a read that has no one store to be fresh of. Raises InvalidRequest naming the header."""
     if demand.home:
         raise InvalidRequest(CONSISTENCY, "must be region here: stores have different homes")
@@ -48,7 +48,7 @@ def check_none(demand: Demand) -> None:
         raise InvalidRequest(MIN_VERSION, "must be left out here: it is about one store")
 
 
-def headers(call: Call | None, now_us: int) -> dict[str, str]:
+def headers(call: RequestContext | None, now_us: int) -> dict[str, str]:
     """What the answer to a read says of its own freshness."""
     complete_until = None if call is None else call.complete_until
     if complete_until is None:

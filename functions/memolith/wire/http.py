@@ -13,7 +13,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from memolith.app.kernel.results import Call, SessionCredentials
+from memolith.app.kernel.results import RequestContext, SessionCredentials
 from memolith.core.errors import Unauthenticated
 from memolith.core.ids import ulid
 from memolith.ports.clock import Clock
@@ -88,7 +88,7 @@ class HttpApi:
         operation, ids = find(request)
         handling.operation = operation.__name__
         credentials = auth.credentials(request.headers, self._verify)
-        handling.call = Call(credentials, freshness.demand(request.headers))
+        handling.call = RequestContext(credentials, freshness.demand(request.headers))
         return operation(Exchange(self._memolith, handling.call, request, ids, now_us, self._sessions))
 
     def _health(self, handling: _Handling, method: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class _Handling:
     def __init__(self, request_id: str) -> None:
         self.request_id = request_id
         self.operation = "none"
-        self.call: Call | None = None
+        self.call: RequestContext | None = None
 
     @property
     def home(self) -> str | None:

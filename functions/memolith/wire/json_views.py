@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-from memolith.app.api.history_import import BroughtIn
+from memolith.app.api.history_import import ImportResult
 from memolith.app.kernel.results import (
     DivergentVersion,
     Hit,
@@ -124,7 +124,7 @@ def _what_was_written(answer: Version | DivergentVersion) -> Json:
     }
 
 
-def imported_version(answer: BroughtIn) -> Json:
+def imported_version(answer: ImportResult) -> Json:
     """What became of one version that was brought in."""
     return {
         "type": "imported_version",

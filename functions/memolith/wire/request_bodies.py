@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from memolith.core import ids, limits
-from memolith.core.commands import BroughtVersion
+from memolith.core.commands import ImportedVersion
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
 from memolith.wire.json_views import actor_text
@@ -221,10 +221,10 @@ class VersionsToImport(Body):
     versions: Annotated[list[VersionToImport], Field(min_length=1, max_length=limits.IMPORT_MAX_VERSIONS)]
 
 
-def brought(one: VersionToImport, field: str, importer: str) -> BroughtVersion:
+def brought(one: VersionToImport, field: str, importer: str) -> ImportedVersion:
     """The version as the use cases take it; an actor that is not told is the `importer`. Raises InvalidRequest."""
     redacted = None if one.redacted_at is None else _instant(one.redacted_at, f"{field}.redacted_at")
-    return BroughtVersion(
+    return ImportedVersion(
         memory_id=one.memory_id,
         version_id=one.id,
         operation=one.operation,

@@ -10,7 +10,7 @@ from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Faulty, Interceptor, ScriptedFaults, Strike
 from memolith.adapters.memory import ManualClock
 from memolith.app.api.service import Memolith
-from memolith.app.kernel.results import Call, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
+from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext, Store, Version, VersionFilter
 from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
@@ -63,7 +63,7 @@ class Scene:
     def at(self, region: str) -> Memolith:
         return self.cloud.sites[region].memolith
 
-    def call(self, api_key: str | None = None) -> Call:
+    def call(self, api_key: str | None = None) -> RequestContext:
         """What a request with this key presents; by default, with the key that may do everything."""
         return self.cloud.call(api_key or self.api_key)
 

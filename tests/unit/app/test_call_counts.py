@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import CallCounts, Crash, Fault, Strike
-from memolith.app.kernel.results import Call, Demand, Memory
-from memolith.core.commands import BroughtVersion
+from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
+from memolith.core.commands import ImportedVersion
 from memolith.core.errors import MemolithError
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
@@ -83,11 +83,11 @@ class Stage:
 
     def read(self, *, at: str, full: bool = True, as_of: int | None = None, **demand: Any) -> Memory:
         """The first memory, as fresh as is demanded, or as it was."""
-        call = Call(self.scene.call().credentials, Demand(**demand))
+        call = RequestContext(self.scene.call().credentials, ReadConsistency(**demand))
         return self.scene.at(at).retrieve_memory(call, self.scene.store, self.a.id, full=full, as_of=as_of)
 
     def list(self, *, at: str, as_of: int | None = None, **demand: Any) -> object:
-        call = Call(self.scene.call().credentials, Demand(**demand))
+        call = RequestContext(self.scene.call().credentials, ReadConsistency(**demand))
         return self.scene.at(at).list_memories(
             call, self.scene.store, path_prefix=None, depth=0, limit=100, after=None, full=False, as_of=as_of
         )
@@ -134,7 +134,7 @@ class Stage:
         self.updated()
         self.scene.deliver()
 
-    def bring(self, *versions: BroughtVersion, at: str = HOME) -> object:
+    def bring(self, *versions: ImportedVersion, at: str = HOME) -> object:
         return self.scene.at(at).import_versions(self.scene.call(), self.scene.store, versions)
 
     def brought(self) -> None:
@@ -154,11 +154,11 @@ class Stage:
         self.scene.cloud.sites[region].indexing.object_arrived(event.key)
 
 
-def told(number: int, path: str | None = "/n/old", content: str | None = "old", **more: Any) -> BroughtVersion:
+def told(number: int, path: str | None = "/n/old", content: str | None = "old", **more: Any) -> ImportedVersion:
     """The number-th version of a memory elsewhere."""
     operation = more.pop("operation", "created" if number == 1 else "modified")
     names = ("mem_01m80gqgrfyn8361t51thggc0e", f"memver_01m80gqgrfyn8361t51thggc{number}e")
-    return BroughtVersion(*names, operation, "user:user_1", number, path, content, **more)
+    return ImportedVersion(*names, operation, "user:user_1", number, path, content, **more)
 
 
 @dataclass(frozen=True)

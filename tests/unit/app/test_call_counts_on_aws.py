@@ -14,8 +14,8 @@ from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.layered import CallCounts, InterceptedIndex, InterceptedObjects
 from memolith.adapters.memory import RecordingMetrics
 from memolith.app.api.service import Memolith
-from memolith.app.kernel.results import Call, Credentials, Memory
-from memolith.app.replication.reconciler import Reconciling
+from memolith.app.kernel.results import Credentials, Memory, RequestContext
+from memolith.app.replication.reconciler import Reconciler
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
@@ -33,7 +33,7 @@ class OnAws:
         self.counts, self.sent = CallCounts(), Counter[str]()
         region = region_on_aws(clients, DEPLOYMENT, RecordingMetrics())
         region.index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=True).to_attributes())])
-        Reconciling(region).tick()
+        Reconciler(region).tick()
         region.objects = InterceptedObjects(region.objects, HOME, self.counts)
         region.index = InterceptedIndex(region.index, HOME, self.counts)
         self.memolith = Memolith(region, LettingAllThrough())
@@ -44,7 +44,7 @@ class OnAws:
         request = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "test", "scope": "admin"}
         issued = self.memolith.direct(request)
         digest = sha256(issued["api_key"].encode()).hexdigest()
-        self.call = Call(Credentials("wrkspc_main", issued["key_id"], digest))
+        self.call = RequestContext(Credentials("wrkspc_main", issued["key_id"], digest))
         self.store = self.memolith.create_store(self.call, name="n", description="", metadata={}).id
 
     def leave(self) -> None:

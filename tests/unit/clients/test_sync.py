@@ -18,10 +18,10 @@ from memolith.adapters.memory import SeededRandomness
 from memolith.adapters.system import SystemClock
 from memolith.clients.cli.failures import Exit
 from memolith.clients.sync.decide import Step, step
-from memolith.clients.sync.folder import Folder, Stamp
+from memolith.clients.sync.folder import Stamp, SyncFolder
 from memolith.clients.sync.syncing import Syncing
 from memolith.clients.transfer.report import Row
-from memolith.clients.working_copy.conditional_commit import Committed, Committing, Edit
+from memolith.clients.working_copy.conditional_commit import Committed, ConditionalCommit, Edit
 from memolith.clients.working_copy.http_store_client import HttpStoreClient
 from memolith.scanner import Scanner
 from tests.api.harness import BASE_URL, Backend, memolith_backend
@@ -209,16 +209,16 @@ def test_a_file_that_was_only_touched_is_read_again_and_not_sent(desk: Desk, fol
 def test_a_file_that_is_written_while_it_is_sent_is_sent_again(
     desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = Committing.commit
+    commit = ConditionalCommit.commit
 
-    def commits_while_somebody_writes(self: Committing, edit: Edit) -> Committed:
+    def commits_while_somebody_writes(self: ConditionalCommit, edit: Edit) -> Committed:
         done = commit(self, edit)
         fill(folder, {edit.path[1:]: "written meanwhile"})
         return done
 
     fill(folder, {"a.md": "mine"})
     with monkeypatch.context() as patch:
-        patch.setattr(Committing, "commit", commits_while_somebody_writes)
+        patch.setattr(ConditionalCommit, "commit", commits_while_somebody_writes)
         assert synced(desk, folder) == {"/a.md": "sent"}
     assert synced(desk, folder) == {"/a.md": "sent"}
     assert memories(desk)["a.md"] == files(folder)["a.md"] == "written meanwhile"
@@ -237,7 +237,7 @@ def test_a_file_that_was_written_in_the_moment_in_which_it_was_looked_at_is_look
 ) -> None:
     """A disk's clock may stand still between a look and a write: the same size and times prove nothing then."""
     stamped = Stamp(4, time.time_ns(), time.time_ns())
-    monkeypatch.setattr(Folder, "_stamp", lambda self, path: stamped)
+    monkeypatch.setattr(SyncFolder, "_stamp", lambda self, path: stamped)
     assert synced(desk, folder) == {}
     fill(folder, {"a.md": "eno\n"})
     assert synced(desk, folder) == {"/a.md": "sent"}
@@ -248,7 +248,7 @@ def test_a_file_that_was_left_alone_is_not_read_again(
     desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long_ago = Stamp(4, 1_000, 1_000)
-    monkeypatch.setattr(Folder, "_stamp", lambda self, path: long_ago)
+    monkeypatch.setattr(SyncFolder, "_stamp", lambda self, path: long_ago)
     assert synced(desk, folder) == {}
     fill(folder, {"a.md": "eno\n"})
     assert synced(desk, folder) == {}
@@ -336,7 +336,7 @@ def test_a_file_that_an_editor_moves_away_for_a_moment_is_not_deleted_in_the_sto
 def test_what_another_process_has_done_in_the_folder_since_is_known(desk: Desk, folder: Path) -> None:
     """One that watches meets one that was started by hand: its own memory of the folder is not the last."""
     client = HttpStoreClient(BASE_URL, desk.backend.api_key, desk.store, SystemClock(), desk.backend.gateway)
-    watching = Syncing(client, Folder(folder, desk.store), SystemClock(), SeededRandomness())
+    watching = Syncing(client, SyncFolder(folder, desk.store), SystemClock(), SeededRandomness())
     watching.run(lambda row: None)
     fill(folder, {"a.md": "mine"})
     assert synced(desk, folder) == {"/a.md": "sent"}

@@ -19,7 +19,7 @@ from memolith.core.objects.entry import Actor, Entry, Operation
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.paths import path_hash
 from memolith.core.rows.content import MemoryRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 
 STORE = "memstore_useast1_" + ulid(1, bytes(10))
 SALT = bytes(32)
@@ -27,7 +27,7 @@ PATHS = ("/a", "/b", "/c", "/d")
 EPOCHS = (Epoch(1, "us-east-1"), Epoch(2, "eu-west-1"), Epoch(3, "us-east-1", 1))
 ACTOR = Actor("api_key", "apikey_useast1_" + ulid(1, bytes(10)))
 
-Unit = tuple[Settled, ...] | Redaction
+Unit = tuple[ResolvedEntry, ...] | Redaction
 """What one event makes known at once: an entry, or a rename's two, or an order of redaction."""
 
 Step = tuple[int, int, int]
@@ -54,7 +54,7 @@ class History:
     at: dict[str, str] = field(default_factory=dict)
     blanked: set[str] = field(default_factory=set)
     tails: dict[str, Slot] = field(default_factory=dict)
-    committed: dict[str, tuple[Settled, ...]] = field(default_factory=dict)
+    committed: dict[str, tuple[ResolvedEntry, ...]] = field(default_factory=dict)
     epoch: Epoch = EPOCHS[0]
     clock: int = 1_000_000
 
@@ -102,13 +102,13 @@ class History:
         if head and len(self.at) < len(PATHS):
             moved_in = self._arrival(head, self._free(other))
             self._take(moved_in)
-            self.units += [(Settled(moved_in, void=True),), (Settled(moved_in.blanked(), void=True),)]
+            self.units += [(ResolvedEntry(moved_in, void=True),), (ResolvedEntry(moved_in.blanked(), void=True),)]
             self._commit(self._successor(head, decide.Commit(Operation.MODIFIED, _path(head), "other")))
 
     def _void(self, one: int, other: int) -> None:
         entry = decide.void(self._next(self._free(one)), f"memver_{self._ulid()}", self.clock)
         self._take(entry)
-        self.units.append((Settled(entry),))
+        self.units.append((ResolvedEntry(entry),))
 
     def _blank(self, one: int, other: int) -> None:
         """Any version, heads too: retention may blank those."""
@@ -136,7 +136,7 @@ class History:
     def _commit(self, entry: Entry, departure: Entry | None = None) -> None:
         """A version, and for a rename what commits it; both halves tell of both, so that unit is known twice."""
         self._take(entry)
-        unit = (Settled(entry),) if departure is None else (Settled(entry), Settled(departure))
+        unit = (ResolvedEntry(entry),) if departure is None else (ResolvedEntry(entry), ResolvedEntry(departure))
         self.units += [unit] if departure is None else [unit, unit]
         self.committed[entry.version_id] = unit
         head = join_memory(self.heads.get(entry.memory_id), entry)

@@ -24,7 +24,7 @@ from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.rows.content import MemoryRow, VersionRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 from memolith.core.times import after, parse_rfc3339, rfc3339
 from tests.unit.core import values
 
@@ -143,7 +143,7 @@ def test_entries_of_two_calls_are_never_one_write(one: Entry, other: Entry) -> N
 
 @given(values.entries())
 def test_an_entry_passed_between_regions_arrives_as_it_was(entry: Entry) -> None:
-    settled = [Settled(entry), Settled(entry, void=True)]
+    settled = [ResolvedEntry(entry), ResolvedEntry(entry, void=True)]
     assert decode_settled(json.loads(json.dumps(encode_settled(settled)))) == settled
 
 
@@ -222,7 +222,7 @@ def test_every_error_there_is_has_been_tried() -> None:
 
 @given(values.heads(), values.entries(), st.none() | st.sampled_from(_errors))
 def test_an_outcome_crosses_as_it_is(head: MemoryRow, entry: Entry, error: errors.MemolithError | None) -> None:
-    outcome = Outcome(memory=head, error=error, settled=[Settled(entry)])
+    outcome = Outcome(memory=head, error=error, settled=[ResolvedEntry(entry)])
     back = decode_outcome(json.loads(json.dumps(encode_outcome(outcome))))
     assert (back.memory, back.settled) == (outcome.memory, outcome.settled)
     assert type(back.error) is type(outcome.error)

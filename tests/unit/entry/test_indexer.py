@@ -12,12 +12,12 @@ import pytest
 from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.queues import RECEIVES_MAX
 from memolith.adapters.memory import MemoryQueue, RecordingMetrics
-from memolith.app.indexer.indexer import Indexing
-from memolith.app.indexer.rebuild import BatchFolder
+from memolith.app.indexer.indexer import Indexer
+from memolith.app.indexer.rebuild import BatchProjector
 from memolith.core.errors import Unavailable
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.control import ControlRow
-from memolith.entry.compose_indexer import Folding, dispatch
+from memolith.entry.compose_indexer import EventConsumer, dispatch
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change
 from tests.support.cloud import Cloud
@@ -52,10 +52,10 @@ class World:
         self.dead_letters = MemoryQueue()
         self.metrics = RecordingMetrics()
         self.taken = Taken()
-        self.folder = BatchFolder(site.region, site.indexing)
+        self.folder = BatchProjector(site.region, site.indexing)
 
     def answer(self, *bodies: str, receives: int = 1) -> Mapping[str, Any]:
-        folding = Folding(self.indexing, self.folder, self.dead_letters, self.metrics)
+        folding = EventConsumer(self.indexing, self.folder, self.dead_letters, self.metrics)
         event = {"Records": [_record(f"m{number}", body, receives) for number, body in enumerate(bodies)]}
         return dispatch(self.indexing, folding, self.taken)(event, None)
 
@@ -174,10 +174,10 @@ def test_a_letter_that_is_sent_back_is_folded_if_it_can_be_read_by_now(world: Wo
     assert world.letters() == []
 
 
-class FailingFor(Indexing):
+class FailingFor(Indexer):
     """An indexing that cannot fold some keys now."""
 
-    def __init__(self, inner: Indexing, keys: Sequence[str]) -> None:
+    def __init__(self, inner: Indexer, keys: Sequence[str]) -> None:
         self._inner, self._failing = inner, keys
 
     def object_arrived(self, key: str, paths_too: bool = False) -> None:
@@ -231,6 +231,6 @@ def test_a_letter_that_cannot_be_sent_brings_its_message_back(world: World) -> N
 
 
 def test_a_direct_call_is_no_batch(world: World) -> None:
-    folding = Folding(world.indexing, world.folder, world.dead_letters, world.metrics)
+    folding = EventConsumer(world.indexing, world.folder, world.dead_letters, world.metrics)
     with pytest.raises(ValueError, match="no such call"):
         dispatch(world.indexing, folding, world.taken)({"call": "nonsense"}, None)

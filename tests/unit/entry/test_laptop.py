@@ -15,7 +15,7 @@ import pytest
 from memolith.adapters.layered import Crash, Fault, Faulty, InterceptedIndex, InterceptedObjects, ScriptedFaults, Strike
 from memolith.adapters.memory import ManualClock, RecordingMetrics
 from memolith.adapters.system import SystemRandomness
-from memolith.app.kernel.results import Call, Memory, VersionFilter
+from memolith.app.kernel.results import Memory, RequestContext, VersionFilter
 from memolith.app.safety.deep_scan import DeepScanner
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import Unavailable
@@ -37,8 +37,8 @@ class Laptop:
             self.store_id = site.memolith.create_store(self.call, name="s", description="", metadata={}).id
 
     @property
-    def call(self) -> Call:
-        return Call(auth.of_key(self.api_key))
+    def call(self) -> RequestContext:
+        return RequestContext(auth.of_key(self.api_key))
 
     @contextmanager
     def site(self, deep: DeepScanner | None = None) -> Iterator[LocalSite]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from memolith.adapters.memory import ManualClock
-from memolith.app.replication.reconciler import Reconciling
-from memolith.app.replication.resumable_scan import Walked
+from memolith.app.replication.reconciler import Reconciler
+from memolith.app.replication.resumable_scan import ScanProgress
 from memolith.core.errors import Unavailable
 from memolith.entry.compose_reconciler import Comparison, dispatch
 from tests.support.cloud import Cloud
 
-SEEN = Walked(looked_at=3, repaired=1, finished=True)
+SEEN = ScanProgress(looked_at=3, repaired=1, finished=True)
 
 
 def compare(**comparisons: Comparison) -> object:
-    reconciling = Reconciling(Cloud(("us-east-1",)).sites["us-east-1"].region)
+    reconciling = Reconciler(Cloud(("us-east-1",)).sites["us-east-1"].region)
     return dispatch(reconciling, comparisons, ManualClock())({"call": "compare"}, None)
 
 
@@ -27,10 +27,10 @@ def test_a_call_answers_with_what_each_comparison_saw() -> None:
 def test_one_that_fails_stops_no_other_and_fails_the_call() -> None:
     made: list[int] = []
 
-    def fail(until_us: int) -> Walked:
+    def fail(until_us: int) -> ScanProgress:
         raise Unavailable("not now")
 
-    def see(until_us: int) -> Walked:
+    def see(until_us: int) -> ScanProgress:
         made.append(until_us)
         return SEEN
 

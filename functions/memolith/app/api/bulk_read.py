@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 
 from memolith.app.api.memories import to_memory
-from memolith.app.auth.authorizer import Door, Scope, StoreAccess
+from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region, asked
-from memolith.app.kernel.results import Call, Memory, Page
-from memolith.app.safety.text_access import Contents, Shown, Wanted, shown
+from memolith.app.kernel.results import Memory, Page, RequestContext
+from memolith.app.safety.text_access import TextReader, TextRequest, TextView, shown
 from memolith.app.safety.verdicts import Verdicts
-from memolith.app.search.pack_cache import Shelf
+from memolith.app.search.pack_cache import PackCache
 from memolith.app.search.packs import position_of
 from memolith.core import ids
 from memolith.core.fold import is_live
@@ -29,17 +29,17 @@ ENVELOPE_BYTES = 1_000
 """What a memory takes in an answer beside its content and its path."""
 
 
-class Loading:
+class BulkRead:
     """The use case of loading a store."""
 
-    def __init__(self, region: Region, door: Door, shelf: Shelf) -> None:
+    def __init__(self, region: Region, door: Authorizer, shelf: PackCache) -> None:
         self._region = region
         self._door = door
         self._shelf = shelf
         self._verdicts = Verdicts(region)
-        self._contents = Contents(region)
+        self._contents = TextReader(region)
 
-    def page(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
+    def page(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
         """Live memories with their contents, in order of their ids; as many as one answer may hold.
 
         Each is as this region has it now; one that changes meanwhile is on exactly one page, in one of its states. One
@@ -77,7 +77,7 @@ class Loading:
             taken.append(row)
         return taken
 
-    def _shown(self, access: StoreAccess, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[Shown]:
+    def _shown(self, access: StoreAccess, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[TextView]:
         """The texts that may be shown, in order: what the pack has, judged anew, and what has to be fetched."""
         packed = {row.memory_id: row for row in rows if row.memory_id in texts}
         fetched = [row for row in rows if row.memory_id not in packed]
@@ -89,10 +89,10 @@ class Loading:
                 answers[row.memory_id] = shown(texts[row.memory_id], verdict, access.sees_withheld)
         return [answers[row.memory_id] for row in rows]
 
-    def _fetch(self, access: StoreAccess, rows: Sequence[MemoryRow]) -> list[Shown]:
-        found: list[Shown] = []
+    def _fetch(self, access: StoreAccess, rows: Sequence[MemoryRow]) -> list[TextView]:
+        found: list[TextView] = []
         for some in _parts(rows):
-            wanted = [Wanted(position_of(row), row.content_sha256 or "") for row in some]
+            wanted = [TextRequest(position_of(row), row.content_sha256 or "") for row in some]
             found += self._contents.show(access, wanted)
         return found
 

@@ -14,12 +14,12 @@ from itertools import islice
 from typing import Any
 
 from memolith.app.api.memories import Memories
-from memolith.app.api.redaction import Redacting
-from memolith.app.auth.authorizer import Door, Scope, StoreAccess
-from memolith.app.commit.forwarding import Passing
+from memolith.app.api.redaction import Redactions
+from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
+from memolith.app.commit.forwarding import Forwarding
 from memolith.app.kernel.region import Region, View, asked
-from memolith.app.kernel.results import Call, Demand, DivergentVersion, Memory, Page
-from memolith.app.safety.text_access import Contents, Shown, Wanted
+from memolith.app.kernel.results import DivergentVersion, Memory, Page, ReadConsistency, RequestContext
+from memolith.app.safety.text_access import TextReader, TextRequest, TextView
 from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live
@@ -37,17 +37,19 @@ ROWS_PER_QUERY = 500
 class Divergent:
     """The use cases of divergent versions. All of them are an admin's."""
 
-    def __init__(self, region: Region, door: Door, memories: Memories, redacting: Redacting, passing: Passing) -> None:
+    def __init__(
+        self, region: Region, door: Authorizer, memories: Memories, redacting: Redactions, passing: Forwarding
+    ) -> None:
         self._region = region
         self._door = door
         self._memories = memories
         self._redacting = redacting
         self._passing = passing
-        self._contents = Contents(region)
+        self._contents = TextReader(region)
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
-    def page(self, call: Call, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
+    def page(self, call: RequestContext, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
         """The store's divergent versions as this region knows them, oldest id first, without texts. One query or more.
 
         One that has just come may be listed for the moment until it is adopted.
@@ -62,25 +64,27 @@ class Divergent:
         found = tuple(_answer(row) for row in listed[:limit])
         return Page(found, listed[limit - 1].version_id if len(listed) > limit else None)
 
-    def retrieve(self, call: Call, store_id: str, version_id: str) -> DivergentVersion:
+    def retrieve(self, call: RequestContext, store_id: str, version_id: str) -> DivergentVersion:
         """One of them with its text, and its memory as it is now, with its own. Two index reads and two GETs.
 
         Raises:
             NotFound: there is none of this id. Unavailable; Unauthenticated, PermissionDenied.
         """
         access, row = self._find(call, store_id, version_id)
-        shown = Shown()
+        shown = TextView()
         if row.content_sha256 is not None:
-            [shown] = self._contents.show(access, [Wanted(LogRef.parse(row.position or ""), row.content_sha256)])
+            [shown] = self._contents.show(access, [TextRequest(LogRef.parse(row.position or ""), row.content_sha256)])
         try:
-            current = self._memories.retrieve(replace(call, demand=Demand()), store_id, row.memory_id or "", full=True)
+            current = self._memories.retrieve(
+                replace(call, demand=ReadConsistency()), store_id, row.memory_id or "", full=True
+            )
         except NotFound:
             current = None
         return _answer(row, shown, current)
 
     # ---- deciding -----------------------------------------------------------------------------------------------
 
-    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory | None:
+    def restore(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Memory | None:
         """Makes the memory what this version made of it, if it is still what was seen here; then this is dismissed.
 
         An ordinary write: an update, with the path too where the version renamed; a creation where the memory is gone;
@@ -98,7 +102,7 @@ class Divergent:
             raise OutcomeUnknown("the version is restored, but may still be listed; dismiss it") from error
         return restored
 
-    def dismiss(self, call: Call, store_id: str, version_id: str) -> str:
+    def dismiss(self, call: RequestContext, store_id: str, version_id: str) -> str:
         """Erases it in every region, by an order as of a redaction. What that costs; elsewhere one invocation.
 
         Raises:
@@ -116,7 +120,7 @@ class Divergent:
         it was adopted, or be the home only since it looked. One index read.
 
         Raises:
-            NotFound: it is in its memory's history by now. Otherwise as `Redacting.give`.
+            NotFound: it is in its memory's history by now. Otherwise as `Redactions.give`.
         """
         key = VersionRow.key(store.store_id, request["version_id"])
         view = self._region.view([key])
@@ -145,7 +149,7 @@ class Divergent:
         else:
             self._redacting.fold_given(access.view, Redaction.from_json(answer["order"].encode()))
 
-    def _write(self, call: Call, access: StoreAccess, row: VersionRow, full: bool) -> Memory | None:
+    def _write(self, call: RequestContext, access: StoreAccess, row: VersionRow, full: bool) -> Memory | None:
         store_id, head = row.store_id, self._head(access.view, row)
         if row.operation == Operation.DELETED:
             if head is not None:
@@ -169,7 +173,7 @@ class Divergent:
 
     # ---- rows and texts -----------------------------------------------------------------------------------------
 
-    def _find(self, call: Call, store_id: str, version_id: str) -> tuple[StoreAccess, VersionRow]:
+    def _find(self, call: RequestContext, store_id: str, version_id: str) -> tuple[StoreAccess, VersionRow]:
         if ids.VERSION.fullmatch(version_id) is None:
             self._door.enter_store(call, Scope.admin, store_id)
             raise NotFound("divergent_version", version_id)
@@ -207,7 +211,7 @@ class Divergent:
         return found
 
 
-def _answer(row: VersionRow, shown: Shown | None = None, current: Memory | None = None) -> DivergentVersion:
+def _answer(row: VersionRow, shown: TextView | None = None, current: Memory | None = None) -> DivergentVersion:
     """What the API calls a divergent_version."""
     return DivergentVersion(
         row.store_id,

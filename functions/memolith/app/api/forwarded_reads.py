@@ -11,19 +11,19 @@ from dataclasses import asdict, replace
 from typing import Any, TypeVar, cast
 
 from memolith.app.auth.authorizer import AskHome
-from memolith.app.commit.forwarding import Passing
+from memolith.app.commit.forwarding import Forwarding
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import (
-    Call,
-    Demand,
+    DelegatedCredentials,
     Hit,
     Memory,
     MemoryPrefix,
     Page,
+    ReadConsistency,
+    RequestContext,
     ScanPolicy,
     Store,
     Version,
-    VouchedCredentials,
     Withheld,
 )
 from memolith.core.log_position import LogKey, Slot
@@ -44,13 +44,13 @@ _RECORDS: dict[str, type[Memory | Retention | ScanPolicy | Withheld]] = {
 }
 
 
-class Asking:
+class ForwardedReads:
     """Answers here what can be answered here, and asks the home for the rest."""
 
-    def __init__(self, passing: Passing) -> None:
+    def __init__(self, passing: Forwarding) -> None:
         self._passing = passing
 
-    def read(self, call: Call, operation: str, arguments: Mapping[str, Any], answer: Callable[[], T]) -> T:
+    def read(self, call: RequestContext, operation: str, arguments: Mapping[str, Any], answer: Callable[[], T]) -> T:
         """What `answer` gives, or, where that ends in `AskHome`, what the home's reader does. One invocation more.
 
         Raises:
@@ -63,7 +63,7 @@ class Asking:
             return cast(T, decode(found["answer"]))
 
 
-def _question(call: Call, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:
+def _question(call: RequestContext, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:
     """What is asked; the home's answer is always as its logs have it."""
     return {
         "call": "read",
@@ -85,10 +85,10 @@ def _known(view: View, arguments: Mapping[str, Any]) -> str | None:
     return str(LogKey(row.store_id, row.path_hash, Slot.parse(row.slot)))
 
 
-def vouched(payload: Mapping[str, Any]) -> Call:
+def vouched(payload: Mapping[str, Any]) -> RequestContext:
     """The call in a question: a caller whom another region has let in. Raises KeyError, TypeError."""
-    credentials = VouchedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
-    return Call(credentials, Demand(**payload["demand"]), known=payload["known"])
+    credentials = DelegatedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
+    return RequestContext(credentials, ReadConsistency(**payload["demand"]), known=payload["known"])
 
 
 def encode(answer: object) -> dict[str, Any]:

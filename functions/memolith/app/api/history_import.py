@@ -15,17 +15,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from memolith.app.api.redaction import Redacting
-from memolith.app.auth.authorizer import Door, Scope
-from memolith.app.commit.forwarding import Passing
-from memolith.app.commit.history_writer import BringingWriter, _command
-from memolith.app.index.projector import Folder, not_of
+from memolith.app.api.redaction import Redactions
+from memolith.app.auth.authorizer import Authorizer, Scope
+from memolith.app.commit.forwarding import Forwarding
+from memolith.app.commit.history_writer import HistoryWriter, _command
+from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.peer_messages import decode_settled, encode_settled
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call
+from memolith.app.kernel.results import RequestContext
 from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.app.safety.write_gate import TextScanner, policy_of, told
-from memolith.core.commands import BroughtVersion, version_ids
+from memolith.core.commands import ImportedVersion, version_ids
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, Unavailable
 from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
@@ -38,14 +38,14 @@ from memolith.core.paths import check_path, path_hash
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 from memolith.scanner import Finding, Severity, Verdict
 
 Status = Literal["imported", "known", "waiting", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
-class BroughtIn:
+class ImportResult:
     """What became of one version.
 
     Attributes:
@@ -63,11 +63,11 @@ class BroughtIn:
 
 
 @dataclass(slots=True)
-class _Brought:
+class _Imported:
     """What a call has done so far, and all that another region is to fold."""
 
-    results: list[BroughtIn] = field(default_factory=list)
-    settled: list[Settled] = field(default_factory=list)
+    results: list[ImportResult] = field(default_factory=list)
+    settled: list[ResolvedEntry] = field(default_factory=list)
     orders: list[Redaction] = field(default_factory=list)
     verdicts: list[VerdictRecord] = field(default_factory=list)
 
@@ -85,22 +85,22 @@ class _Judged:
         return bool(self.reason)
 
 
-class Importing:
+class HistoryImport:
     """The use case of histories from elsewhere."""
 
     def __init__(
-        self, region: Region, door: Door, scanner: TextScanner, redacting: Redacting, passing: Passing
+        self, region: Region, door: Authorizer, scanner: TextScanner, redacting: Redactions, passing: Forwarding
     ) -> None:
         self._region = region
         self._door = door
         self._scanner = scanner
         self._redacting = redacting
         self._passing = passing
-        self._writer = BringingWriter(region, scanner)
+        self._writer = HistoryWriter(region, scanner)
         self._verdicts = Verdicts(region)
-        self._folder = Folder(region)
+        self._folder = Projector(region)
 
-    def bring_in(self, call: Call, store_id: str, versions: Sequence[BroughtVersion]) -> list[BroughtIn]:
+    def bring_in(self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]) -> list[ImportResult]:
         """Brings versions in, in this order, each after those of its memory that are here. Repeatable.
 
         A version costs an index read and what a write of its kind costs; one that is withheld a verdict besides, one
@@ -122,11 +122,11 @@ class Importing:
             self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()), unseen=True)
         for text in answer["verdicts"]:
             self._verdicts.fold(access.view, VerdictRecord.from_json(text.encode()))
-        return [BroughtIn(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
+        return [ImportResult(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
 
     def import_at_home(self, store: StoreRow, payload: Mapping[str, Any]) -> dict[str, Any]:
         """A call that landed in another region, and all that it has to fold. Raises as `bring_in`."""
-        brought = self._at_home(store, [BroughtVersion.from_payload(one) for one in payload["versions"]])
+        brought = self._at_home(store, [ImportedVersion.from_payload(one) for one in payload["versions"]])
         return {
             "results": [asdict(one) for one in brought.results],
             "settled": encode_settled(brought.settled),
@@ -134,7 +134,7 @@ class Importing:
             "verdicts": [verdict.to_json().decode() for verdict in brought.verdicts],
         }
 
-    def _check(self, versions: Sequence[BroughtVersion]) -> None:
+    def _check(self, versions: Sequence[ImportedVersion]) -> None:
         if len(versions) > IMPORT_MAX_VERSIONS:
             raise InvalidRequest("versions", f"must be at most {IMPORT_MAX_VERSIONS}")
         latest_us = self._region.clock.now_us() + IMPORT_AHEAD_MAX_US
@@ -155,12 +155,12 @@ class Importing:
 
     # ---- at home ------------------------------------------------------------------------------------------------
 
-    def _at_home(self, store: StoreRow, versions: Sequence[BroughtVersion]) -> _Brought:
-        brought = _Brought()
+    def _at_home(self, store: StoreRow, versions: Sequence[ImportedVersion]) -> _Imported:
+        brought = _Imported()
         stopped: set[str] = set()
         for version in versions:
             if version.memory_id in stopped:
-                brought.results.append(BroughtIn(version.version_id, version.memory_id, "waiting"))
+                brought.results.append(ImportResult(version.version_id, version.memory_id, "waiting"))
                 continue
             try:
                 result = self._one(store, version, brought)
@@ -171,7 +171,7 @@ class Importing:
                 stopped.add(version.memory_id)
         return brought
 
-    def _one(self, store: StoreRow, version: BroughtVersion, brought: _Brought) -> BroughtIn:
+    def _one(self, store: StoreRow, version: ImportedVersion, brought: _Imported) -> ImportResult:
         store_id, names = store.store_id, version_ids(_command(store, version))
         keys = [VersionRow.key(store_id, name) for name in names]
         began_us = self._region.clock.now_us()
@@ -202,7 +202,7 @@ class Importing:
             brought.orders.append(self._redacting.give(view, store, order))
         status: Status = "imported" if known is None else "known"
         rules = tuple(str(one["rule"]) for one in judged.findings) if judged.withheld else ()
-        return BroughtIn(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
+        return ImportResult(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
 
     def _now(self, view: View, store: StoreRow) -> StoreRow:
         """The store's record as this batch has it. Raises Unavailable for a home that has moved."""
@@ -212,7 +212,7 @@ class Importing:
             raise Unavailable("the store's home has moved, or is moving; try again")
         return now
 
-    def _judge(self, store: StoreRow, version: BroughtVersion) -> _Judged:
+    def _judge(self, store: StoreRow, version: ImportedVersion) -> _Judged:
         """What is scanned is the text and its path; what was withheld where it comes from is withheld here too.
 
         Raises:
@@ -229,7 +229,7 @@ class Importing:
             return _Judged(flags, findings, version.withheld_reason or "withheld where it comes from")
         return _Judged(flags if report.verdict is Verdict.FLAG else ())
 
-    def _withholding(self, store: StoreRow, version: BroughtVersion, judged: _Judged) -> VerdictRecord:
+    def _withholding(self, store: StoreRow, version: ImportedVersion, judged: _Judged) -> VerdictRecord:
         """`position` names the path's log, and its first slot: the verdict comes before its version has one."""
         hash = path_hash(bytes.fromhex(store.salt), version.path or version.memory_id)
         epoch = store.epochs[-1]
@@ -264,6 +264,6 @@ def _ref(memory: MemoryRow | None) -> LogRef | None:
     return None if memory is None else LogRef(memory.path_hash, Slot.parse(memory.slot))
 
 
-def _refused(version: BroughtVersion, error: MemolithError) -> BroughtIn:
+def _refused(version: ImportedVersion, error: MemolithError) -> ImportResult:
     taken = isinstance(error, PathConflict)
-    return BroughtIn(version.version_id, version.memory_id, "refused", error.message, path_taken=taken)
+    return ImportResult(version.version_id, version.memory_id, "refused", error.message, path_taken=taken)

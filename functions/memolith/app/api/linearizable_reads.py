@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from memolith.app.epochs.fence import Leases
-from memolith.app.epochs.ownership import Records
+from memolith.app.epochs.fence import Fence
+from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.epoch_snapshot import Cuts
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Busy, Unavailable
 from memolith.core.log_position import LogKey, Slot
@@ -27,15 +27,15 @@ CONFIRM_ATTEMPTS = 12
 """How often a read looks again at what others keep writing before it answers Busy."""
 
 
-class Confirming:
+class LinearizableReads:
     """Rows of this region's index, at least as new as the logs of the stores whose home this is."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._logs = Logs(region)
-        self._records = Records(region)
-        self._leases = Leases(region)
-        self._cuts = Cuts(region)
+        self._logs = LogReader(region)
+        self._records = Ownership(region)
+        self._leases = Fence(region)
+        self._cuts = EpochSnapshots(region)
 
     def require_home(self, view: View, store: StoreRow) -> None:
         """Raises Unavailable unless what was read on this record is the home's answer. No call within a lease."""

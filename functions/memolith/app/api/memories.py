@@ -6,18 +6,18 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from memolith.app.api.linearizable_reads import Confirming
-from memolith.app.auth.authorizer import Door, Scope, StoreAccess
+from memolith.app.api.linearizable_reads import LinearizableReads
+from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.attempt import Outcome, decode_outcome
-from memolith.app.commit.forwarding import Passing
+from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
-from memolith.app.epochs.ownership import Records
-from memolith.app.index.projector import Folder, not_of
+from memolith.app.epochs.ownership import Ownership
+from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.eraser_client import erase
-from memolith.app.kernel.peer_messages import Elsewhere
+from memolith.app.kernel.peer_messages import NotHome
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call, Memory, MemoryPrefix, Page
-from memolith.app.safety.text_access import Contents, Shown, Wanted, within_budget
+from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext
+from memolith.app.safety.text_access import TextReader, TextRequest, TextView, within_budget
 from memolith.app.safety.verdicts import verdict_keys
 from memolith.core import ids
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
@@ -30,7 +30,7 @@ from memolith.core.paths import check_path, check_path_prefix, path_hash
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import MOVER, Placed, to_record
+from memolith.core.store_records import MOVER, PlacedRecord, to_record
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
 
@@ -53,25 +53,25 @@ class _Listed:
 class Memories:
     """The use cases of memories."""
 
-    def __init__(self, region: Region, door: Door, writer: Writer, passing: Passing) -> None:
+    def __init__(self, region: Region, door: Authorizer, writer: Writer, passing: Forwarding) -> None:
         self._region = region
         self._door = door
         self._writer = writer
         self._passing = passing
-        self._folder = Folder(region)
-        self._contents = Contents(region)
-        self._confirming = Confirming(region)
-        self._records = Records(region)
+        self._folder = Projector(region)
+        self._contents = TextReader(region)
+        self._confirming = LinearizableReads(region)
+        self._records = Ownership(region)
 
     # ---- writing ------------------------------------------------------------------------------------------------
 
-    def create(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+    def create(self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool) -> Memory:
         """A new memory at a free path.
 
         One index read, a claim, a look, one PUT, one transaction; a HEAD more for a refusal.
 
         Raises:
-            InvalidRequest, NotFound, PathConflict, Busy, Unavailable, OutcomeUnknown; or what `Door` raises.
+            InvalidRequest, NotFound, PathConflict, Busy, Unavailable, OutcomeUnknown; or what `Authorizer` raises.
         """
         check_path(path)
         _check_content(content)
@@ -79,11 +79,11 @@ class Memories:
         self.remember_salt(access.store)
         memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
         command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content)
-        return self._answer(self._execute(access, command), Shown(content if full else None))
+        return self._answer(self._execute(access, command), TextView(content if full else None))
 
     def update(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         memory_id: str,
         *,
@@ -112,12 +112,14 @@ class Memories:
         version_id = self._region.new_id("memver")
         command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected_content_sha256)
         outcome = self._execute(access, command)
-        shown = Shown(content if full else None)
+        shown = TextView(content if full else None)
         if full and content is None and outcome.memory is not None and outcome.error is None:
             shown = self._kept_content(access, outcome.memory)
         return self._answer(outcome, shown)
 
-    def delete(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+    def delete(
+        self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
+    ) -> str:
         """Ends a memory; its versions stay listable. Two index reads, one PUT, one transaction. Raises as `update`."""
         _check_memory_id(memory_id)
         access = self._door.enter_store(call, Scope.write, store_id, [MemoryRow.key(store_id, memory_id)])
@@ -183,7 +185,7 @@ class Memories:
         store = self._door.store(view, command.store_id, workspace_id)
         store = self._records.at_home(view, store)
         if store.home != self._region.name:
-            raise Elsewhere(Placed(Slot.parse(store.slot), to_record(store, MOVER)))
+            raise NotHome(PlacedRecord(Slot.parse(store.slot), to_record(store, MOVER)))
         self.remember_salt(store)
         view, store = self._as_home(view, store, command)
         done = self._writer.done(view, command)
@@ -209,17 +211,17 @@ class Memories:
                 raise
             raise OutcomeUnknown("the write may be committed, but is not indexed here; read before retrying") from error
 
-    def _kept_content(self, access: StoreAccess, memory: MemoryRow) -> Shown:
+    def _kept_content(self, access: StoreAccess, memory: MemoryRow) -> TextView:
         try:
             return self._show(access, memory)
         except Unavailable as error:
             raise OutcomeUnknown("the memory was moved, but its content cannot be read now; read it again") from error
 
-    def _show(self, access: StoreAccess, memory: MemoryRow) -> Shown:
+    def _show(self, access: StoreAccess, memory: MemoryRow) -> TextView:
         [shown] = self._contents.show(access, [_wanted(memory)])
         return shown
 
-    def _answer(self, outcome: Outcome, shown: Shown) -> Memory:
+    def _answer(self, outcome: Outcome, shown: TextView) -> Memory:
         if outcome.error is not None:
             raise outcome.error
         if outcome.memory is None:
@@ -245,7 +247,7 @@ class Memories:
 
     # ---- reading ------------------------------------------------------------------------------------------------
 
-    def retrieve(self, call: Call, store_id: str, memory_id: str, *, full: bool) -> Memory:
+    def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool) -> Memory:
         """A memory at its head, as this region knows it. One index read; for content a GET, and one more beside it.
 
         Where the home's answer is demanded: at its head as its log has it, for one HEAD more.
@@ -267,7 +269,7 @@ class Memories:
             raise NotFound("memory", memory_id)
         return self._with_text(access, row, self._show(access, row)) if full else to_memory(row)
 
-    def _with_text(self, access: StoreAccess, row: MemoryRow, shown: Shown) -> Memory:
+    def _with_text(self, access: StoreAccess, row: MemoryRow, shown: TextView) -> Memory:
         """A live memory with its content. A head that is found erased is not the head any more: then the next one.
 
         Raises:
@@ -285,7 +287,7 @@ class Memories:
 
     def page(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         *,
         path_prefix: str | None,
@@ -382,9 +384,9 @@ class Memories:
         return items
 
 
-def to_memory(row: MemoryRow, shown: Shown | None = None) -> Memory:
+def to_memory(row: MemoryRow, shown: TextView | None = None) -> Memory:
     """What the API calls a memory."""
-    shown = shown or Shown()
+    shown = shown or TextView()
     return Memory(
         id=row.memory_id,
         store_id=row.store_id,
@@ -400,8 +402,8 @@ def to_memory(row: MemoryRow, shown: Shown | None = None) -> Memory:
     )
 
 
-def _wanted(row: MemoryRow) -> Wanted:
-    return Wanted(LogRef(row.path_hash, Slot.parse(row.slot)), row.content_sha256 or "")
+def _wanted(row: MemoryRow) -> TextRequest:
+    return TextRequest(LogRef(row.path_hash, Slot.parse(row.slot)), row.content_sha256 or "")
 
 
 def _check_content(content: str) -> None:

@@ -14,12 +14,12 @@ from itertools import islice
 from typing import Any
 
 from memolith.app.api.memories import Memories
-from memolith.app.auth.authorizer import Door, Scope, StoreAccess
-from memolith.app.commit.forwarding import Passing
-from memolith.app.index.version_history import History
+from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
+from memolith.app.commit.forwarding import Forwarding
+from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call, Demand, Memory, Page, Place, QuarantinedText
-from memolith.app.safety.text_access import Contents, Wanted, withheld_by
+from memolith.app.kernel.results import Memory, Page, Place, QuarantinedText, ReadConsistency, RequestContext
+from memolith.app.safety.text_access import TextReader, TextRequest, withheld_by
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
@@ -45,19 +45,19 @@ _POSITION = re.compile(r"[0-9a-f]{64}", re.ASCII)
 class Quarantine:
     """The use cases of withheld texts. All of them are an admin's."""
 
-    def __init__(self, region: Region, door: Door, memories: Memories, passing: Passing) -> None:
+    def __init__(self, region: Region, door: Authorizer, memories: Memories, passing: Forwarding) -> None:
         self._region = region
         self._door = door
         self._memories = memories
         self._passing = passing
         self._verdicts = Verdicts(region)
-        self._history = History(region)
-        self._contents = Contents(region)
+        self._history = VersionHistory(region)
+        self._contents = TextReader(region)
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
     def page(
-        self, call: Call, store_id: str, *, include_released: bool, limit: int, after: str | None
+        self, call: RequestContext, store_id: str, *, include_released: bool, limit: int, after: str | None
     ) -> Page[QuarantinedText]:
         """The store's withheld texts, and those released on demand, in an order that means nothing. One query or more.
 
@@ -76,7 +76,7 @@ class Quarantine:
         texts = tuple(_text(row) for row in listed[:limit])
         return Page(texts, listed[limit - 1].content_hmac if len(listed) > limit else None)
 
-    def retrieve(self, call: Call, store_id: str, version_id: str) -> QuarantinedText:
+    def retrieve(self, call: RequestContext, store_id: str, version_id: str) -> QuarantinedText:
         """One text: every verdict on it, and every version at which it stands.
 
         Pages through the store's versions, and reads each verdict: for rare use.
@@ -89,7 +89,7 @@ class Quarantine:
         places, all_places = self._places(access.view, access.store, row.content_hmac)
         return _text(row, self._records(row), places, all_places)
 
-    def _enter(self, call: Call, store_id: str, version_id: str) -> StoreAccess:
+    def _enter(self, call: RequestContext, store_id: str, version_id: str) -> StoreAccess:
         if ids.VERSION.fullmatch(version_id) is None:
             self._door.enter_store(call, Scope.admin, store_id)
             raise NotFound("memory_version", version_id)
@@ -188,7 +188,7 @@ class Quarantine:
 
     # ---- releasing ----------------------------------------------------------------------------------------------
 
-    def release(self, call: Call, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
+    def release(self, call: RequestContext, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
         """Lifts every verdict that withholds the text now. Releasing it again changes nothing.
 
         At home, for each version that withholds it, what `Verdicts.put` costs; elsewhere one invocation.
@@ -233,7 +233,7 @@ class Quarantine:
 
     # ---- restoring ----------------------------------------------------------------------------------------------
 
-    def restore(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Memory:
+    def restore(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Memory:
         """Writes the newest text of the version's memory that is not withheld, if the head is still what was seen here.
 
         A head that is not withheld is the answer, and nothing is written. An ordinary update, and the reads that find
@@ -256,7 +256,7 @@ class Quarantine:
             raise NotFound("memory", memory_id)
         known = self._verdicts.of(access.view.index, access.store, [head.content_sha256 or ""])
         if withheld_by(known.get(head.content_sha256 or "")) is None:
-            return self._memories.retrieve(replace(call, demand=Demand()), store_id, memory_id, full=full)
+            return self._memories.retrieve(replace(call, demand=ReadConsistency()), store_id, memory_id, full=full)
         content = self._last_good(access, memory_id, head)
         return self._memories.update(
             call,
@@ -273,7 +273,7 @@ class Quarantine:
         steps = self._history.of_memory(access.view, store_id, memory_id, None, head)
         while some := list(islice(steps, VERSIONS_AT_ONCE)):
             rows = [step.row for step in some if step.row.content_sha256 is not None and step.row.position is not None]
-            wanted = [Wanted(LogRef.parse(row.position or ""), row.content_sha256 or "") for row in rows]
+            wanted = [TextRequest(LogRef.parse(row.position or ""), row.content_sha256 or "") for row in rows]
             for shown in self._contents.show(access, wanted):
                 if shown.withheld is None and shown.content is not None:
                     return shown.content

@@ -11,15 +11,15 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from memolith.app.api.versions import to_version
-from memolith.app.auth.authorizer import Door, Scope
-from memolith.app.commit.forwarding import Passing
-from memolith.app.commit.sync_replica import SecondRegion
+from memolith.app.auth.authorizer import Authorizer, Scope
+from memolith.app.commit.forwarding import Forwarding
+from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.commit.writer import Writer
-from memolith.app.index.projector import Folder
+from memolith.app.index.projector import Projector
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call, Version
-from memolith.app.log.log_reader import Logs
+from memolith.app.kernel.results import RequestContext, Version
+from memolith.app.log.log_reader import LogReader
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live, join_redaction
@@ -33,18 +33,18 @@ from memolith.core.rows.identity import StoreRow
 from memolith.ports import errors as port_errors
 
 
-class Redacting:
+class Redactions:
     """Orders redactions, at home and for callers anywhere."""
 
-    def __init__(self, region: Region, door: Door, writer: Writer, passing: Passing) -> None:
+    def __init__(self, region: Region, door: Authorizer, writer: Writer, passing: Forwarding) -> None:
         self._region = region
         self._door = door
         self._writer = writer
         self._passing = passing
-        self._folder = Folder(region)
-        self._second = SecondRegion(region, Logs(region))
+        self._folder = Projector(region)
+        self._second = SyncReplica(region, LogReader(region))
 
-    def redact(self, call: Call, store_id: str, version_id: str) -> Version:
+    def redact(self, call: RequestContext, store_id: str, version_id: str) -> Version:
         """Blank one version for good; redacting it again changes nothing. The head of a live memory is refused.
 
         An answer means that the order is durable at the store's home and that no answer of this region shows the text.

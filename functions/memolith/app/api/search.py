@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memolith.app.api.memories import to_memory
-from memolith.app.auth.authorizer import Door, Scope, StoreAccess
+from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
-from memolith.app.kernel.results import Call, Hit
-from memolith.app.safety.text_access import Contents
+from memolith.app.kernel.results import Hit, RequestContext
+from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
-from memolith.app.search.pack_cache import Shelf
+from memolith.app.search.pack_cache import PackCache
 from memolith.app.search.packs import position_of
 from memolith.core.errors import InvalidRequest
 from memolith.core.fold import is_live
@@ -55,24 +55,24 @@ class _Query:
     corpus: Corpus
 
 
-class Searching:
+class Search:
     """The use case of searching."""
 
-    def __init__(self, region: Region, door: Door, shelf: Shelf, packs: Packs) -> None:
+    def __init__(self, region: Region, door: Authorizer, shelf: PackCache, packs: Packs) -> None:
         self._region = region
         self._door = door
         self._shelf = shelf
         self._packs = packs
         self._verdicts = Verdicts(region)
-        self._contents = Contents(region)
+        self._contents = TextReader(region)
 
     def search(
-        self, call: Call, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+        self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
     ) -> tuple[Hit, ...]:
         """The memories that answer best, the best first; at most `limit`, none where nothing matches.
 
-        One index read, what `Shelf.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that is
-        too long for the pack.
+        One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
+        is too long for the pack.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.

@@ -9,43 +9,53 @@ from typing import TYPE_CHECKING, Any
 
 from memolith.app.api import forwarded_reads
 from memolith.app.api.divergent import Divergent
-from memolith.app.api.history_import import BroughtIn, Importing
+from memolith.app.api.history_import import HistoryImport, ImportResult
 from memolith.app.api.memories import Memories
 from memolith.app.api.quarantine import Quarantine
-from memolith.app.api.redaction import Redacting, answer
+from memolith.app.api.redaction import Redactions, answer
 from memolith.app.api.sessions import Sessions
-from memolith.app.api.snapshots import Past
+from memolith.app.api.snapshots import Snapshots
 from memolith.app.api.stores import Stores, given
 from memolith.app.api.versions import Versions
-from memolith.app.auth.api_keys import Keys
-from memolith.app.auth.authorizer import Door
-from memolith.app.auth.session_tokens import NO_SIGNING_KEYS, Tokens
-from memolith.app.commit.adoption import Adopting
+from memolith.app.auth.api_keys import ApiKeys
+from memolith.app.auth.authorizer import Authorizer
+from memolith.app.auth.session_tokens import NO_SIGNING_KEYS, SessionTokens
+from memolith.app.commit.adoption import Adoption
 from memolith.app.commit.attempt import encode_outcome
-from memolith.app.commit.forwarding import Passing
+from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.writer import Writer
-from memolith.app.epochs.ownership import Records
+from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.no_packs import NO_PACKS
-from memolith.app.kernel.peer_messages import Elsewhere, encode_error, encode_placed, encode_settled
+from memolith.app.kernel.peer_messages import NotHome, encode_error, encode_placed, encode_settled
 from memolith.app.kernel.region import Region
-from memolith.app.kernel.results import UNSET, Call, Hit, Memory, MemoryPrefix, Page, Store, Version, VersionFilter
-from memolith.app.log.log_reader import Logs
+from memolith.app.kernel.results import (
+    UNSET,
+    Hit,
+    Memory,
+    MemoryPrefix,
+    Page,
+    RequestContext,
+    Store,
+    Version,
+    VersionFilter,
+)
+from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.write_gate import TextScanner
-from memolith.core.commands import BroughtVersion, from_payload
+from memolith.core.commands import ImportedVersion, from_payload
 from memolith.core.errors import MemolithError, NotFound
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import MOVER, Placed, to_record
+from memolith.core.store_records import MOVER, PlacedRecord, to_record
 from memolith.core.tables import TABLES
 from memolith.ports.packs import Packs
 from memolith.ports.signing import SigningKeys
 
 if TYPE_CHECKING:
-    from memolith.app.search.pack_cache import Shelf
+    from memolith.app.search.pack_cache import PackCache
 
 _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 
@@ -61,25 +71,25 @@ class Memolith:
         packs: Packs = NO_PACKS,
     ) -> None:
         self._region = region
-        self._door = Door(region)
+        self._door = Authorizer(region)
         self._writer = Writer(region, scanner)
-        passing = Passing(region)
-        self._asking = forwarded_reads.Asking(passing)
-        self._past = Past(region, self._door)
+        passing = Forwarding(region)
+        self._asking = forwarded_reads.ForwardedReads(passing)
+        self._past = Snapshots(region, self._door)
         self._stores = Stores(region, self._door, passing, scanner)
         self._memories = Memories(region, self._door, self._writer, passing)
         self._versions = Versions(region, self._door)
-        self._redacting = Redacting(region, self._door, self._writer, passing)
-        self._importing = Importing(region, self._door, scanner, self._redacting, passing)
+        self._redacting = Redactions(region, self._door, self._writer, passing)
+        self._importing = HistoryImport(region, self._door, scanner, self._redacting, passing)
         self._quarantine = Quarantine(region, self._door, self._memories, passing)
         self._divergent = Divergent(region, self._door, self._memories, self._redacting, passing)
         self._packs = packs
-        self._keys = Keys(region)
-        self.sessions = Sessions(region, self._door, Tokens(signing, region.clock))
-        self._records = Records(region)
-        self._adopting = Adopting(region, scanner)
+        self._keys = ApiKeys(region)
+        self.sessions = Sessions(region, self._door, SessionTokens(signing, region.clock))
+        self._records = Ownership(region)
+        self._adopting = Adoption(region, scanner)
         self._late_records = LateRecords(region)
-        self._logs = Logs(region)
+        self._logs = LogReader(region)
 
     @property
     def region(self) -> str:
@@ -98,7 +108,7 @@ class Memolith:
 
     def create_store(
         self,
-        call: Call,
+        call: RequestContext,
         *,
         name: str,
         description: str,
@@ -120,14 +130,14 @@ class Memolith:
             second_region=second_region,
         )
 
-    def retrieve_store(self, call: Call, store_id: str) -> Store:
+    def retrieve_store(self, call: RequestContext, store_id: str) -> Store:
         """See `Stores.retrieve`."""
         given = {"store_id": store_id}
         return self._asking.read(call, "retrieve_store", given, lambda: self._stores.retrieve(call, store_id))
 
     def update_store(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         *,
         name: object,
@@ -152,7 +162,7 @@ class Memolith:
 
     def list_stores(
         self,
-        call: Call,
+        call: RequestContext,
         *,
         created_at_gte: int | None,
         created_at_lte: int | None,
@@ -170,24 +180,24 @@ class Memolith:
             after=after,
         )
 
-    def archive_store(self, call: Call, store_id: str) -> Store:
+    def archive_store(self, call: RequestContext, store_id: str) -> Store:
         """See `Stores.archive`."""
         return self._stores.archive(call, store_id)
 
-    def delete_store(self, call: Call, store_id: str) -> str:
+    def delete_store(self, call: RequestContext, store_id: str) -> str:
         """See `Stores.delete`."""
         return self._stores.delete(call, store_id)
 
     # ---- memories -----------------------------------------------------------------------------------------------
 
-    def create_memory(self, call: Call, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+    def create_memory(self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool) -> Memory:
         """See `Memories.create`."""
         return self._memories.create(call, store_id, path=path, content=content, full=full)
 
     def retrieve_memory(
-        self, call: Call, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
+        self, call: RequestContext, store_id: str, memory_id: str, *, full: bool, as_of: int | None = None
     ) -> Memory:
-        """See `Memories.retrieve`, and `Past.retrieve` for an instant."""
+        """See `Memories.retrieve`, and `Snapshots.retrieve` for an instant."""
         given = {"store_id": store_id, "memory_id": memory_id, "full": full, "as_of": as_of}
 
         def answer() -> Memory:
@@ -199,7 +209,7 @@ class Memolith:
 
     def update_memory(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         memory_id: str,
         *,
@@ -219,13 +229,15 @@ class Memolith:
             full=full,
         )
 
-    def delete_memory(self, call: Call, store_id: str, memory_id: str, *, expected_content_sha256: str | None) -> str:
+    def delete_memory(
+        self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
+    ) -> str:
         """See `Memories.delete`."""
         return self._memories.delete(call, store_id, memory_id, expected_content_sha256=expected_content_sha256)
 
     def list_memories(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         *,
         path_prefix: str | None,
@@ -235,7 +247,7 @@ class Memolith:
         full: bool,
         as_of: int | None = None,
     ) -> Page[Memory | MemoryPrefix]:
-        """See `Memories.page`, and `Past.page` for an instant, which knows no depth."""
+        """See `Memories.page`, and `Snapshots.page` for an instant, which knows no depth."""
         page: dict[str, Any] = {"path_prefix": path_prefix, "limit": limit, "after": after, "full": full}
         given = {"store_id": store_id, "depth": depth, "as_of": as_of, **page}
 
@@ -247,40 +259,40 @@ class Memolith:
         return self._asking.read(call, "list_memories", given, answer)
 
     def search_memories(
-        self, call: Call, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+        self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
     ) -> Page[Hit]:
-        """See `Searching.search`."""
+        """See `Search.search`."""
         given = {"store_id": store_id, "query": query, "limit": limit, "path_prefix": path_prefix}
 
         def answer() -> Page[Hit]:
-            from memolith.app.api.search import Searching  # with a search, and not with a start
+            from memolith.app.api.search import Search  # with a search, and not with a start
 
-            searching = Searching(self._region, self._door, self._shelf, self._packs)
+            searching = Search(self._region, self._door, self._shelf, self._packs)
             return Page(searching.search(call, store_id, query=query, limit=limit, path_prefix=path_prefix), None)
 
         return self._asking.read(call, "search_memories", given, answer)
 
-    def load_memories(self, call: Call, store_id: str, *, after: str | None) -> Page[Memory]:
-        """See `Loading.page`."""
+    def load_memories(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
+        """See `BulkRead.page`."""
 
         def answer() -> Page[Memory]:
-            from memolith.app.api.bulk_read import Loading
+            from memolith.app.api.bulk_read import BulkRead
 
-            return Loading(self._region, self._door, self._shelf).page(call, store_id, after=after)
+            return BulkRead(self._region, self._door, self._shelf).page(call, store_id, after=after)
 
         return self._asking.read(call, "load_memories", {"store_id": store_id, "after": after}, answer)
 
     @cached_property
-    def _shelf(self) -> Shelf:
+    def _shelf(self) -> PackCache:
         """The packs that this process holds."""
-        from memolith.app.search.pack_cache import Shelf
+        from memolith.app.search.pack_cache import PackCache
 
-        return Shelf(self._region, self._packs)
+        return PackCache(self._region, self._packs)
 
     # ---- versions -----------------------------------------------------------------------------------------------
 
     def list_versions(
-        self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
+        self, call: RequestContext, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
     ) -> Page[Version]:
         """See `Versions.page`."""
         page: dict[str, Any] = {"limit": limit, "after": after, "full": full}
@@ -289,19 +301,21 @@ class Memolith:
             call, "list_versions", given, lambda: self._versions.page(call, store_id, filter, **page)
         )
 
-    def retrieve_version(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
+    def retrieve_version(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Version:
         """See `Versions.retrieve`."""
         given = {"store_id": store_id, "version_id": version_id, "full": full}
         return self._asking.read(
             call, "retrieve_version", given, lambda: self._versions.retrieve(call, store_id, version_id, full=full)
         )
 
-    def redact_version(self, call: Call, store_id: str, version_id: str) -> Version:
-        """See `Redacting.redact`."""
+    def redact_version(self, call: RequestContext, store_id: str, version_id: str) -> Version:
+        """See `Redactions.redact`."""
         return self._redacting.redact(call, store_id, version_id)
 
-    def import_versions(self, call: Call, store_id: str, versions: Sequence[BroughtVersion]) -> list[BroughtIn]:
-        """See `Importing.bring_in`."""
+    def import_versions(
+        self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]
+    ) -> list[ImportResult]:
+        """See `HistoryImport.bring_in`."""
         return self._importing.bring_in(call, store_id, versions)
 
     @property
@@ -340,7 +354,7 @@ class Memolith:
         fields = dict(payload)
         try:
             return calls[fields.pop("call")](fields)
-        except Elsewhere as elsewhere:
+        except NotHome as elsewhere:
             return {"elsewhere": encode_placed(elsewhere.placed)}
         except MemolithError as error:
             return {"error": encode_error(error)}
@@ -367,7 +381,9 @@ class Memolith:
         except MemolithError as error:
             return {"error": encode_error(error)}
 
-    def _list_versions(self, call: Call, store_id: str, filter: Mapping[str, Any], **page: Any) -> Page[Version]:
+    def _list_versions(
+        self, call: RequestContext, store_id: str, filter: Mapping[str, Any], **page: Any
+    ) -> Page[Version]:
         return self.list_versions(call, store_id, VersionFilter(**filter), **page)
 
     def _write(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -434,7 +450,7 @@ class Memolith:
             raise NotFound("memory_store", store_id)
         row = self._records.at_home(view, row)
         if row.home != self._region.name:
-            raise Elsewhere(Placed(Slot.parse(row.slot), to_record(row, MOVER)))
+            raise NotHome(PlacedRecord(Slot.parse(row.slot), to_record(row, MOVER)))
         return row
 
     def _create_key(self, fields: dict[str, Any]) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from memolith.app.auth.authorizer import Access, Door
-from memolith.app.index.version_history import History
+from memolith.app.auth.authorizer import Access, Authorizer
+from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import SessionContext, StoreContext, VersionFilter
-from memolith.app.safety.text_access import Contents, withheld_by
+from memolith.app.safety.text_access import TextReader, withheld_by
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core import memory_conventions
 from memolith.core.errors import NotFound, Unavailable
@@ -56,15 +56,15 @@ _HEAD = (
 _ACCESS = {"read_write": "read and write", "read_only": "read only; writes are refused"}
 
 
-class Contexts:
+class SessionContexts:
     """Pins contexts, and builds them from their pins."""
 
-    def __init__(self, region: Region, door: Door) -> None:
+    def __init__(self, region: Region, door: Authorizer) -> None:
         self._region = region
         self._door = door
-        self._contents = Contents(region)
+        self._contents = TextReader(region)
         self._verdicts = Verdicts(region)
-        self._history = History(region)
+        self._history = VersionHistory(region)
 
     # ---- pinning ------------------------------------------------------------------------------------------------
 

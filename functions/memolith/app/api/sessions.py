@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from memolith.app.api.session_context import Contexts
-from memolith.app.auth.authorizer import Access, Door, Scope
-from memolith.app.auth.session_log import SessionRecords
-from memolith.app.auth.session_tokens import READ_WRITE, Tokens
+from memolith.app.api.session_context import SessionContexts
+from memolith.app.auth.authorizer import Access, Authorizer, Scope
+from memolith.app.auth.session_log import SessionLog
+from memolith.app.auth.session_tokens import READ_WRITE, SessionTokens
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call, Session, SessionContext, SessionCredentials, StoreToAttach
+from memolith.app.kernel.results import RequestContext, Session, SessionContext, SessionCredentials, StoreToAttach
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import SESSION_STORES_MAX
@@ -30,20 +30,20 @@ MOUNT_ROOT = "/mnt/memory"
 class Sessions:
     """The use cases of sessions. API keys alone make, prolong or end one; its own token may ask for its context."""
 
-    def __init__(self, region: Region, door: Door, tokens: Tokens) -> None:
+    def __init__(self, region: Region, door: Authorizer, tokens: SessionTokens) -> None:
         self._region = region
         self._door = door
         self._tokens = tokens
-        self._records = SessionRecords(region)
-        self._contexts = Contexts(region, door)
+        self._records = SessionLog(region)
+        self._contexts = SessionContexts(region, door)
 
     def verify(self, token: str) -> SessionCredentials:
-        """See `Tokens.verify`."""
+        """See `SessionTokens.verify`."""
         return self._tokens.verify(token)
 
     def create(
         self,
-        call: Call,
+        call: RequestContext,
         stores: Sequence[StoreToAttach],
         *,
         title: str | None,
@@ -52,7 +52,7 @@ class Sessions:
     ) -> Session:
         """A new session and its token, and what its context will show.
 
-        One index read, one PUT, one index read and write; for the context as much as `Contexts.pinned` says.
+        One index read, one PUT, one index read and write; for the context as much as `SessionContexts.pinned` says.
 
         Raises:
             InvalidRequest: too many stores, the same one twice, or one that is archived.
@@ -81,11 +81,11 @@ class Sessions:
         self._keep(access.view, record, 1)
         return Session(record, token, expires_at)
 
-    def retrieve(self, call: Call, session_id: str) -> Session:
+    def retrieve(self, call: RequestContext, session_id: str) -> Session:
         """A session, ended or not, without its token. One index read."""
         return Session(self._find(call, Scope.read, session_id)[1])
 
-    def renew(self, call: Call, session_id: str, token_lifetime_s: int) -> Session:
+    def renew(self, call: RequestContext, session_id: str, token_lifetime_s: int) -> Session:
         """Another token of a session; earlier ones hold until their own end. One index read.
 
         Raises:
@@ -99,7 +99,7 @@ class Sessions:
         token, expires_at = self._tokens.issue(record, token_lifetime_s)
         return Session(record, token, expires_at)
 
-    def archive(self, call: Call, session_id: str) -> Session:
+    def archive(self, call: RequestContext, session_id: str) -> Session:
         """Ends a session: its tokens open nothing from the moment that this is folded, here at once. Repeatable.
 
         One index read, one PUT, one index read and write.
@@ -111,7 +111,7 @@ class Sessions:
         self._keep(access.view, ended, 2)
         return Session(ended)
 
-    def context(self, call: Call, session_id: str, *, refresh: bool) -> SessionContext:
+    def context(self, call: RequestContext, session_id: str, *, refresh: bool) -> SessionContext:
         """What the session's stores held when it began, or was last refreshed: the same bytes until that is asked for.
 
         For the session's own token and for API keys. An index read, a GET of the pins, an index read of what has become
@@ -148,7 +148,7 @@ class Sessions:
         self._records.fold(view, record, key, Named(str(key)), own=True)
         return key
 
-    def _enter(self, call: Call, session_id: str) -> tuple[Access, SessionRecord, str | None]:
+    def _enter(self, call: RequestContext, session_id: str) -> tuple[Access, SessionRecord, str | None]:
         """The session, and the rank of its context, for its own token or an API key. Raises NotFound."""
         credentials = call.credentials
         others = isinstance(credentials, SessionCredentials) and credentials.session_id != session_id
@@ -166,7 +166,7 @@ class Sessions:
         rank = SessionKey(ids.birth_region(session_id, self._region.regions) or "", "", "", 1).rank
         return access, found, None if found.pinned_at is None else rank
 
-    def _find(self, call: Call, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:
+    def _find(self, call: RequestContext, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:
         """The session's record of this workspace, from the index, or else as an object. Raises NotFound."""
         if ids.SESSION.fullmatch(session_id) is None:
             self._door.enter(call, scope)

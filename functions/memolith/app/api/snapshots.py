@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memolith.app.auth.authorizer import Door, Scope, StoreAccess
-from memolith.app.index.version_history import History
+from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
+from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call, Memory, MemoryPrefix, Page
-from memolith.app.safety.text_access import Contents, Shown, Wanted, within_budget
+from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext
+from memolith.app.safety.text_access import TextReader, TextRequest, TextView, within_budget
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, SnapshotIncomplete, Unavailable
 from memolith.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES, SETTLE_US
@@ -39,27 +39,27 @@ MEMORIES_PER_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Stood:
+class _MemoryAt:
     """A memory at the instant, without its content, and where that stands; nowhere, once blank."""
 
     memory: Memory
     position: LogRef | None
 
     @property
-    def wanted(self) -> list[Wanted]:
-        return [] if self.position is None else [Wanted(self.position, self.memory.content_sha256)]
+    def wanted(self) -> list[TextRequest]:
+        return [] if self.position is None else [TextRequest(self.position, self.memory.content_sha256)]
 
 
-class Past:
+class Snapshots:
     """The use cases of memories that read what was."""
 
-    def __init__(self, region: Region, door: Door) -> None:
+    def __init__(self, region: Region, door: Authorizer) -> None:
         self._region = region
         self._door = door
-        self._history = History(region)
-        self._contents = Contents(region)
+        self._history = VersionHistory(region)
+        self._contents = TextReader(region)
 
-    def retrieve(self, call: Call, store_id: str, memory_id: str, *, full: bool, as_of: int) -> Memory:
+    def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool, as_of: int) -> Memory:
         """A memory as it was. One index read, a GET for the content; a query or more where it has changed since.
 
         Raises:
@@ -80,7 +80,7 @@ class Past:
 
     def page(
         self,
-        call: Call,
+        call: RequestContext,
         store_id: str,
         *,
         path_prefix: str | None,
@@ -121,9 +121,9 @@ class Past:
 
     def _collect(
         self, view: View, store_id: str, prefix: str, limit: int, after: str | None, as_of: int
-    ) -> tuple[list[_Stood], str | None]:
+    ) -> tuple[list[_MemoryAt], str | None]:
         """At most `limit` memories, and the id to continue after; None at the end."""
-        listed: list[_Stood] = []
+        listed: list[_MemoryAt] = []
         for _ in range(MEMORIES_PER_PAGE // MEMORIES_PER_QUERY):
             rows = self._rows(view, store_id, after)
             for stood in self._at(view, rows, as_of):
@@ -146,7 +146,7 @@ class Past:
 
     # ---- one memory at the instant ------------------------------------------------------------------------------
 
-    def _at(self, view: View, heads: Sequence[MemoryRow], as_of: int) -> list[_Stood]:
+    def _at(self, view: View, heads: Sequence[MemoryRow], as_of: int) -> list[_MemoryAt]:
         """Those that there were, in order. A head that is old enough is the answer; else its history tells."""
         then = [head for head in heads if head.created_at <= as_of]
         changed = [head for head in then if head.updated_at > as_of]
@@ -175,28 +175,28 @@ class Past:
         known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
         return [known.get(key, row) for key, row in zip(keys, versions, strict=True)]
 
-    def _with_content(self, access: StoreAccess, listed: Sequence[_Stood]) -> list[_Stood]:
+    def _with_content(self, access: StoreAccess, listed: Sequence[_MemoryAt]) -> list[_MemoryAt]:
         """What was blanked since its row was read is shown as blank too; what is withheld now, not at all."""
         shown = iter(self._contents.show(access, [wanted for one in listed for wanted in one.wanted]))
         return [one if one.position is None else _with(one, next(shown)) for one in listed]
 
 
-def _with(one: _Stood, shown: Shown) -> _Stood:
+def _with(one: _MemoryAt, shown: TextView) -> _MemoryAt:
     if shown.blank:
         return _blank(one.memory)
     flags = tuple(dict.fromkeys((*one.memory.flags, *shown.flags)))
     return replace(one, memory=replace(one.memory, content=shown.content, withheld=shown.withheld, flags=flags))
 
 
-def _blank(memory: Memory) -> _Stood:
-    return _Stood(replace(memory, path="", content_sha256="", content_size_bytes=0, flags=(), blank=True), None)
+def _blank(memory: Memory) -> _MemoryAt:
+    return _MemoryAt(replace(memory, path="", content_sha256="", content_size_bytes=0, flags=(), blank=True), None)
 
 
 def _below(memory: Memory, prefix: str) -> bool:
     return prefix == "/" if memory.blank else memory.path.startswith(prefix)
 
 
-def _of_head(head: MemoryRow) -> _Stood | None:
+def _of_head(head: MemoryRow) -> _MemoryAt | None:
     if head.gone:
         return None
     stood = Memory(
@@ -210,10 +210,10 @@ def _of_head(head: MemoryRow) -> _Stood | None:
         updated_at=head.updated_at,
         flags=tuple(head.flags or ()),
     )
-    return _blank(stood) if head.path is None else _Stood(stood, LogRef(head.path_hash, Slot.parse(head.slot)))
+    return _blank(stood) if head.path is None else _MemoryAt(stood, LogRef(head.path_hash, Slot.parse(head.slot)))
 
 
-def _of_version(head: MemoryRow, row: VersionRow) -> _Stood | None:
+def _of_version(head: MemoryRow, row: VersionRow) -> _MemoryAt | None:
     if row.operation == Operation.DELETED:
         return None
     stood = Memory(
@@ -227,4 +227,4 @@ def _of_version(head: MemoryRow, row: VersionRow) -> _Stood | None:
         updated_at=row.created_at or 0,
         flags=tuple(row.flags or ()),
     )
-    return _blank(stood) if row.path is None else _Stood(stood, LogRef.parse(row.position or ""))
+    return _blank(stood) if row.path is None else _MemoryAt(stood, LogRef.parse(row.position or ""))

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from memolith.app.api.linearizable_reads import Confirming
-from memolith.app.auth.authorizer import Access, Door, Scope
-from memolith.app.commit.forwarding import Passing
-from memolith.app.commit.sync_replica import SecondRegion
-from memolith.app.epochs.ownership import Records
+from memolith.app.api.linearizable_reads import LinearizableReads
+from memolith.app.auth.authorizer import Access, Authorizer, Scope
+from memolith.app.commit.forwarding import Forwarding
+from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
-from memolith.app.kernel.results import UNSET, Call, Page, ScanPolicy, Store
-from memolith.app.log.log_reader import Logs
+from memolith.app.kernel.results import UNSET, Page, RequestContext, ScanPolicy, Store
+from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.write_gate import STORE_RULES, TextScanner
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import DRAIN_S, METADATA_MAX_PAIRS
@@ -23,7 +23,7 @@ from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
 from memolith.core.retention import Retention
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import Placed, to_record, to_row
+from memolith.core.store_records import PlacedRecord, to_record, to_row
 from memolith.core.sync_replica import chosen_second
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
@@ -40,18 +40,18 @@ _POSITION = re.compile(r"\d{20}#[a-z0-9_]+", re.ASCII)
 class Stores:
     """The use cases of memory_stores."""
 
-    def __init__(self, region: Region, door: Door, passing: Passing, scanner: TextScanner) -> None:
+    def __init__(self, region: Region, door: Authorizer, passing: Forwarding, scanner: TextScanner) -> None:
         self._scanner = scanner
         self._region = region
         self._door = door
         self._passing = passing
-        self._records = Records(region)
-        self._confirming = Confirming(region)
-        self._second = SecondRegion(region, Logs(region))
+        self._records = Ownership(region)
+        self._confirming = LinearizableReads(region)
+        self._second = SyncReplica(region, LogReader(region))
 
     def create(
         self,
-        call: Call,
+        call: RequestContext,
         *,
         name: str,
         description: str,
@@ -88,7 +88,7 @@ class Stores:
             retention_versions=_chosen(retention, "versions", None),
             second_region=chosen_second(region.name, region.regions, None, durability, second_region),
         )
-        placed = Placed(Slot(epoch, 1), record)
+        placed = PlacedRecord(Slot(epoch, 1), record)
         if not self._records.put(placed):
             raise Unavailable("the new store's id is taken; try again")
         self._second.keep_record(to_row(placed))
@@ -96,7 +96,7 @@ class Stores:
         call.home = region.name
         return to_store(to_row(placed))
 
-    def retrieve(self, call: Call, store_id: str) -> Store:
+    def retrieve(self, call: RequestContext, store_id: str) -> Store:
         """The store, archived or not. One index read; where the home's answer is demanded, a GET of what is not there.
 
         Raises:
@@ -107,7 +107,7 @@ class Stores:
             raise NotFound("memory_store", store_id)
         return to_store(store)
 
-    def update(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
+    def update(self, call: RequestContext, store_id: str, changes: Mapping[str, Any]) -> Store:
         """Changes name, description, metadata, scan_policy, retention or durability. Refused once archived.
 
         Metadata is a merge patch in which None deletes a key; what scan_policy and retention do not mention stays.
@@ -116,7 +116,7 @@ class Stores:
         self._check_policy(changes.get("scan_policy"))
         return self._change(call, store_id, {"change": "update", **changes})
 
-    def archive(self, call: Call, store_id: str) -> Store:
+    def archive(self, call: RequestContext, store_id: str) -> Store:
         """Ends writing for good: once it is answered, nothing more is acknowledged. Archiving again changes nothing.
 
         Takes five seconds: until no call that knows the store as it was may answer any more
@@ -124,14 +124,14 @@ class Stores:
         """
         return self._change(call, store_id, {"change": "archive"})
 
-    def delete(self, call: Call, store_id: str) -> str:
+    def delete(self, call: RequestContext, store_id: str) -> str:
         """Ends the store: from then on it is not found, nor anything in it. Takes five seconds, as `archive`."""
         self._change(call, store_id, {"change": "delete"})
         return store_id
 
     def page(
         self,
-        call: Call,
+        call: RequestContext,
         *,
         created_at_gte: int | None,
         created_at_lte: int | None,
@@ -178,7 +178,7 @@ class Stores:
             if len(page) <= limit:
                 return Page(tuple(found), None)
 
-    def _change(self, call: Call, store_id: str, changes: Mapping[str, Any]) -> Store:
+    def _change(self, call: RequestContext, store_id: str, changes: Mapping[str, Any]) -> Store:
         access = self._door.enter_store(call, Scope.admin, store_id)
         version_id = self._region.new_id("memver")
         request = {"store_id": store_id, "actor": access.actor, "version_id": version_id, **changes}
@@ -186,7 +186,7 @@ class Stores:
         store, answer = self._passing.reach(access.view, access.store, {"call": "store", **request})
         if answer is None:
             return to_store(self.change_at_home(store, request))
-        placed = Placed(Slot.parse(answer["slot"]), StoreRecord.from_json(answer["record"].encode()))
+        placed = PlacedRecord(Slot.parse(answer["slot"]), StoreRecord.from_json(answer["record"].encode()))
         self._records.fold_own(access.view, placed)
         return to_store(to_row(placed))
 
@@ -215,7 +215,7 @@ class Stores:
         while str(slot) != request.get("seen") and (before := slot.preceding) is not None:
             record = self._records.at(row.store_id, before)
             if record is not None and record.version_id == request["version_id"]:
-                return to_row(Placed(before, record))
+                return to_row(PlacedRecord(before, record))
             slot = before
         return None
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from memolith.app.api.linearizable_reads import Confirming
-from memolith.app.auth.authorizer import Door, Scope, StoreAccess
-from memolith.app.index.version_history import History, Step
+from memolith.app.api.linearizable_reads import LinearizableReads
+from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
+from memolith.app.index.version_history import Step, VersionHistory
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call, Page, Version, VersionFilter
-from memolith.app.safety.text_access import Contents, Shown, Wanted, within_budget
+from memolith.app.kernel.results import Page, RequestContext, Version, VersionFilter
+from memolith.app.safety.text_access import TextReader, TextRequest, TextView, within_budget
 from memolith.core import ids
 from memolith.core.errors import NotFound
 from memolith.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES
@@ -27,14 +27,14 @@ _STORE_POSITION = re.compile(rf"\d{{20}}#{ids.VERSION.pattern}", re.ASCII)
 class Versions:
     """The use cases of memory_versions that read."""
 
-    def __init__(self, region: Region, door: Door) -> None:
+    def __init__(self, region: Region, door: Authorizer) -> None:
         self._region = region
         self._door = door
-        self._history = History(region)
-        self._contents = Contents(region)
-        self._confirming = Confirming(region)
+        self._history = VersionHistory(region)
+        self._contents = TextReader(region)
+        self._confirming = LinearizableReads(region)
 
-    def retrieve(self, call: Call, store_id: str, version_id: str, *, full: bool) -> Version:
+    def retrieve(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Version:
         """One version, of a live or a deleted memory. One index read; for content a GET, and one more beside it.
 
         Raises:
@@ -48,11 +48,11 @@ class Versions:
         if row is None or row.memory_id is None:
             access.view.require_complete()
             raise NotFound("memory_version", version_id)
-        [shown] = self._show(access, [row]) if full else [Shown()]
+        [shown] = self._show(access, [row]) if full else [TextView()]
         return to_version(row, shown)
 
     def page(
-        self, call: Call, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
+        self, call: RequestContext, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
     ) -> Page[Version]:
         """Versions newest first. Three index reads and a query or two; a GET for each content asked for.
 
@@ -81,11 +81,11 @@ class Versions:
             next_after = next_after if fit == len(listed) else listed[fit - 1].after
             listed = listed[:fit]
         rows = [step.row for step in listed]
-        shown = self._show(access, rows) if full else [Shown()] * len(rows)
+        shown = self._show(access, rows) if full else [TextView()] * len(rows)
         versions = tuple(map(to_version, rows, shown))
         return Page(versions, next_after)
 
-    def _head(self, call: Call, access: StoreAccess, memory_id: str) -> MemoryRow | None:
+    def _head(self, call: RequestContext, access: StoreAccess, memory_id: str) -> MemoryRow | None:
         attributes = access.view.rows.get(MemoryRow.key(access.store.store_id, memory_id))
         row = None if attributes is None else MemoryRow.from_attributes(attributes)
         if not call.demand.home:
@@ -105,10 +105,10 @@ class Versions:
         known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
         return [replace(step, row=known.get(key, step.row)) for step, key in zip(listed, keys, strict=True)]
 
-    def _show(self, access: StoreAccess, rows: list[VersionRow]) -> list[Shown]:
-        wanted = [Wanted(_position(row), row.content_sha256) for row in rows if row.content_sha256 is not None]
+    def _show(self, access: StoreAccess, rows: list[VersionRow]) -> list[TextView]:
+        wanted = [TextRequest(_position(row), row.content_sha256) for row in rows if row.content_sha256 is not None]
         shown = iter(self._contents.show(access, wanted))
-        return [Shown() if row.content_sha256 is None else next(shown) for row in rows]
+        return [TextView() if row.content_sha256 is None else next(shown) for row in rows]
 
 
 def _take(steps: Iterator[Step], filter: VersionFilter, limit: int) -> tuple[list[Step], str | None]:
@@ -137,9 +137,9 @@ def _passes(row: VersionRow, filter: VersionFilter) -> bool:
     return filter.created_at_lte is None or (row.created_at or 0) <= filter.created_at_lte
 
 
-def to_version(row: VersionRow, shown: Shown | None = None) -> Version:
+def to_version(row: VersionRow, shown: TextView | None = None) -> Version:
     """What the API calls a memory_version."""
-    shown = shown or Shown()
+    shown = shown or TextView()
     return Version(
         id=row.version_id,
         memory_id=row.memory_id or "",

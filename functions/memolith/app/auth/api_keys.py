@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import asdict, replace
 from functools import partial
 
-from memolith.app.index.ack_journal import Journal, commit_joined
+from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, IssuedKey
 from memolith.core import ids
@@ -28,7 +28,7 @@ def key_text(workspace_id: str, key_id: str, secret: str) -> str:
     return f"{KEY_PREFIX}-{workspace_id.removeprefix('wrkspc_')}-{key_id.removeprefix('apikey_')}-{secret}"
 
 
-class Keys:
+class ApiKeys:
     """Issues, finds, lists and revokes keys."""
 
     def __init__(self, region: Region) -> None:
@@ -122,7 +122,7 @@ class Keys:
                 self._region,
                 index,
                 partial(self._changes, index, key, record),
-                Journal(self._region, view.period),
+                AckJournal(self._region, view.period),
                 [name] if here and name is not None else [],
                 own=own,
                 contended="the key's row stayed contended; read before trying again",

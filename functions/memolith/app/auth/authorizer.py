@@ -15,9 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from memolith.app.auth.api_keys import Keys
+from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Call, Credentials, Demand, SessionCredentials, VouchedCredentials
+from memolith.app.kernel.results import (
+    Credentials,
+    DelegatedCredentials,
+    ReadConsistency,
+    RequestContext,
+    SessionCredentials,
+)
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
 from memolith.core.epochs import has_cut
@@ -76,15 +82,17 @@ class StoreAccess(Access):
         return self.view.complete_until_of(homes)
 
 
-class Door:
+class Authorizer:
     """Lets callers in, or says why not. One index read."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._keys = Keys(region)
+        self._keys = ApiKeys(region)
         self._records = StoreLog(region)
 
-    def enter(self, call: Call, scope: Scope, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()) -> Access:
+    def enter(
+        self, call: RequestContext, scope: Scope, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
+    ) -> Access:
         """Checks an API key and its scope, and reads `keys` in the same batch. A session's token is not enough.
 
         Raises:
@@ -94,13 +102,13 @@ class Door:
             raise PermissionDenied("a session's token opens its stores' memories and nothing else; use an API key")
         return self._enter(call, scope, keys, marked)
 
-    def enter_any(self, call: Call, scope: Scope, keys: Sequence[RowKey] = ()) -> Access:
+    def enter_any(self, call: RequestContext, scope: Scope, keys: Sequence[RowKey] = ()) -> Access:
         """As `enter`, for any session's token too; what that may see is the caller's to check."""
         return self._enter(call, scope, keys)
 
-    def _enter(self, call: Call, scope: Scope, keys: Sequence[RowKey], marked: Sequence[str] = ()) -> Access:
+    def _enter(self, call: RequestContext, scope: Scope, keys: Sequence[RowKey], marked: Sequence[str] = ()) -> Access:
         credentials = call.credentials
-        if isinstance(credentials, VouchedCredentials):
+        if isinstance(credentials, DelegatedCredentials):
             view = self._region.view(keys, marked)
             access = Access(view, credentials.workspace_id, credentials.actor, Scope[credentials.scope])
         elif isinstance(credentials, SessionCredentials):
@@ -114,7 +122,7 @@ class Door:
         return access
 
     def enter_store(
-        self, call: Call, scope: Scope, store_id: str, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
+        self, call: RequestContext, scope: Scope, store_id: str, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
     ) -> StoreAccess:
         """As `enter`, and the store's record; a store of another workspace, or of no session's token, is not found.
 
@@ -132,7 +140,7 @@ class Door:
         if ids.STORE.fullmatch(store_id) is None:
             self._enter(call, scope, [])
             raise NotFound("memory_store", store_id)
-        demand = call.demand if scope is Scope.read else Demand()
+        demand = call.demand if scope is Scope.read else ReadConsistency()
         least = [] if demand.min_version is None else [VersionRow.key(store_id, demand.min_version)]
         tables = sorted({*marked, *(key.table for key in keys if scope is Scope.read)})
         entered = self._enter(call, scope, [StoreRow.key(store_id), *keys, *least], _also(tables, least))
@@ -152,12 +160,12 @@ class Door:
         call.complete_until = access.complete_until
         return access
 
-    def _ask_home(self, call: Call, store: StoreRow, view: View) -> None:
-        if isinstance(call.credentials, VouchedCredentials):
+    def _ask_home(self, call: RequestContext, store: StoreRow, view: View) -> None:
+        if isinstance(call.credentials, DelegatedCredentials):
             raise Unavailable("the store's home has moved; try again")
         raise AskHome(store.home, view)
 
-    def _await(self, call: Call, store: StoreRow, view: View, key: RowKey) -> None:
+    def _await(self, call: RequestContext, store: StoreRow, view: View, key: RowKey) -> None:
         """Returns once the version is in this region's index, or raises: what its home does not know, nobody does.
 
         A home whose fail-over is under way does not know yet what its bucket holds: it raises Unavailable.

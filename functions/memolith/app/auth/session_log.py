@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from memolith.app.index.ack_journal import Journal, commit_joined
+from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.region import Region, View
 from memolith.core import ids
 from memolith.core.errors import OutcomeUnknown, Unavailable
@@ -18,7 +18,7 @@ from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Index
 
 
-class SessionRecords:
+class SessionLog:
     """Puts, folds and finds."""
 
     def __init__(self, region: Region) -> None:
@@ -41,7 +41,7 @@ class SessionRecords:
                 self._region,
                 index,
                 partial(self._changes, index, key, record, context),
-                Journal(self._region, view.period),
+                AckJournal(self._region, view.period),
                 [name] if here and name is not None else [],
                 own=own,
                 contended="the session's row stayed contended; read before trying again",

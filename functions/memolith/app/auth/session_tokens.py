@@ -33,7 +33,7 @@ _OPTIONS: Options = {"require": ["iss", "sub", "wsp", "iat", "exp", "acc"], "ver
 """Times are checked here, by the region's own clock port."""
 
 
-class Tokens:
+class SessionTokens:
     """Issues and verifies tokens with the deployment's keys."""
 
     def __init__(self, signing: SigningKeys, clock: Clock) -> None:

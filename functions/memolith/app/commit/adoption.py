@@ -17,7 +17,7 @@ from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.writer import Writer
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.write_gate import TextScanner
 from memolith.core import decide, fold
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
@@ -32,12 +32,12 @@ ADOPTED_AT_ONCE = 100
 """How many versions of one path one call takes up; the rest come with their own events."""
 
 
-class Adopting(Writer):
+class Adoption(Writer):
     """Commits late versions, in the loop and with the steps of ordinary writes."""
 
     def __init__(self, region: Region, scanner: TextScanner) -> None:
         super().__init__(region, scanner)
-        self._late_logs = Logs(region)
+        self._late_logs = LogReader(region)
         self._late_records = LateRecords(region)
 
     def adopt(self, store: StoreRow, key: LogKey) -> list[str]:

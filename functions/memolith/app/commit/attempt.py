@@ -13,7 +13,7 @@ from memolith.core.log_position import LogRef, Slot
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Outcome:
 
     memory: MemoryRow | None = None
     error: MemolithError | None = None
-    settled: list[Settled] = field(default_factory=list)
+    settled: list[ResolvedEntry] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memolith.app.epochs.ownership import Records
-from memolith.app.kernel.peer_messages import HOPS, Elsewhere, decode_error, decode_placed
+from memolith.app.epochs.ownership import Ownership
+from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decode_placed
 from memolith.app.kernel.region import Region, View
 from memolith.core import errors
 from memolith.core.errors import Unavailable
@@ -20,12 +20,12 @@ from memolith.core.rows.identity import StoreRow
 from memolith.ports import errors as port_errors
 
 
-class Passing:
+class Forwarding:
     """Invokes another region's writer, or its reader."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._records = Records(region)
+        self._records = Ownership(region)
 
     def reach(
         self, view: View, store: StoreRow, payload: Mapping[str, Any]
@@ -43,7 +43,7 @@ class Passing:
                 return self._records.at_home(view, store), None
             try:
                 return store, self.call(store.home, payload)
-            except Elsewhere as elsewhere:
+            except NotHome as elsewhere:
                 newer = self._records.fold(view, elsewhere.placed)
                 if Slot.parse(newer.slot).rank <= Slot.parse(store.slot).rank:
                     raise Unavailable("the store's home is changing; try again") from elsewhere
@@ -67,7 +67,7 @@ class Passing:
         if "error" in answer:
             raise decode_error(answer["error"])
         if "elsewhere" in answer:
-            raise Elsewhere(decode_placed(answer["elsewhere"]))
+            raise NotHome(decode_placed(answer["elsewhere"]))
         return answer
 
     def ask(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,21 +8,21 @@ from memolith.app.index.path_claims import Claim
 from memolith.app.kernel.region import View
 from memolith.app.log.conditional_put import Put
 from memolith.core import decide, fold
-from memolith.core.commands import BroughtVersion, Command, CreateMemory, DeleteMemory, UpdateMemory
+from memolith.core.commands import Command, CreateMemory, DeleteMemory, ImportedVersion, UpdateMemory
 from memolith.core.errors import InvalidRequest, NotFound
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.paths import path_hash
 from memolith.core.rows.content import LogRow, MemoryRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 
 
-class BringingWriter(Writer):
+class HistoryWriter(Writer):
     """Commits brought versions, in the loop and with the steps of ordinary writes."""
 
     def bring(
-        self, view: View, store: StoreRow, version: BroughtVersion, flags: tuple[str, ...], began_us: int
+        self, view: View, store: StoreRow, version: ImportedVersion, flags: tuple[str, ...], began_us: int
     ) -> Outcome:
         """Commits one version after those of its memory that are here. Costs as a write of its kind.
 
@@ -41,7 +41,7 @@ class BringingWriter(Writer):
         self._second.secure(store, position.key_in(store.store_id))
         self._second.confirm(store)
 
-    def _bring(self, attempt: Attempt, command: Command, version: BroughtVersion) -> bool:
+    def _bring(self, attempt: Attempt, command: Command, version: ImportedVersion) -> bool:
         head = self._head(attempt, version.memory_id)
         if self._was_done(attempt, head):
             return False
@@ -66,7 +66,7 @@ class BringingWriter(Writer):
             return self._come_back(attempt, command, head, commit)
         return self._follow(attempt, command, head, commit, blank=version.blank)
 
-    def _begin(self, attempt: Attempt, version: BroughtVersion) -> bool:
+    def _begin(self, attempt: Attempt, version: ImportedVersion) -> bool:
         """A memory whose first version is blank, in the log that is named after the memory and no path."""
         hash = path_hash(bytes.fromhex(attempt.store.salt), version.memory_id)
         key = LogRow.key(attempt.store.store_id, hash)
@@ -107,12 +107,12 @@ class BringingWriter(Writer):
         if self._take(attempt, entry, content) is Put.TAKEN:
             self._catch_up(attempt, entry.key.path_hash, entry.slot, paths_too=True)
             return False
-        self._fold_own(attempt, [Settled(entry)], None if head is None else self._known(head, entry))
+        self._fold_own(attempt, [ResolvedEntry(entry)], None if head is None else self._known(head, entry))
         attempt.outcome.memory = fold.join_memory(head, entry)
         return True
 
 
-def _command(store: StoreRow, version: BroughtVersion) -> Command:
+def _command(store: StoreRow, version: ImportedVersion) -> Command:
     ids = (store.store_id, version.memory_id, version.version_id, version.actor)
     if version.operation == Operation.DELETED:
         return DeleteMemory(*ids)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memolith.app.commit.sync_replica import SecondRegion
-from memolith.app.epochs.ownership import Records
+from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import Unavailable
 from memolith.core.late_records import LateRecord, is_late, take_up
 from memolith.core.log_position import Epoch, Slot
@@ -27,8 +27,8 @@ class LateRecords:
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._records = Records(region)
-        self._second = SecondRegion(region, Logs(region))
+        self._records = Ownership(region)
+        self._second = SyncReplica(region, LogReader(region))
 
     def adopt(self, store: StoreRow) -> list[str]:
         """Decides about every late record that is here and was not decided yet; those that were taken up, ever.

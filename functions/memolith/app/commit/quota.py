@@ -12,7 +12,7 @@ NEARLY_FULL = 0.9
 ROWS_PER_QUERY = 1_000
 
 
-class Capacity:
+class Quota:
     """Refuses creations in a full store."""
 
     def __init__(self, region: Region) -> None:

@@ -18,9 +18,9 @@ from dataclasses import replace
 
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.region import Region, asked_each
-from memolith.app.log.conditional_put import PUT_ATTEMPTS, Put, Slots
-from memolith.app.log.epoch_snapshot import Cuts
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.conditional_put import PUT_ATTEMPTS, ConditionalPut, Put
+from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch, has_cut
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot, epoch_number_text
@@ -33,13 +33,13 @@ from memolith.ports import errors as port_errors
 from memolith.ports.objects import StoredObject
 
 
-class SecondRegion:
+class SyncReplica:
     """Keeps what a store's home commits in the store's second region too. Nothing is done for a store that has none."""
 
-    def __init__(self, region: Region, logs: Logs) -> None:
+    def __init__(self, region: Region, logs: LogReader) -> None:
         self._region = region
         self._logs = logs
-        self._cuts = Cuts(region)
+        self._cuts = EpochSnapshots(region)
 
     def of(self, store: StoreRow) -> str | None:
         """The second region of a store whose home this is. Raises Unavailable: it is not deployed any more."""
@@ -48,8 +48,8 @@ class SecondRegion:
             raise Unavailable("the store's second region is not deployed; name another, or ask for one_region")
         return second
 
-    def take(self, slots: Slots, store: StoreRow, entry: Entry, body: bytes) -> Put:
-        """`Slots.take`, with everything below in the second region before, and the entry itself after.
+    def take(self, slots: ConditionalPut, store: StoreRow, entry: Entry, body: bytes) -> Put:
+        """`ConditionalPut.take`, with everything below in the second region before, and the entry itself after.
 
         One HEAD there before the put, so that a second region that does not answer refuses a write before it is
         committed at home; one PUT there after it.

@@ -18,15 +18,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome
-from memolith.app.commit.quota import Capacity
-from memolith.app.commit.sync_replica import SecondRegion
-from memolith.app.epochs.epoch_repair import Judging
-from memolith.app.epochs.fence import Leases
-from memolith.app.index.path_claims import Claim, Claims, Yielded
-from memolith.app.index.projector import Folder
+from memolith.app.commit.quota import Quota
+from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.epoch_repair import EpochRepair
+from memolith.app.epochs.fence import Fence
+from memolith.app.index.path_claims import Claim, Claims, IntentConflict
+from memolith.app.index.projector import Projector
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.conditional_put import Put, Slots
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.verdicts import Verdicts, verdict_keys
 from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
@@ -43,7 +43,7 @@ from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 from memolith.ports import errors as port_errors
 
 ACCEPTED = "accepted"
@@ -60,15 +60,15 @@ class Writer:
     def __init__(self, region: Region, scanner: TextScanner) -> None:
         self._region = region
         self._scanner = scanner
-        self._logs = Logs(region)
-        self._slots = Slots(region, self._logs)
-        self._second = SecondRegion(region, self._logs)
-        self._folder = Folder(region)
+        self._logs = LogReader(region)
+        self._slots = ConditionalPut(region, self._logs)
+        self._second = SyncReplica(region, self._logs)
+        self._folder = Projector(region)
         self._claims = Claims(region)
-        self._capacity = Capacity(region)
+        self._capacity = Quota(region)
         self._verdicts = Verdicts(region)
-        self._leases = Leases(region)
-        self._judging = Judging(region)
+        self._leases = Fence(region)
+        self._judging = EpochRepair(region)
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class Writer:
                         self._second.confirm(attempt.store)
                     self._require_lease(attempt, command)
                     return attempt.outcome
-            except Yielded:
+            except IntentConflict:
                 self._region.back_off(attempt.number + 2)
             if attempt.done is not None:
                 outcome = self.recall(attempt.view, attempt.store, attempt.done)
@@ -214,7 +214,7 @@ class Writer:
         if self._take(attempt, entry, commit.content) is Put.TAKEN:
             self._catch_up(attempt, head.path_hash, slot)
             return False
-        self._fold_own(attempt, [Settled(entry)], self._known(head, entry))
+        self._fold_own(attempt, [ResolvedEntry(entry)], self._known(head, entry))
         attempt.outcome.memory = fold.join_memory(head, entry)
         return True
 
@@ -258,7 +258,7 @@ class Writer:
             VersionRow.key(store.store_id, entry.version_id): None,
             LogRow.key(store.store_id, hash): None if log is None else log.to_attributes(),
         }
-        self._fold_own(attempt, [Settled(entry)], known | attempt.claimed)
+        self._fold_own(attempt, [ResolvedEntry(entry)], known | attempt.claimed)
         attempt.outcome.memory = fold.join_memory(None, entry)
         return True
 
@@ -322,7 +322,7 @@ class Writer:
                 attempt.outcome.memory = head
             return
         if not self._claims.expired(neighbour):
-            raise Yielded
+            raise IntentConflict
         self._break(attempt, neighbour)
 
     def _break(self, attempt: Attempt, claimed: PathRow) -> None:
@@ -334,7 +334,7 @@ class Writer:
             key = position.key_in(attempt.store.store_id)
             entry = decide.void(key, self._region.new_id("memver"), self._region.clock.now_us())
             if self._take(attempt, entry) is Put.MINE:
-                self._fold_own(attempt, [Settled(entry)], None)
+                self._fold_own(attempt, [ResolvedEntry(entry)], None)
             else:
                 self._catch_up(attempt, position.path_hash, position.slot, paths_too=True)
         self._claims.remove_broken(attempt.view, claimed)
@@ -374,10 +374,10 @@ class Writer:
             return False
         departure = decide.moved_out(entry)
         if self._depart(attempt, departure) is Put.MINE:
-            self._fold_own(attempt, [Settled(entry), Settled(departure)], self._known(head, entry))
+            self._fold_own(attempt, [ResolvedEntry(entry), ResolvedEntry(departure)], self._known(head, entry))
             attempt.outcome.memory = fold.join_memory(head, entry)
             return True
-        self._fold_own(attempt, [Settled(entry, void=True)], None)
+        self._fold_own(attempt, [ResolvedEntry(entry, void=True)], None)
         self._claims.withdraw(attempt.view, claim)
         self._catch_up(attempt, head.path_hash, source_slot)
         return False
@@ -440,7 +440,7 @@ class Writer:
         if entry is not None:
             outcome.settled.extend(self._logs.settle(entry))
 
-    def help(self, view: View, store: StoreRow, moved_in: Entry) -> list[Settled]:
+    def help(self, view: View, store: StoreRow, moved_in: Entry) -> list[ResolvedEntry]:
         """Finishes somebody's rename whose second put is missing, and folds what came of it. Repeatable.
 
         One of an epoch that is over is not to be finished any more: the cut has decided.
@@ -468,7 +468,7 @@ class Writer:
     def _take(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Put:
         """The put, in as many regions as the store asks for; none once the home's term may have ended.
 
-        Raises: as `SecondRegion.take`; Unavailable: the store's home is changing, and nothing was done.
+        Raises: as `SyncReplica.take`; Unavailable: the store's home is changing, and nothing was done.
         """
         if not self._leases.may_put(attempt.view, attempt.store):
             raise Unavailable("the store's home changed while this was decided; try again")
@@ -495,7 +495,7 @@ class Writer:
         return self._logs.next_slot(attempt.store, head.path_hash, tail)
 
     def _catch_up(self, attempt: Attempt, hash: str, slot: Slot, paths_too: bool = False) -> int:
-        """Folds everything from `slot` to the log's tail; how much it was. `paths_too` as `Folder.fold` has it."""
+        """Folds everything from `slot` to the log's tail; how much it was. `paths_too` as `Projector.fold` has it."""
         met = 0
         while (entry := self._logs.entry(LogKey(attempt.store.store_id, hash, slot))) is not None:
             self._observe(attempt, entry, paths_too)
@@ -522,7 +522,7 @@ class Writer:
         return MemoryRow.from_attributes(rows[key]) if key in rows else None
 
     def _fold_own(
-        self, attempt: Attempt, settled: Sequence[Settled], known: dict[RowKey, Attributes | None] | None
+        self, attempt: Attempt, settled: Sequence[ResolvedEntry], known: dict[RowKey, Attributes | None] | None
     ) -> None:
         """Folds what this call committed: it stands in the log, so an index that fails now leaves it unacknowledged."""
         try:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from memolith.app.index.projector import Folder, Restored
+from memolith.app.index.projector import Projector, RestoredRows
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.region import Region, View, asked, asked_each
-from memolith.app.log.epoch_snapshot import Cuts
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
 from memolith.core.epochs import current_epoch, has_cut
 from memolith.core.errors import Unavailable
@@ -28,7 +28,7 @@ from memolith.core.objects.entry import Entry
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import LATE_PREFIX, LogRow, MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 from memolith.core.tables import BY_MEMORY
 from memolith.ports.index import Query
 
@@ -42,14 +42,14 @@ VERSION_PREFIX = "memver_"
 _RowT = TypeVar("_RowT", MemoryRow, LogRow, VersionRow)
 
 
-class Judging:
+class EpochRepair:
     """Judges the rows of one region."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._cuts = Cuts(region)
-        self._logs = Logs(region)
-        self._folder = Folder(region)
+        self._cuts = EpochSnapshots(region)
+        self._logs = LogReader(region)
+        self._folder = Projector(region)
 
     # ---- one row ------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class Judging:
         tail, resident = self._cuts.tail(store, path_hash), self._cuts.resident(store, path_hash)
         if not late and fold.occupant_of(row) == resident and self._knows(store, row, tail, resident):
             return False
-        restored = Restored(store.store_id, present)
+        restored = RestoredRows(store.store_id, present)
         occupant = None if row is None else fold.occupant_of(row)
         for memory_id in {occupant, resident} - {None}:
             self._note_path(view, restored, path_hash, memory_id or "")
@@ -109,7 +109,7 @@ class Judging:
         known = fold.tail_of(row)
         return (place is not None and tail <= place.slot) or (known is not None and Slot.parse(known).rank >= tail.rank)
 
-    def _note_path(self, view: View, restored: Restored, path_hash: str, memory_id: str) -> None:
+    def _note_path(self, view: View, restored: RestoredRows, path_hash: str, memory_id: str) -> None:
         key = MemoryRow.key(restored.store_id, memory_id)
         attributes = self._region.read(view.index, [key]).get(key)
         if attributes is not None and attributes.get("path") is not None and attributes["path_hash"] == path_hash:
@@ -119,7 +119,7 @@ class Judging:
         self, view: View, store: StoreRow, memory_id: str, before: MemoryRow | None, place: LogRef | None
     ) -> None:
         """The memory's row as the cut has it, the rows of both paths concerned, and its late versions apart."""
-        restored = Restored(store.store_id, str(current_epoch(store)))
+        restored = RestoredRows(store.store_id, str(current_epoch(store)))
         entry = None if place is None else self._entry(store, place)
         after = None if entry is None else fold.join_memory(None, entry)
         restored.memories[memory_id] = (None if before is None else before.slot, after)
@@ -131,7 +131,7 @@ class Judging:
         restored.late += self._late_versions(view, store, memory_id, before)
         self._folder.restore(view, restored)
 
-    def _add_log(self, store: StoreRow, restored: Restored, path_hash: str) -> None:
+    def _add_log(self, store: StoreRow, restored: RestoredRows, path_hash: str) -> None:
         """The path's row as the cut has it, and the row of whoever lives there, if it is missing."""
         if path_hash in restored.logs:
             return
@@ -252,7 +252,7 @@ class Judging:
             self._folder.fold_late(view, version)
         self._rows_of(view, store, version)
 
-    def stands(self, view: View, store: StoreRow, settled: Sequence[Settled]) -> None:
+    def stands(self, view: View, store: StoreRow, settled: Sequence[ResolvedEntry]) -> None:
         """Has versions of an older epoch that count stand apart no more, as a copy of them may that came first.
 
         They may be what the cut knows to be over, and nothing that came after them may be here to say so: the rows are
@@ -369,7 +369,7 @@ class Judging:
         """Versions in the history that came late: of one that was told by an answer no object may ever say so."""
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, VERSION_PREFIX):
             for late in batches(self._late_of(view, store, rows), LATE_PER_TRANSACTION):
-                self._folder.restore(view, Restored(store.store_id, str(current_epoch(store)), late=list(late)))
+                self._folder.restore(view, RestoredRows(store.store_id, str(current_epoch(store)), late=list(late)))
             yield rows[-1].version_id
 
     def _unknown(

@@ -12,7 +12,7 @@ The lease begins with each read and ends with its call: between two invocations 
 
 from __future__ import annotations
 
-from memolith.app.epochs.ownership import Records
+from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region, View
 from memolith.core.limits import LEASE_US
 from memolith.core.objects.store_record import StoreState
@@ -20,12 +20,12 @@ from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import to_row
 
 
-class Leases:
+class Fence:
     """Judges, of one region's calls, whether they may answer as a store's home."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._records = Records(region)
+        self._records = Ownership(region)
 
     def stands(self, view: View, store: StoreRow) -> bool:
         """Whether an answer given now, on the record that came with `view`, is the home's.

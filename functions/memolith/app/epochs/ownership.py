@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from memolith.app.epochs.epoch_repair import Judging
+from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.store_projector import StoreProjector
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Busy, Unavailable
@@ -13,15 +13,15 @@ from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import MOVER, Placed, to_record, to_row
+from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 
 
-class Records(StoreProjector):
+class Ownership(StoreProjector):
     """Finds, puts and folds the records of stores, and takes up the role of a store's home."""
 
     def __init__(self, region: Region) -> None:
         super().__init__(region)
-        self._judging = Judging(region)
+        self._judging = EpochRepair(region)
 
     def change(
         self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None], own: str | None = None
@@ -39,7 +39,7 @@ class Records(StoreProjector):
             record = change(row)
             if record is None:
                 return row
-            placed = Placed(Slot.parse(row.slot).following, record)
+            placed = PlacedRecord(Slot.parse(row.slot).following, record)
             if self.put(placed, exact=True):
                 self.fold_own(view, placed)
                 return to_row(placed)
@@ -75,7 +75,7 @@ class Records(StoreProjector):
         self._judging.take_up(view, row)
         epoch = parse_epoch(row.epochs[-1])
         record = replace(to_record(row, MOVER).begun(), follows=row.slot)
-        placed = Placed(Slot(epoch, 1), record)
+        placed = PlacedRecord(Slot(epoch, 1), record)
         if not self.put(placed):
             raise Unavailable("the store's new home has another record; try again")
         self.fold_own(view, placed)

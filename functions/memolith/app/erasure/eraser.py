@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memolith.app.erasure.retention import Retaining
+from memolith.app.erasure.retention import RetentionPass
 from memolith.app.kernel.region import Region
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.log_position import LogKey
@@ -24,11 +24,11 @@ from memolith.ports.objects import ErasableObjects
 class Eraser:
     """Blanks log objects that are to be erased, one at a time."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, retaining: Retaining) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, retaining: RetentionPass) -> None:
         self._region = region
         self._erasable = erasable
         self._retaining = retaining
-        self._logs = Logs(region)
+        self._logs = LogReader(region)
         self._records = StoreLog(region)
 
     def erase(self, key: str) -> bool:

@@ -18,7 +18,7 @@ from memolith.ports.objects import ErasableObjects, ObjectVersion, VersionMark
 VERSIONS_PER_PAGE = 200
 
 
-class PackErasing:
+class PackRemoval:
     """Removes packs in this region."""
 
     def __init__(self, region: Region, erasable: ErasableObjects) -> None:

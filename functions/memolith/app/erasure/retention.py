@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from memolith.app.index.projector import Folder
+from memolith.app.index.projector import Projector
 from memolith.app.kernel.region import Region, View, asked
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.core import ids
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef
@@ -63,7 +63,7 @@ class _Due:
 
 
 @dataclass(frozen=True, slots=True)
-class OnPass:
+class RetentionCallbacks:
     """What a pass does with what it comes by: blanks an entry that is due; tells a store that may have ended."""
 
     blank: Callable[[Entry], None]
@@ -71,7 +71,7 @@ class OnPass:
     is_time_up: Callable[[], bool]
 
 
-class Retaining:
+class RetentionPass:
     """Judges, and blanks, versions that were superseded long ago.
 
     Args:
@@ -82,8 +82,8 @@ class Retaining:
     def __init__(self, region: Region, day_us: int = DAY_US) -> None:
         self._region = region
         self._day_us = day_us
-        self._logs = Logs(region)
-        self._folder = Folder(region)
+        self._logs = LogReader(region)
+        self._folder = Projector(region)
 
     # ---- one entry ----------------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class Retaining:
 
     # ---- a pass over every store ----------------------------------------------------------------------------------
 
-    def work(self, on_pass: OnPass) -> int:
+    def work(self, on_pass: RetentionCallbacks) -> int:
         """Goes on with the pass under way, or begins one if a day has gone by; how many versions were blanked.
 
         A pass that is interrupted is taken up where it stopped. One LIST for a thousand records; one query for a
@@ -164,7 +164,7 @@ class Retaining:
             raise Unavailable("the control table does not answer; try again") from error
         return after
 
-    def _steps(self, view: View, row: PassRow, on_pass: OnPass) -> Iterator[tuple[PassRow, int]]:
+    def _steps(self, view: View, row: PassRow, on_pass: RetentionCallbacks) -> Iterator[tuple[PassRow, int]]:
         regions = self._region.regions
         while row.number < len(regions):
             prefix = f"{regions[row.number]}/store/"
@@ -183,7 +183,9 @@ class Retaining:
             if on_pass.is_time_up():
                 return
 
-    def _store(self, view: View, store_id: str, after: str | None, on_pass: OnPass) -> tuple[str | None, int]:
+    def _store(
+        self, view: View, store_id: str, after: str | None, on_pass: RetentionCallbacks
+    ) -> tuple[str | None, int]:
         """Blanks what is due of one store; where to go on if the time is up, and how many went."""
         attributes = self._region.read(view.index, [StoreRow.key(store_id)]).get(StoreRow.key(store_id))
         if attributes is None or attributes["state"] == StoreState.DELETED:

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from typing import Any
 
 from memolith.app.erasure.eraser import Eraser
-from memolith.app.erasure.pack_removal import PackErasing
-from memolith.app.erasure.retention import OnPass, Retaining
-from memolith.app.erasure.store_purge import StoreErasing
-from memolith.app.erasure.verification import Needles, Remains
-from memolith.app.erasure.version_purge import VersionErasing
+from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.erasure.retention import RetentionCallbacks, RetentionPass
+from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.erasure.verification import SearchTerms, Verification
+from memolith.app.erasure.version_purge import VersionPurge
 from memolith.app.kernel.peer_messages import encode_error
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Busy, MemolithError, Unavailable
@@ -35,12 +35,12 @@ class Erasures:
 
     def __init__(self, region: Region, erasable: ErasableObjects, packs: Packs, day_us: int = DAY_US) -> None:
         self._region = region
-        self._retaining = Retaining(region, day_us)
+        self._retaining = RetentionPass(region, day_us)
         self._eraser = Eraser(region, erasable, self._retaining)
-        self._packs = PackErasing(region, erasable)
-        self._stores = StoreErasing(region, erasable, self._eraser, self._packs)
-        self._versions = VersionErasing(region, erasable, self._eraser, self._stores)
-        self._remains = Remains(region, erasable, self._stores, packs)
+        self._packs = PackRemoval(region, erasable)
+        self._stores = StorePurge(region, erasable, self._eraser, self._packs)
+        self._versions = VersionPurge(region, erasable, self._eraser, self._stores)
+        self._remains = Verification(region, erasable, self._stores, packs)
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """A call, let in by IAM alone: ``{"call": …}`` to JSON.
@@ -89,7 +89,7 @@ class Erasures:
         self._region.metrics.count("erasures_pending", len(left))
         blanked = 0
         if not is_time_up():
-            blanked = self._retaining.work(OnPass(self._eraser.blank, self._stores.take_up, is_time_up))
+            blanked = self._retaining.work(RetentionCallbacks(self._eraser.blank, self._stores.take_up, is_time_up))
         mended = 0
         if not is_time_up():
             with suppress(Busy):
@@ -118,5 +118,5 @@ class Erasures:
             values: Sequence[str] = payload.get(name, ())
             return tuple(values)
 
-        needles = Needles(given("texts"), given("paths"), given("hashes"))
+        needles = SearchTerms(given("texts"), given("paths"), given("hashes"))
         return asdict(self._remains.search(payload["store_id"], needles, payload.get("at")))

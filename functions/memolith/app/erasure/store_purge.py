@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from memolith.app.erasure.eraser import Eraser
-from memolith.app.erasure.pack_removal import PackErasing
-from memolith.app.index.projector import Folder
+from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.index.projector import Projector
 from memolith.app.kernel.region import Region, View, asked
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey
@@ -50,7 +50,7 @@ DONE = "erasure#done"
 class WorkRow(Row):
     """How far the erasure of one store is in this region; it stands under `PENDING`, and at the end under `DONE`.
 
-    `stage` counts the places of `StoreErasing.places`; `after` and `after_version` are the last S3 version looked at in
+    `stage` counts the places of `StorePurge.places`; `after` and `after_version` are the last S3 version looked at in
     it. `erased` objects were blanked so far; `left` could not be on this way through, which is gone again then. `again`
     marks the second time, a day after the first was done.
     Stands in the control table, where a rebuild leaves it alone.
@@ -78,17 +78,17 @@ class _Held:
     has_older: bool
 
 
-class StoreErasing:
+class StorePurge:
     """Erases whole stores in this region."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, packs: PackErasing) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, packs: PackRemoval) -> None:
         self._region = region
         self._packs = packs
         self._erasable = erasable
         self._eraser = eraser
-        self._logs = Logs(region)
+        self._logs = LogReader(region)
         self._records = StoreLog(region)
-        self._folder = Folder(region)
+        self._folder = Projector(region)
 
     # ---- which stores ---------------------------------------------------------------------------------------------
 

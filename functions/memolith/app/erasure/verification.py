@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
-from memolith.app.erasure.store_purge import StoreErasing
+from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.kernel.region import Region, View, asked
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, Unavailable
@@ -41,7 +41,7 @@ NEEDLE_MIN_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Needles:
+class SearchTerms:
     """What is looked for: texts (a content, or a part of it), paths, content hashes; with none of them, any text."""
 
     texts: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class VersionStates:
 
 
 @dataclass(frozen=True, slots=True)
-class Remain:
+class Leftover:
     """One place where something was found: a key and its S3 version, or a table. `what` is a kind, never the text."""
 
     place: str
@@ -98,23 +98,23 @@ class Remain:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class VerificationResult:
     """One step of a search: how many S3 versions and rows it read, what it found, and how it goes on."""
 
     looked: int
-    found: list[Remain] = field(default_factory=list)
+    found: list[Leftover] = field(default_factory=list)
     next: dict[str, Any] | None = None
 
 
-class Remains:
+class Verification:
     """Looks into one region, for an operator."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, stores: StoreErasing, packs: Packs) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, stores: StorePurge, packs: Packs) -> None:
         self._region = region
         self._packs = packs
         self._erasable = erasable
         self._stores = stores
-        self._logs = Logs(region)
+        self._logs = LogReader(region)
         self._records = StoreLog(region)
 
     # ---- status -----------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Remains:
 
     # ---- search -----------------------------------------------------------------------------------------------------
 
-    def search(self, store_id: str, needles: Needles, at: Mapping[str, Any] | None) -> Searched:
+    def search(self, store_id: str, needles: SearchTerms, at: Mapping[str, Any] | None) -> VerificationResult:
         """One step of a search of everything that this region has of a store; `at` is the `next` of the step before.
 
         Every S3 version is read: a LIST for two hundred, and a GET each. Then every row. Without needles, anything that
@@ -207,10 +207,10 @@ class Remains:
         looks = [partial(self._look, version, needles) for version in page.versions]
         found = [remain for remain in self._region.parallel.run(looks) if remain is not None]
         if page.next_after is not None:
-            return Searched(len(looks), found, {"number": number, "mark": list(page.next_after)})
-        return Searched(len(looks), found, {"number": number + 1, "mark": None})
+            return VerificationResult(len(looks), found, {"number": number, "mark": list(page.next_after)})
+        return VerificationResult(len(looks), found, {"number": number + 1, "mark": None})
 
-    def _look(self, version: ObjectVersion, needles: Needles) -> Remain | None:
+    def _look(self, version: ObjectVersion, needles: SearchTerms) -> Leftover | None:
         try:
             stored = self._erasable.read_version(version.key, version.version_id)
         except port_errors.ObjectNotFound:
@@ -221,7 +221,7 @@ class Remains:
         if version.key.startswith(PACKS_PREFIX):
             data += b"\n" + self._unpacked(stored)
         what = needles.within(data) if needles.any else _not_blank(version, stored)
-        return None if what is None else Remain(version.key, version.version_id, what)
+        return None if what is None else Leftover(version.key, version.version_id, what)
 
     def _unpacked(self, stored: StoredObject) -> bytes:
         """What a pack has, in the open: its texts are compressed there. One that nobody can open is read as it is."""
@@ -255,7 +255,7 @@ class Remains:
                 pack.close()
         return frozenset(found)
 
-    def _search_rows(self, store_id: str, needles: Needles) -> Searched:
+    def _search_rows(self, store_id: str, needles: SearchTerms) -> VerificationResult:
         looked, found = 0, []
         view = self._region.view([StoreRow.key(store_id)])
         for table, attributes in self._rows(view, store_id):
@@ -264,8 +264,8 @@ class Remains:
             shown = "path" in attributes or "content_sha256" in attributes or attributes.get("salt") or None
             what = needles.within(data) if needles.any else shown and "not blank"
             if what is not None:
-                found.append(Remain(f"table {table}", None, what))
-        return Searched(looked, found)
+                found.append(Leftover(f"table {table}", None, what))
+        return VerificationResult(looked, found)
 
     def _rows(self, view: View, store_id: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every row of the store's, in every generation of tables that is written, with its sort key."""

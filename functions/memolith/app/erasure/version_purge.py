@@ -17,9 +17,9 @@ from functools import partial
 from itertools import groupby
 
 from memolith.app.erasure.eraser import Eraser
-from memolith.app.erasure.store_purge import StoreErasing
+from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.kernel.region import Region, View, asked
-from memolith.app.replication.resumable_scan import Walked, walk
+from memolith.app.replication.resumable_scan import ScanProgress, walk
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.rows.base import RowKey
@@ -33,30 +33,30 @@ PASS = RowKey("control", "erasure#versions", "pass")
 """Where the walk goes on: among the rows that the eraser may write."""
 
 
-class VersionErasing:
+class VersionPurge:
     """Looks through every S3 version of one region's logs and records, once a day."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, stores: StoreErasing) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, stores: StorePurge) -> None:
         self._region = region
         self._erasable = erasable
         self._eraser = eraser
         self._stores = stores
 
-    def run(self, deadline_us: int) -> Walked:
+    def run(self, deadline_us: int) -> ScanProgress:
         """Go on where time ran out. A LIST for a thousand versions; for a key with a blank, what an erasure costs.
 
         Raises as `walk`.
         """
         return walk(self._region, "versions", self._page, deadline_us, PASS)
 
-    def _page(self, _: View, after: str | None) -> tuple[Walked, str | None]:
+    def _page(self, _: View, after: str | None) -> tuple[ScanProgress, str | None]:
         """One page of one prefix. `after` is JSON: the number of the prefix, and the last version looked at in it."""
         prefixes = [f"{home}/{kind}/" for home in sorted(self._region.regions) for kind in KINDS]
         number, mark = (0, None) if after is None else json.loads(after)
         page = asked(lambda: self._erasable.versions(prefixes[number], mark and tuple(mark), VERSIONS_PER_PAGE))
         keys = [key for key, versions in groupby(page.versions, lambda one: one.key) if _has_blank(list(versions))]
         mended = self._region.parallel.run([partial(self._mend, key) for key in keys])
-        walked = Walked(len(page.versions), mended.count(True))
+        walked = ScanProgress(len(page.versions), mended.count(True))
         if page.next_after is not None:
             return walked, json.dumps([number, page.next_after])
         return walked, json.dumps([number + 1, None]) if number + 1 < len(prefixes) else None

@@ -2,7 +2,7 @@
 
     a checkpoint names a record that begins an epoch -> noted -> a call's longest life later -> swept, page after page
 
-The first sweep comes with the record's event (`Indexing.judge`). A call that read the store's row just before may still
+The first sweep comes with the record's event (`Indexer.judge`). A call that read the store's row just before may still
 fold a late entry as if nothing had happened, just after. Its life is bounded, and each region's reconciler meets the
 record once more: in the checkpoint that it follows, or, at home, that it publishes. How far a sweep is stands in the
 control table, so that the largest store is swept in pieces.
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from memolith.app.indexer.indexer import Indexing
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.region import Region, asked
 from memolith.core.epochs import begins_an_epoch
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
@@ -42,12 +42,12 @@ class SweepRow(Row):
         return RowKey("control", PENDING, store_id)
 
 
-class Sweeping:
+class EpochSweep:
     """The second sweeps of one region, which its reconciler makes."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._indexing = Indexing(region)
+        self._indexing = Indexer(region)
 
     def note(self, names: Iterable[Named]) -> None:
         """Has each store swept of which a record among these begins an epoch. A write for each. Repeatable.

@@ -12,43 +12,43 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memolith.app.epochs.epoch_repair import Judging
-from memolith.app.epochs.ownership import Records
-from memolith.app.homes.handoff import HandingOver
-from memolith.app.homes.snapshot_builder import Surveying
-from memolith.app.homes.transfer import Moved, Moving
-from memolith.app.indexer.indexer import Indexing
+from memolith.app.epochs.epoch_repair import EpochRepair
+from memolith.app.epochs.ownership import Ownership
+from memolith.app.homes.handoff import Handoff
+from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
+from memolith.app.homes.transfer import Transfer, TransferStep
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import decode_placed
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.epoch_snapshot import Cuts
+from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.epochs import has_cut
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import MOVER, Placed, to_record, to_row
+from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 
 
-class FailingOver:
+class Failover:
     """One region, as the new home of stores whose old home is gone."""
 
-    def __init__(self, region: Region, indexing: Indexing) -> None:
+    def __init__(self, region: Region, indexing: Indexer) -> None:
         self._region = region
         self._indexing = indexing
-        self._records = Records(region)
-        self._surveying = Surveying(region)
-        self._cuts = Cuts(region)
-        self._judging = Judging(region)
-        self._moving = Moving(region, indexing)
+        self._records = Ownership(region)
+        self._surveying = EpochSnapshotBuilder(region)
+        self._cuts = EpochSnapshots(region)
+        self._judging = EpochRepair(region)
+        self._moving = Transfer(region, indexing)
 
-    def take_over(self, store_id: str, old: str, budget_s: float) -> Moved:
+    def take_over(self, store_id: str, old: str, budget_s: float) -> TransferStep:
         """Makes this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
 
         Gives up a planned move away from here that is not committed: the store is to be written here. ``at home``
         means that it is written here already.
 
         A store that cannot be surveyed in `budget_s` is ``copying``: the next call goes on with it. Costs a LIST for
-        each region, and for an epoch or two, two records, what `Surveying.in_parts` costs, and 16 PUTs.
+        each region, and for an epoch or two, two records, what `EpochSnapshotBuilder.in_parts` costs, and 16 PUTs.
 
         Raises:
             NotFound: this region has never heard of the store. Unavailable, OutcomeUnknown: repeat it.
@@ -60,19 +60,19 @@ class FailingOver:
         began_us = self._region.clock.ticks_us()
         if store.home == self._region.name and store.state == StoreState.MOVED:
             self._records.take_up(view, store)
-            return Moved(store_id, "moved", paused_ms=0)
+            return TransferStep(store_id, "moved", paused_ms=0)
         if store.home == self._region.name and store.moving_to is not None:
-            store = to_row(decode_placed(HandingOver(self._region).give_up(store_id)))
+            store = to_row(decode_placed(Handoff(self._region).give_up(store_id)))
         if store.home == self._region.name and store.state == StoreState.ACTIVE and self._is_indexed(view, store):
-            return Moved(store_id, "at home")
+            return TransferStep(store_id, "at home")
         if store.home not in (old, self._region.name):
             raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
         begun = store if store.home == self._region.name else self._begin(view, store)
         if not has_cut(begun) and self._complete(view, begun, deadline_us) is None:
-            return Moved(store_id, "copying")
+            return TransferStep(store_id, "copying")
         self._surveying.forget(store_id)
         self._indexing.judge(store_id)
-        return Moved(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
+        return TransferStep(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
 
     def _begin(self, view: View, store: StoreRow) -> StoreRow:
         """Names the epoch: from here on no region that has seen it takes the old home's word.
@@ -129,7 +129,7 @@ class FailingOver:
 
     def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
         """Puts the record that follows `before`, or takes the one that somebody else put first; folds what stands."""
-        placed = Placed(Slot.parse(before.slot).following, record)
+        placed = PlacedRecord(Slot.parse(before.slot).following, record)
         if not self._records.put(placed):
             found = self._records.newer(before)
             if found is None:

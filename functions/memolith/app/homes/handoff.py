@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from memolith.app.epochs.ownership import Records
+from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.peer_messages import encode_placed
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Busy, NotFound, Unavailable
@@ -19,15 +19,15 @@ from memolith.core.limits import DRAIN_S
 from memolith.core.log_position import Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import MOVER, Placed, to_record, to_row
+from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 
 
-class HandingOver:
+class Handoff:
     """One region, as the old home of stores that move."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._records = Records(region)
+        self._records = Ownership(region)
 
     def begin(self, store_id: str, to: str) -> dict[str, Any]:
         """Ends writing here, and waits until no lease runs any more: five seconds. The record that stands.
@@ -74,7 +74,7 @@ class HandingOver:
                 cuts=(*moving.cuts, cut),
                 version_id=self._region.new_id("memver"),
             )
-            placed = Placed(Slot.parse(slot).following, record)
+            placed = PlacedRecord(Slot.parse(slot).following, record)
             if self._records.put(placed):
                 self._records.fold_own(view, placed)
                 return encode_placed(placed)
@@ -110,8 +110,8 @@ class HandingOver:
         _require_present(row)
         return view, row
 
-    def _placed(self, row: StoreRow) -> Placed:
-        return Placed(Slot.parse(row.slot), to_record(row, MOVER))
+    def _placed(self, row: StoreRow) -> PlacedRecord:
+        return PlacedRecord(Slot.parse(row.slot), to_record(row, MOVER))
 
 
 def _require_present(row: StoreRow) -> None:

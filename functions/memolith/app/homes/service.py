@@ -7,14 +7,14 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from memolith.app.commit.sync_replica import SecondRegion
-from memolith.app.homes.failover import FailingOver
-from memolith.app.homes.handoff import HandingOver
-from memolith.app.homes.transfer import Moving
-from memolith.app.indexer.indexer import Indexing
+from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.homes.failover import Failover
+from memolith.app.homes.handoff import Handoff
+from memolith.app.homes.transfer import Transfer
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import encode_error
 from memolith.app.kernel.region import Region, asked
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import MemolithError, NotFound
 from memolith.core.log_position import Slot
 from memolith.core.object_keys import StoreKey, parse_key
@@ -32,12 +32,12 @@ class Homes:
     """Lists, moves and takes over stores, for one region."""
 
     def __init__(self, region: Region) -> None:
-        indexing = Indexing(region)
+        indexing = Indexer(region)
         self._region = region
-        self._moving = Moving(region, indexing)
-        self._failing_over = FailingOver(region, indexing)
-        self._handing_over = HandingOver(region)
-        self._second = SecondRegion(region, Logs(region))
+        self._moving = Transfer(region, indexing)
+        self._failing_over = Failover(region, indexing)
+        self._handing_over = Handoff(region)
+        self._second = SyncReplica(region, LogReader(region))
 
     def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """A peer's or an operator's call, let in by IAM alone: ``{"call": "homes.…"}``; errors under ``error``.
@@ -69,7 +69,7 @@ class Homes:
     def is_held(self, store_id: str) -> dict[str, Any]:
         """Whether a fail-over to this region begins with all that the store has acknowledged in two regions.
 
-        By the record as this region knows it. An index read, and what `SecondRegion.is_held` costs.
+        By the record as this region knows it. An index read, and what `SyncReplica.is_held` costs.
 
         Raises:
             NotFound: this region has never heard of the store. Unavailable: the region does not answer.

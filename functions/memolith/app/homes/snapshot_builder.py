@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from memolith.app.homes.snapshot_progress import ENTRIES_PER_PART, Surveyed
+from memolith.app.homes.snapshot_progress import ENTRIES_PER_PART, SnapshotProgress
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.region import Region, asked, asked_each
-from memolith.app.log.epoch_snapshot import Cuts
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch, has_cut
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import parse_key
@@ -59,14 +59,14 @@ class Survey:
         return [Cut(*shard) for shard in shards]
 
 
-class Surveying:
+class EpochSnapshotBuilder:
     """Surveys stores in one region's bucket."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._cuts = Cuts(region)
-        self._logs = Logs(region)
-        self._surveyed = Surveyed(region)
+        self._cuts = EpochSnapshots(region)
+        self._logs = LogReader(region)
+        self._surveyed = SnapshotProgress(region)
 
     def run(self, store: StoreRow, ahead: Survey | None = None) -> Survey:
         """Everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.

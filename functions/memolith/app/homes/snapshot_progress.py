@@ -35,7 +35,7 @@ class PartRow(Row):
         return f"survey#{store_id}"
 
 
-class Surveyed:
+class SnapshotProgress:
     """Keeps what surveys in one region have read. Raises Unavailable where the control table does not answer."""
 
     def __init__(self, region: Region) -> None:

@@ -18,7 +18,7 @@ COPIES_AT_ONCE = 32
 _HEX = "0123456789abcdef"
 
 
-class Bringing:
+class StoreBackfill:
     """Fills one region's bucket with a store. `fold` is told of each object that was brought."""
 
     def __init__(self, region: Region, fold: Callable[[str], None]) -> None:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from memolith.app.epochs.ownership import Records
-from memolith.app.homes.handoff import HandingOver
-from memolith.app.homes.snapshot_builder import Survey, Surveying
-from memolith.app.homes.store_backfill import Bringing
-from memolith.app.index.ack_journal import Journal, commit_joined
-from memolith.app.indexer.indexer import Indexing
+from memolith.app.epochs.ownership import Ownership
+from memolith.app.homes.handoff import Handoff
+from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder, Survey
+from memolith.app.homes.store_backfill import StoreBackfill
+from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import HOPS, decode_error, decode_placed
 from memolith.app.kernel.region import Region, View
 from memolith.core import ids
@@ -31,14 +31,14 @@ from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import Placed, to_row
+from memolith.core.store_records import PlacedRecord, to_row
 from memolith.ports import errors as port_errors
 
 SETTLE_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class TransferStep:
     """How far a move is.
 
     Attributes:
@@ -54,21 +54,22 @@ class Moved:
     paused_ms: int | None = None
 
 
-class Moving:
+class Transfer:
     """One region, as the new home of stores."""
 
-    def __init__(self, region: Region, indexing: Indexing) -> None:
+    def __init__(self, region: Region, indexing: Indexer) -> None:
         self._region = region
         self._indexing = indexing
-        self._records = Records(region)
-        self._surveying = Surveying(region)
-        self._bringing = Bringing(region, indexing.object_arrived)
+        self._records = Ownership(region)
+        self._surveying = EpochSnapshotBuilder(region)
+        self._bringing = StoreBackfill(region, indexing.object_arrived)
 
-    def move(self, store_id: str, budget_s: float) -> Moved:
+    def move(self, store_id: str, budget_s: float) -> TransferStep:
         """Moves a store's home here, or as much of that as there is time for: repeat it until it is ``moved``.
 
         Only copying and surveying ahead heed `budget_s`; once writes are paused, it goes on to the end. Costs what
-        `Bringing.run` and `Surveying.run` cost, twice, 16 PUTs for the cut, two records at the old home and one here.
+        `StoreBackfill.run` and `EpochSnapshotBuilder.run` cost, twice, 16 PUTs for the cut, two records at the old home
+        and one here.
 
         Raises:
             NotFound; Unavailable, OutcomeUnknown: repeat it. Busy: it is being moved elsewhere, or was given up.
@@ -78,12 +79,12 @@ class Moving:
         store = self._records.at_home(view, self._store(view, store_id))
         for _ in range(HOPS):
             moved = self._move(view, store, deadline_us)
-            if isinstance(moved, Moved):
+            if isinstance(moved, TransferStep):
                 return moved
             store = moved
         raise Busy("the store keeps moving; try again")
 
-    def _move(self, view: View, store: StoreRow, deadline_us: int) -> Moved | StoreRow:
+    def _move(self, view: View, store: StoreRow, deadline_us: int) -> TransferStep | StoreRow:
         """The move, or the record of where the store's home is instead of where it was thought to be."""
         store_id = store.store_id
         if store.home == self._region.name:
@@ -93,14 +94,14 @@ class Moving:
                 self._go_on(store)
             elif (elsewhere := self._seen_elsewhere(view, store)) is not None:
                 return elsewhere
-            return Moved(store_id, "at home")
+            return TransferStep(store_id, "at home")
         old = store.home
         copied, done = self._bringing.run(store, old, deadline_us)
         if not done:
-            return Moved(store_id, "copying", copied)
+            return TransferStep(store_id, "copying", copied)
         ahead = self._surveying.in_parts(store, deadline_us)
         if ahead is None:
-            return Moved(store_id, "copying", copied)
+            return TransferStep(store_id, "copying", copied)
         began_ms = self._region.clock.now_us() // 1000
         placed = decode_placed(self._ask(old, {"call": "homes.begin", "store_id": store_id, "to": self._region.name}))
         if placed.record.state is StoreState.MOVING and placed.record.home == old:
@@ -116,7 +117,7 @@ class Moving:
         self._surveying.forget(store_id)
         self._region.metrics.milliseconds("move_paused_ms", paused_ms, home=old)
         self._indexing.judge(row.store_id)
-        return Moved(store_id, "moved", copied, paused_ms)
+        return TransferStep(store_id, "moved", copied, paused_ms)
 
     def _seen_elsewhere(self, view: View, store: StoreRow) -> StoreRow | None:
         """The record of another home that this region, which was gone, has not heard of yet. Two calls a region."""
@@ -135,11 +136,11 @@ class Moving:
         """A move away from here that was begun, and is wanted no more, is given up: the home takes writes again."""
         if store.moving_to is None:
             raise Unavailable("a fail-over to this region is not finished; repeat that first")
-        placed = decode_placed(HandingOver(self._region).give_up(store.store_id))
+        placed = decode_placed(Handoff(self._region).give_up(store.store_id))
         if placed.record.state is not StoreState.ACTIVE:
             raise Busy("the move away from here is committed already; move the store back")
 
-    def _drained(self, view: View, moving: Placed, old: str, ahead: Survey) -> tuple[Placed, int]:
+    def _drained(self, view: View, moving: PlacedRecord, old: str, ahead: Survey) -> tuple[PlacedRecord, int]:
         """No lease runs any more: what the old home has left behind is all there will be of its epoch."""
         store = to_row(moving)
         copied, survey = self._settled(store, old, ahead)
@@ -185,7 +186,7 @@ class Moving:
             self._region,
             view.index,
             list,
-            Journal(self._region, view.period),
+            AckJournal(self._region, view.period),
             names,
             own=True,
             contended="the cut was not journaled; try again",

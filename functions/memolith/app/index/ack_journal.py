@@ -24,7 +24,7 @@ JOIN_ATTEMPTS = 10
 _OPEN = PeriodRow(open=True).to_attributes()
 
 
-class Journal:
+class AckJournal:
     """The journal as one fold uses it.
 
     Args:
@@ -75,7 +75,7 @@ def commit_joined(
     region: Region,
     index: Index,
     work_out: Callable[[], list[Change]],
-    journal: Journal | None,
+    journal: AckJournal | None,
     names: Sequence[Named],
     *,
     own: bool,

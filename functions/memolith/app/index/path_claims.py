@@ -36,7 +36,7 @@ class Claim:
         return PathRow.key(self.store_id, self.path)
 
 
-class Yielded(Exception):
+class IntentConflict(Exception):
     """Somebody else's claim stands in the way: pause, and begin again."""
 
 
@@ -53,7 +53,7 @@ class Claims:
             Yielded: the row is not what it was, or another claim stands there.
         """
         if before is not None and before.claim_id is not None:
-            raise Yielded
+            raise IntentConflict
         row = replace(
             before or PathRow(store_id=claim.store_id, path=claim.path),
             claim_id=claim.claim_id,
@@ -70,10 +70,10 @@ class Claims:
         try:
             index.commit([Change(key, None if before is None else before.to_attributes(), row.to_attributes())])
         except port_errors.Contended as error:
-            raise Yielded from error
+            raise IntentConflict from error
         except port_errors.OutcomeUnknown as error:
             if self._region.read(index, [key]).get(key) != row.to_attributes():
-                raise Yielded from error
+                raise IntentConflict from error
         except port_errors.Unavailable as error:
             raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from memolith.app.index.ack_journal import Journal
+from memolith.app.index.ack_journal import AckJournal
 from memolith.app.kernel.region import Region, View
 from memolith.core import fold
 from memolith.core.errors import OutcomeUnknown, Unavailable
@@ -29,7 +29,7 @@ from memolith.core.rows.content import (
     PathRow,
     VersionRow,
 )
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Index
 
@@ -46,7 +46,7 @@ T = TypeVar("T", bound=Row)
 
 
 @dataclass(slots=True)
-class Restored:
+class RestoredRows:
     """Rows of one store as a cut has them.
 
     Attributes:
@@ -113,7 +113,7 @@ class _Rows:
         return changed
 
 
-class Folder:
+class Projector:
     """Folds settled entries and orders of redaction into every generation of tables that is written."""
 
     def __init__(self, region: Region) -> None:
@@ -122,7 +122,7 @@ class Folder:
     def fold(
         self,
         view: View,
-        settled: Sequence[Settled],
+        settled: Sequence[ResolvedEntry],
         known: Mapping[RowKey, Attributes | None] | None = None,
         journal: bool = True,
         paths_too: bool = False,
@@ -150,13 +150,13 @@ class Folder:
             serving = index.generation == view.index.generation
             for start in range(0, len(settled), ENTRIES_PER_TRANSACTION):
                 some = settled[start : start + ENTRIES_PER_TRANSACTION]
-                period = Journal(self._region, view.period) if journal and serving else None
+                period = AckJournal(self._region, view.period) if journal and serving else None
                 work_out = partial(
                     self._work_out, settled=some, journal=period, paths_too=paths_too, own=own, elsewhere=elsewhere
                 )
                 self._commit_until_done(index, work_out, known if serving else None, period)
 
-    def restore(self, view: View, restored: Restored) -> bool:
+    def restore(self, view: View, restored: RestoredRows) -> bool:
         """Puts rows of older epochs back to what a cut says, where they still are what was judged; whether any changed.
 
         A read and a transaction. Raises as `fold`.
@@ -166,7 +166,7 @@ class Folder:
             self._commit_until_done(index, partial(self._restore, restored=restored, changed=changed), None, None)
         return bool(changed)
 
-    def _restore(self, rows: _Rows, restored: Restored, changed: list[Change]) -> list[Change]:
+    def _restore(self, rows: _Rows, restored: RestoredRows, changed: list[Change]) -> list[Change]:
         store_id = restored.store_id
         memory_keys = {id: MemoryRow.key(store_id, id) for id in restored.memories}
         log_keys = {hash: LogRow.key(store_id, hash) for hash in restored.logs}
@@ -276,7 +276,7 @@ class Folder:
         key = VersionRow.key(order.store_id, order.version_id)
         for index in view.indexes:
             here = name is not None and index.generation == view.index.generation
-            journal = Journal(self._region, view.period) if here else None
+            journal = AckJournal(self._region, view.period) if here else None
             names = [] if name is None else [name]
             work_out = partial(self._redact, key=key, order=order, journal=journal, names=names, own=own, unseen=unseen)
             self._commit_until_done(index, work_out, None, journal)
@@ -286,7 +286,7 @@ class Folder:
         rows: _Rows,
         key: RowKey,
         order: Redaction,
-        journal: Journal | None,
+        journal: AckJournal | None,
         names: list[Named],
         own: bool,
         unseen: bool,
@@ -336,7 +336,7 @@ class Folder:
         index: Index,
         work_out: Callable[[_Rows], list[Change]],
         known: Mapping[RowKey, Attributes | None] | None,
-        journal: Journal | None,
+        journal: AckJournal | None,
     ) -> None:
         rows = _Rows(self._region, index, dict(known or {}))
         for attempt in range(FOLD_ATTEMPTS):
@@ -359,8 +359,8 @@ class Folder:
     def _work_out(
         self,
         rows: _Rows,
-        settled: Sequence[Settled],
-        journal: Journal | None,
+        settled: Sequence[ResolvedEntry],
+        journal: AckJournal | None,
         paths_too: bool,
         own: bool,
         elsewhere: Collection[LogKey],
@@ -368,7 +368,7 @@ class Folder:
         rows.load([key for one in settled for key in _own_keys(one)])
         paths: dict[str, str] = {}
         news: set[str] = set()
-        occupancy: list[Settled] = []
+        occupancy: list[ResolvedEntry] = []
         for one in settled:
             stays = False
             if one.is_version:
@@ -392,7 +392,7 @@ class Folder:
             rows.after[late_key] = None
         return before is None or before.memory_id is None
 
-    def _join_memory(self, rows: _Rows, one: Settled, paths: dict[str, str]) -> bool:
+    def _join_memory(self, rows: _Rows, one: ResolvedEntry, paths: dict[str, str]) -> bool:
         """Joins the head, and notes the paths concerned; whether the memory stays where it was, as updates leave it."""
         entry = one.entry
         key = MemoryRow.key(entry.key.store_id, entry.memory_id)
@@ -407,7 +407,7 @@ class Folder:
                 paths[row.path] = row.path_hash
         return False
 
-    def _join_occupancy(self, rows: _Rows, occupancy: Sequence[Settled], paths: dict[str, str]) -> set[RowKey]:
+    def _join_occupancy(self, rows: _Rows, occupancy: Sequence[ResolvedEntry], paths: dict[str, str]) -> set[RowKey]:
         """Joins the logs' rows, then recomputes the listing's rows of every path concerned."""
         if not occupancy:
             return set()
@@ -429,14 +429,14 @@ class Folder:
             )
         return {*log_keys.values(), *memory_keys.values()}
 
-    def _names(self, settled: Sequence[Settled], version_ids: set[str]) -> list[Named]:
+    def _names(self, settled: Sequence[ResolvedEntry], version_ids: set[str]) -> list[Named]:
         """What a checkpoint is to name of these versions of this home: their entries, and those that completed them."""
         here = [one.entry for one in settled if not one.void and one.entry.slot.epoch.home == self._region.name]
         pairs = [(entry, _shown_as(entry)) for entry in here]
         return [Named(str(entry.key), version_id) for entry, version_id in pairs if version_id in version_ids]
 
 
-def not_of(region: str, settled: Sequence[Settled]) -> set[LogKey]:
+def not_of(region: str, settled: Sequence[ResolvedEntry]) -> set[LogKey]:
     """The keys of those entries that another region wrote: told by an answer, their objects may not be here."""
     return {one.entry.key for one in settled if one.entry.slot.epoch.home != region}
 
@@ -467,7 +467,7 @@ def _without_text(rows: _Rows, key: RowKey) -> Row | None:
     return None
 
 
-def _own_keys(one: Settled) -> list[RowKey]:
+def _own_keys(one: ResolvedEntry) -> list[RowKey]:
     if not one.is_version:
         return []
     store_id = one.entry.key.store_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from memolith.app.index.ack_journal import Journal, commit_joined
+from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.region import View
 from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import OutcomeUnknown, Unavailable
@@ -13,21 +13,21 @@ from memolith.core.object_keys import StoreKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import Placed, to_row
+from memolith.core.store_records import PlacedRecord, to_row
 from memolith.ports.index import Change, Index
 
 
 class StoreProjector(StoreLog):
     """Writes the rows of stores' records besides."""
 
-    def fold_own(self, view: View, placed: Placed) -> None:
+    def fold_own(self, view: View, placed: PlacedRecord) -> None:
         """Folds what this call put: an index that fails now leaves it unacknowledged."""
         try:
             self.fold(view, placed, own=True)
         except Unavailable as error:
             raise OutcomeUnknown("the record was written, but is not indexed yet; read before trying again") from error
 
-    def fold(self, view: View, placed: Placed, journal: bool = True, own: bool = False) -> StoreRow:
+    def fold(self, view: View, placed: PlacedRecord, journal: bool = True, own: bool = False) -> StoreRow:
         """Joins one version of a record, by id and into its workspace's listing; gives the row of the highest slot.
 
         A record of this home is journaled where it was new to the index, or the caller is about to acknowledge it.
@@ -36,11 +36,11 @@ class StoreProjector(StoreLog):
         for index in view.indexes:
             serving = index.generation == view.index.generation
             here = journal and serving and placed.slot.epoch.home == self._region.name
-            row = self._fold_into(index, placed, Journal(self._region, view.period) if here else None, own)
+            row = self._fold_into(index, placed, AckJournal(self._region, view.period) if here else None, own)
             standing = row if serving else standing
         return standing
 
-    def _fold_into(self, index: Index, placed: Placed, journal: Journal | None, own: bool) -> StoreRow:
+    def _fold_into(self, index: Index, placed: PlacedRecord, journal: AckJournal | None, own: bool) -> StoreRow:
         standing = after = to_row(placed)
         key = StoreRow.key(after.store_id)
         listing = StoreRow.listing_key(after.workspace_id, after.created_at, after.store_id)

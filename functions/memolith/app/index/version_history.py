@@ -35,7 +35,7 @@ class Step:
     after: str
 
 
-class History:
+class VersionHistory:
     """Walks down histories. Rows come from global indexes, so that what stands in them is to be read again."""
 
     def __init__(self, region: Region) -> None:

@@ -9,15 +9,15 @@ from functools import partial
 from typing import Any
 
 from memolith.app.api.redaction import places_of
-from memolith.app.auth.api_keys import Keys
-from memolith.app.auth.session_log import SessionRecords
-from memolith.app.epochs.epoch_repair import Judging
-from memolith.app.epochs.ownership import Records
-from memolith.app.index.projector import Folder, not_of
+from memolith.app.auth.api_keys import ApiKeys
+from memolith.app.auth.session_log import SessionLog
+from memolith.app.epochs.epoch_repair import EpochRepair
+from memolith.app.epochs.ownership import Ownership
+from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.eraser_client import ask_eraser, erase
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.epoch_snapshot import Cuts
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.epochs import begins_an_epoch, current_epoch
 from memolith.core.errors import NotFound, Unavailable
@@ -46,8 +46,8 @@ from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import Settled
-from memolith.core.store_records import Placed
+from memolith.core.settled import ResolvedEntry
+from memolith.core.store_records import PlacedRecord
 from memolith.ports import errors as port_errors
 from memolith.ports.queue import Queue
 
@@ -78,7 +78,7 @@ class Malformed(Exception):
         self.reason = reason
 
 
-class Indexing:
+class Indexer:
     """Folds whatever arrives in this region's bucket."""
 
     def __init__(self, region: Region, inspections: Queue | None = None, packings: Queue | None = None) -> None:
@@ -88,14 +88,14 @@ class Indexing:
         self._inspections = inspections
         self._packings = packings
         self._noted: dict[str, int] = {}
-        self._logs = Logs(region)
-        self._folder = Folder(region)
-        self._records = Records(region)
-        self._keys = Keys(region)
-        self._sessions = SessionRecords(region)
+        self._logs = LogReader(region)
+        self._folder = Projector(region)
+        self._records = Ownership(region)
+        self._keys = ApiKeys(region)
+        self._sessions = SessionLog(region)
         self._verdicts = Verdicts(region)
-        self._judging = Judging(region)
-        self._cuts = Cuts(region)
+        self._judging = EpochRepair(region)
+        self._cuts = EpochSnapshots(region)
 
     def object_arrived(self, key: str, paths_too: bool = False) -> None:
         """Folds one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
@@ -135,7 +135,7 @@ class Indexing:
             if body is None:
                 return []
             if isinstance(name, StoreKey):
-                return self._fold_record(view, Placed(name.slot, StoreRecord.from_json(body)), journal)
+                return self._fold_record(view, PlacedRecord(name.slot, StoreRecord.from_json(body)), journal)
             if isinstance(name, VerdictKey):
                 self._fold_verdict(view, name, VerdictRecord.from_json(body), journal)
                 return self._packed_anew(name.store_id)
@@ -150,7 +150,7 @@ class Indexing:
             raise Malformed(key, str(error)) from error
         return []
 
-    def _fold_record(self, view: View, placed: Placed, journal: bool) -> list[Callable[[], object]]:
+    def _fold_record(self, view: View, placed: PlacedRecord, journal: bool) -> list[Callable[[], object]]:
         """A store's deletion has it erased here; so has an older record that comes, with its name, after that.
 
         Tables that are being rebuilt may not know of the deletion: then the eraser looks for it. A record that
@@ -379,7 +379,7 @@ class Indexing:
         self._folder.fold(view, settled, elsewhere=elsewhere)
         self._erase_all(view, settled)
 
-    def _erase_all(self, view: View, settled: Sequence[Settled]) -> None:
+    def _erase_all(self, view: View, settled: Sequence[ResolvedEntry]) -> None:
         """Text that is void, and text that came after what it was to be erased for: an order, a blank, its store's end.
 
         Tables that are being rebuilt may not know of the reason: then the eraser looks for it.
@@ -441,7 +441,7 @@ class Indexing:
         if head is None or head.gone or head.generation > generation:
             return
         home, store = key.slot.epoch.home, self._store(view, key.store_id)
-        followed: list[tuple[Settled, ...]] = []
+        followed: list[tuple[ResolvedEntry, ...]] = []
         while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
             settled = self._logs.settle(entry, region=home, store=store)
             followed.append(settled)

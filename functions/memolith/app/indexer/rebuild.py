@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from memolith.app.index.ack_journal import from_listing
-from memolith.app.indexer.indexer import Indexing, Malformed, store_of
+from memolith.app.indexer.indexer import Indexer, Malformed, store_of
 from memolith.app.indexer.rebuild_pages import Pages, Progress, batch_partition, control_table
 from memolith.app.kernel.region import Region, View, asked
 from memolith.core.errors import Busy, Unavailable
@@ -122,11 +122,11 @@ class Rebuild:
     def _judge(self, building: ControlRow, report: Callable[[Progress], None]) -> None:
         """Stores whose home has changed: what came late was folded like anything else, in whatever order it was listed.
 
-        A LIST for each such store and region, and what `Judging.sweep` costs.
+        A LIST for each such store and region, and what `EpochRepair.sweep` costs.
         """
         report(Progress("judging what came late"))
         view = View(self._region.index.at(building.building or 0), {}, complete=False, building=None)
-        indexing = Indexing(self._region)
+        indexing = Indexer(self._region)
         for store_id in self._moved_stores():
             indexing.judge(store_id, view=view)
 
@@ -225,10 +225,10 @@ class Rebuild:
                 self._region.index.commit([Change(one.key, None, None, unconditional=True) for one in found])
 
 
-class BatchFolder:
+class BatchProjector:
     """Folds one batch of a rebuild: the indexer's part of it."""
 
-    def __init__(self, region: Region, indexing: Indexing) -> None:
+    def __init__(self, region: Region, indexing: Indexer) -> None:
         self._region = region
         self._indexing = indexing
 

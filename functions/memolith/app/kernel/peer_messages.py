@@ -10,44 +10,44 @@ from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.store_record import StoreRecord
-from memolith.core.settled import Settled
-from memolith.core.store_records import Placed
+from memolith.core.settled import ResolvedEntry
+from memolith.core.store_records import PlacedRecord
 
 HOPS = 3
 """How often a call follows a home that has moved before it gives up."""
 
 
-class Elsewhere(Exception):
+class NotHome(Exception):
     """A call that was passed on to a region which is not the store's home: nothing was done; here is its record."""
 
-    def __init__(self, placed: Placed) -> None:
+    def __init__(self, placed: PlacedRecord) -> None:
         super().__init__(placed.record.home)
         self.placed = placed
 
 
-def encode_placed(placed: Placed) -> dict[str, str]:
+def encode_placed(placed: PlacedRecord) -> dict[str, str]:
     """A record as JSON, with its slot."""
     return {"slot": str(placed.slot), "record": placed.record.to_json().decode()}
 
 
-def decode_placed(payload: Mapping[str, str]) -> Placed:
+def decode_placed(payload: Mapping[str, str]) -> PlacedRecord:
     """The inverse of `encode_placed`. Raises ValueError."""
-    return Placed(Slot.parse(payload["slot"]), StoreRecord.from_json(payload["record"].encode()))
+    return PlacedRecord(Slot.parse(payload["slot"]), StoreRecord.from_json(payload["record"].encode()))
 
 
-def encode_settled(settled: Iterable[Settled]) -> list[dict[str, Any]]:
+def encode_settled(settled: Iterable[ResolvedEntry]) -> list[dict[str, Any]]:
     """Entries as JSON: key, metadata, and whether void."""
     return [{"key": str(one.entry.key), "metadata": one.entry.to_metadata(), "void": one.void} for one in settled]
 
 
-def decode_settled(payload: Iterable[Mapping[str, Any]]) -> list[Settled]:
+def decode_settled(payload: Iterable[Mapping[str, Any]]) -> list[ResolvedEntry]:
     """The inverse of `encode_settled`. Raises ValueError."""
     settled = []
     for one in payload:
         key = parse_key(one["key"])
         if not isinstance(key, LogKey):
             raise ValueError(f"not a key of a log: {one['key']!r}")
-        settled.append(Settled(Entry.from_metadata(key, one["metadata"]), one["void"]))
+        settled.append(ResolvedEntry(Entry.from_metadata(key, one["metadata"]), one["void"]))
     return settled
 
 

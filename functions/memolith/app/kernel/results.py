@@ -46,7 +46,7 @@ class SessionCredentials:
 
 
 @dataclass(frozen=True, slots=True)
-class VouchedCredentials:
+class DelegatedCredentials:
     """A caller whom another region has let in, and for whom it asks: this one may not know the key yet."""
 
     workspace_id: str
@@ -55,7 +55,7 @@ class VouchedCredentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class ReadConsistency:
     """How fresh the answer to a read must be; by default, as fresh as the region that is asked. Writes take no notice.
 
     Attributes:
@@ -68,7 +68,7 @@ class Demand:
 
 
 @dataclass(slots=True)
-class Call:
+class RequestContext:
     """One request: who asks, how fresh the answer must be, and what came to be known of it on the way.
 
     Attributes:
@@ -79,8 +79,8 @@ class Call:
             index was read, and where the region does not know.
     """
 
-    credentials: Credentials | SessionCredentials | VouchedCredentials
-    demand: Demand = Demand()
+    credentials: Credentials | SessionCredentials | DelegatedCredentials
+    demand: ReadConsistency = ReadConsistency()
     scope: str = "read"
     known: str | None = None
     home: str | None = field(default=None)

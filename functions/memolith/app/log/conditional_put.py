@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from memolith.app.kernel.region import Region
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.objects.entry import Entry
 from memolith.ports import errors as port_errors
@@ -20,10 +20,10 @@ class Put(Enum):
     TAKEN = "taken"
 
 
-class Slots:
+class ConditionalPut:
     """Takes slots of logs in this region's bucket."""
 
-    def __init__(self, region: Region, logs: Logs) -> None:
+    def __init__(self, region: Region, logs: LogReader) -> None:
         self._region = region
         self._logs = logs
 

@@ -25,7 +25,7 @@ NAMES_KEPT = 500_000
 """Paths and memories that the shards which a process keeps may name in all: some 150 MB. One shard is always kept."""
 
 
-class Cuts:
+class EpochSnapshots:
     """The cuts of any store's epochs, as this region's bucket has them, or else their home's."""
 
     def __init__(self, region: Region) -> None:

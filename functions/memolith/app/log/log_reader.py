@@ -10,22 +10,22 @@ from collections.abc import Callable
 
 from memolith.app.kernel.batching import gallop
 from memolith.app.kernel.region import Region
-from memolith.app.log.epoch_snapshot import Cuts
+from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import Settled
+from memolith.core.settled import ResolvedEntry
 from memolith.ports import errors as port_errors
 
 
-class Logs:
+class LogReader:
     """Entries, positions and tails of the logs of any store, in this region's bucket."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._cuts = Cuts(region)
+        self._cuts = EpochSnapshots(region)
 
     def entry(self, key: LogKey, region: str | None = None) -> Entry | None:
         """What stands in a slot, or None while it is free. One HEAD. Raises Unavailable."""
@@ -47,7 +47,7 @@ class Logs:
 
         Raises:
             Unavailable: what is known is of a later epoch than the record, which is not the home's any more; or as
-                `Cuts.tail`.
+                `EpochSnapshots.tail`.
         """
         epoch = current_epoch(store)
         if known is not None and known.epoch.rank > epoch.rank:
@@ -60,7 +60,7 @@ class Logs:
         return tail if known is None or known.epoch != tail.epoch else known.following
 
     def cut_tail(self, store: StoreRow, path_hash: str) -> Slot | None:
-        """See `Cuts.tail`."""
+        """See `EpochSnapshots.tail`."""
         return self._cuts.tail(store, path_hash)
 
     def tail(self, store: StoreRow, path_hash: str) -> Entry | None:
@@ -82,7 +82,7 @@ class Logs:
         help_with: Callable[[Entry], None] | None = None,
         region: str | None = None,
         store: StoreRow | None = None,
-    ) -> tuple[Settled, ...]:
+    ) -> tuple[ResolvedEntry, ...]:
         """What an entry means, with the other half of its rename. Empty while that cannot be told.
 
         `help_with` is the writer's way of finishing a rename whose source slot is still free; without it such a
@@ -95,14 +95,14 @@ class Logs:
 
     def _settled(
         self, entry: Entry, help_with: Callable[[Entry], None] | None, region: str | None
-    ) -> tuple[Settled, ...]:
+    ) -> tuple[ResolvedEntry, ...]:
         if entry.operation is Operation.MOVED_OUT:
             arrival = self._at(entry, entry.destination, region)
             if arrival is None or arrival.version_id != entry.moved_version_id:
                 return ()
-            return (Settled(arrival), Settled(entry))
+            return (ResolvedEntry(arrival), ResolvedEntry(entry))
         if entry.operation is not Operation.MOVED_IN:
-            return (Settled(entry),)
+            return (ResolvedEntry(entry),)
         departure = self._at(entry, entry.source, region)
         if departure is None and help_with is not None:
             help_with(entry)
@@ -110,10 +110,10 @@ class Logs:
         if departure is None:
             return ()
         if departure.moved_version_id == entry.version_id:
-            return (Settled(entry), Settled(departure))
-        return (Settled(entry, void=True),)
+            return (ResolvedEntry(entry), ResolvedEntry(departure))
+        return (ResolvedEntry(entry, void=True),)
 
-    def _accepted(self, store: StoreRow, entry: Entry, settled: tuple[Settled, ...]) -> tuple[Settled, ...]:
+    def _accepted(self, store: StoreRow, entry: Entry, settled: tuple[ResolvedEntry, ...]) -> tuple[ResolvedEntry, ...]:
         """What of it counts in the store's present epoch, for an entry of one that is over.
 
         A rename counts if both its halves are below the cut, or the first is and something followed it there.
@@ -127,7 +127,7 @@ class Logs:
             return settled
         if not self._cuts.is_late(store, arrival.source.path_hash, arrival.source.slot):
             return settled
-        return (Settled(arrival),) if self._was_followed(store, arrival) else ()
+        return (ResolvedEntry(arrival),) if self._was_followed(store, arrival) else ()
 
     def _was_followed(self, store: StoreRow, arrival: Entry) -> bool:
         """Whether a version that was built on this one is below the cut."""
@@ -139,7 +139,7 @@ class Logs:
         )
 
     def is_late(self, store: StoreRow, entry: Entry) -> bool:
-        """See `Cuts.is_late`."""
+        """See `EpochSnapshots.is_late`."""
         return self._cuts.is_late(store, entry.key.path_hash, entry.slot)
 
     def _at(self, entry: Entry, ref: LogRef | None, region: str | None) -> Entry | None:

@@ -11,7 +11,7 @@ from memolith.core.log_position import Slot
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord, StoreState
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import Placed, to_row
+from memolith.core.store_records import PlacedRecord, to_row
 from memolith.ports import errors as port_errors
 
 
@@ -35,7 +35,7 @@ class StoreLog:
         placed = self.newest(store_id) or self.newest(store_id, birth)
         return None if placed is None else to_row(placed)
 
-    def newest(self, store_id: str, region: str | None = None) -> Placed | None:
+    def newest(self, store_id: str, region: str | None = None) -> PlacedRecord | None:
         """The record that stands, of all that a bucket has. A LIST for each region, and a GET if there is one.
 
         Raises:
@@ -49,7 +49,7 @@ class StoreLog:
             body = self._region.objects.get(str(best), region).body
         except port_errors.PortError as error:
             raise Unavailable("the store's birth region does not answer; try again") from error
-        return Placed(best.slot, StoreRecord.from_json(body))
+        return PlacedRecord(best.slot, StoreRecord.from_json(body))
 
     def keys(self, store_id: str) -> list[StoreKey]:
         """Every record of a store that this bucket has. A LIST for each region. Raises Unavailable."""
@@ -86,7 +86,7 @@ class StoreLog:
             raise Unavailable("the bucket does not answer; try again") from error
         return None
 
-    def put(self, placed: Placed, exact: bool = False) -> bool:
+    def put(self, placed: PlacedRecord, exact: bool = False) -> bool:
         """Takes the record's slot; False when it is taken by another record.
 
         `exact`: also by one of the same version_id that another copy of the call has put, at another instant.
@@ -124,7 +124,7 @@ class StoreLog:
             raise OutcomeUnknown("the record may have been written; read before trying again")
         raise Busy("others kept writing here; try again")
 
-    def newer(self, row: StoreRow, region: str | None = None, own: str | None = None) -> Placed | None:
+    def newer(self, row: StoreRow, region: str | None = None, own: str | None = None) -> PlacedRecord | None:
         """What the record's log holds after `row`, in `region`'s bucket (default: this one). One GET if nothing.
 
         The last record; or the one whose version_id is `own`, if it is there.
@@ -140,6 +140,6 @@ class StoreLog:
                 return found
             except port_errors.PortError as error:
                 raise Unavailable("the bucket does not answer; try again") from error
-            found, slot = Placed(slot, StoreRecord.from_json(body)), slot.following
+            found, slot = PlacedRecord(slot, StoreRecord.from_json(body)), slot.following
             if own is not None and found.record.version_id == own:
                 return found

@@ -50,7 +50,7 @@ class IndexStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class DeadLetter:
     """One dead letter as an operator sees it: what it is about, and why it was set aside."""
 
     subject: str
@@ -202,7 +202,7 @@ def depths(queue: DeadLetters) -> Depths:
         raise Unavailable(f"the queue does not answer ({error})") from error
 
 
-def look(queue: DeadLetters, limit: int) -> list[Letter]:
+def look(queue: DeadLetters, limit: int) -> list[DeadLetter]:
     """Up to `limit` dead letters, a line for each object that they are about. They stay where they are.
 
     Raises:
@@ -227,17 +227,17 @@ def send_back(queue: DeadLetters) -> Iterator[int]:
         raise Unavailable(f"not every dead letter was sent back ({error}); run it again") from error
 
 
-def letters_of(body: str) -> list[Letter]:
+def letters_of(body: str) -> list[DeadLetter]:
     """What one dead letter is about, whoever wrote it: S3, a rebuild, or a function that set it aside itself."""
     try:
         payload = json.loads(body)
     except ValueError:
-        return [Letter("?", "not JSON")]
+        return [DeadLetter("?", "not JSON")]
     if not isinstance(payload, dict):
-        return [Letter("?", "neither an event nor a letter")]
+        return [DeadLetter("?", "neither an event nor a letter")]
     if "reason" in payload:
-        return [Letter(_subject(payload), str(payload["reason"])[:REASON_MAX_CHARACTERS])]
-    return [Letter(subject, TRIED_IN_VAIN) for subject in _subjects(payload)]
+        return [DeadLetter(_subject(payload), str(payload["reason"])[:REASON_MAX_CHARACTERS])]
+    return [DeadLetter(subject, TRIED_IN_VAIN) for subject in _subjects(payload)]
 
 
 def _subject(letter: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from memolith.app.homes.epoch_sweep import Sweeping
+from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.index.ack_journal import from_listing
 from memolith.app.kernel.batching import gallop
 from memolith.app.kernel.listing import keys_under
@@ -39,12 +39,12 @@ TRUSTED_US = JOURNAL_LIFETIME_US // 2
 """For how long a period may be open, and then wait to be published, until its first rows may have expired."""
 
 
-class Periods:
+class Checkpoints:
     """The journal of one home, as the reconciler sees it."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._sweeping = Sweeping(region)
+        self._sweeping = EpochSweep(region)
         self._home = region.name
         self._key = JournalStateRow.key(region.name)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memolith.app.indexer.indexer import Indexing
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.region import Region, View
-from memolith.app.replication.missing_objects import Brought, Holding
-from memolith.app.replication.resumable_scan import Walked, walk
+from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
+from memolith.app.replication.resumable_scan import ScanProgress, walk
 from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
@@ -23,31 +23,31 @@ PERIODS_BACK = 7 * 24 * 60
 PERIODS_PER_PAGE = 50
 
 
-class ComparingCheckpoints:
+class CompareCheckpoints:
     """Compares one region's tables with the other homes' checkpoints."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._holding = Holding(region, Indexing(region))
+        self._holding = MissingObjects(region, Indexer(region))
 
-    def run(self, deadline_us: int) -> Walked:
+    def run(self, deadline_us: int) -> ScanProgress:
         """Goes on where time ran out. Of a checkpoint one GET, and a read for a hundred names; a fold for what lacks.
 
         Raises as `walk`.
         """
         return walk(self._region, "checkpoints", self._page, deadline_us)
 
-    def _page(self, view: View, after: str | None) -> tuple[Walked, str | None]:
+    def _page(self, view: View, after: str | None) -> tuple[ScanProgress, str | None]:
         """A few periods of one home; a part of a checkpoint at a time is all that is held."""
         home, period = self._next(view, after)
         if home is None:
-            return Walked(), None
+            return ScanProgress(), None
         until = min(period + PERIODS_PER_PAGE, self._last(view, home) + 1)
-        walked = Walked()
+        walked = ScanProgress()
         for number in range(period, until):
             for names in self._names(home, number):
                 mended = self._mend(view, home, names)
-                walked = Walked(walked.looked_at + len(names), walked.repaired + mended)
+                walked = ScanProgress(walked.looked_at + len(names), walked.repaired + mended)
         return walked, f"{home} {until - 1}"
 
     def _next(self, view: View, after: str | None) -> tuple[str | None, int]:
@@ -83,4 +83,4 @@ class ComparingCheckpoints:
     def _mend(self, view: View, home: str, names: tuple[Named, ...]) -> int:
         missing = self._holding.missing(view, [name for name in names if self._holding.is_shown(name)])
         brought = self._holding.bring(view, missing, home, fetch=True) if missing else {}
-        return sum(became in (Brought.FOLDED, Brought.FETCHED) for became in brought.values())
+        return sum(became in (RepairOutcome.FOLDED, RepairOutcome.FETCHED) for became in brought.values())

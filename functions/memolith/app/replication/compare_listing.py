@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import quote_plus
 
-from memolith.app.indexer.indexer import Indexing
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.log_reader import Logs
-from memolith.app.replication.missed_erasures import Met, Unerased
-from memolith.app.replication.missing_objects import Holding
+from memolith.app.log.log_reader import LogReader
+from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
+from memolith.app.replication.missing_objects import MissingObjects
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import LOCAL_PREFIX, CheckpointKey, CheckpointPartKey, CutKey, StoreKey, parse_key
@@ -40,7 +40,7 @@ PATHS_PER_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedPage:
     """What one invocation saw: keys looked at, those sent to be folded again, pairs of a path and its ancestor.
 
     `unerased` are those sent because their text should be gone.
@@ -53,17 +53,17 @@ class Compared:
     finished: bool = False
 
 
-class Comparing:
+class CompareListing:
     """Compares one region's bucket with its tables. `queue` is the region's index queue."""
 
     def __init__(self, region: Region, queue: Queue) -> None:
         self._region = region
         self._queue = queue
-        self._logs = Logs(region)
-        self._holding = Holding(region, Indexing(region))
-        self._unerased = Unerased(region)
+        self._logs = LogReader(region)
+        self._holding = MissingObjects(region, Indexer(region))
+        self._unerased = MissedErasures(region)
 
-    def run(self, deadline_us: int) -> Compared:
+    def run(self, deadline_us: int) -> ComparedPage:
         """Goes on with the pass under way, or begins one if the last is a day old; until `deadline_us` at most.
 
         Costs a LIST for a thousand keys, a HEAD an entry, a read for a hundred, and a Query for a hundred paths.
@@ -76,9 +76,9 @@ class Comparing:
         row = ReconcileRow() if attributes is None else ReconcileRow.from_attributes(attributes)
         now_us = self._region.clock.now_us()
         if not view.complete or (row.after is None and now_us - (row.began_at or 0) < EVERY_US):
-            return Compared(finished=True)
+            return ComparedPage(finished=True)
         row = replace(row, began_at=now_us) if row.after is None else row
-        compared = Compared()
+        compared = ComparedPage()
         while True:
             compared, after = self._page(view, row.after, compared)
             further = replace(row, after=after).to_attributes()
@@ -89,7 +89,7 @@ class Comparing:
             if self._region.clock.now_us() > deadline_us:
                 return compared
 
-    def _page(self, view: View, after: str | None, so_far: Compared) -> tuple[Compared, str | None]:
+    def _page(self, view: View, after: str | None, so_far: ComparedPage) -> tuple[ComparedPage, str | None]:
         try:
             page = self._region.objects.list("", after=after)
         except port_errors.PortError as error:
@@ -106,7 +106,7 @@ class Comparing:
                 self._region.metrics.count("reconcile_repaired", count, kind=kind)
         if pairs:
             self._region.metrics.count("ancestor_pairs", pairs)
-        compared = Compared(
+        compared = ComparedPage(
             so_far.looked_at + len(keys),
             so_far.repaired + len(missing),
             so_far.unerased + len(unerased),
@@ -114,7 +114,7 @@ class Comparing:
         )
         return compared, page.next_after
 
-    def _names(self, keys: Sequence[str]) -> tuple[list[Named], list[Met]]:
+    def _names(self, keys: Sequence[str]) -> tuple[list[Named], list[ListedEntry]]:
         """Keys with what shows that they are folded, without those that leave no row; and the entries of logs."""
         entries: list[LogKey] = []
         names: list[Named] = []
@@ -131,12 +131,12 @@ class Comparing:
         shown = [name for name in names if self._holding.is_shown(name)]
         return [*shown, *(one.name for one in met if one.name is not None)], met
 
-    def _met(self, keys: Sequence[LogKey]) -> Iterator[Met]:
+    def _met(self, keys: Sequence[LogKey]) -> Iterator[ListedEntry]:
         for start in range(0, len(keys), HEADS_AT_ONCE):
             tasks = [partial(self._look, key) for key in keys[start : start + HEADS_AT_ONCE]]
             yield from (met for met in self._region.parallel.run(tasks) if met is not None)
 
-    def _look(self, key: LogKey) -> Met | None:
+    def _look(self, key: LogKey) -> ListedEntry | None:
         """None for what cannot be read, which is its event's to report.
 
         A void, and a rename that never came to be, leave no row that would show them.
@@ -146,14 +146,14 @@ class Comparing:
             if entry is None:
                 return None
             if entry.operation is Operation.VOID:
-                return Met(entry, None)
+                return ListedEntry(entry, None)
             if entry.operation is Operation.MOVED_OUT:
-                return Met(entry, Named(str(key), entry.moved_version_id))
+                return ListedEntry(entry, Named(str(key), entry.moved_version_id))
             if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
-                return Met(entry, None)
+                return ListedEntry(entry, None)
         except ValueError:
             return None
-        return Met(entry, Named(str(key), entry.version_id))
+        return ListedEntry(entry, Named(str(key), entry.version_id))
 
     def _send(self, keys: Sequence[str]) -> None:
         """As the bucket's own events."""

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.log_reader import Logs
-from memolith.app.replication.resumable_scan import Walked, walk
+from memolith.app.log.log_reader import LogReader
+from memolith.app.replication.resumable_scan import ScanProgress, walk
 from memolith.core import fold
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, Slot
@@ -52,35 +52,35 @@ class _Place(NamedTuple):
         return cls(*text.split(" ", 3))
 
 
-class ComparingRows:
+class CompareRows:
     """Compares the rows of one region's tables with each other. `queue` is the region's index queue."""
 
     def __init__(self, region: Region, queue: Queue) -> None:
         self._region = region
         self._queue = queue
-        self._logs = Logs(region)
+        self._logs = LogReader(region)
 
-    def run(self, deadline_us: int) -> Walked:
+    def run(self, deadline_us: int) -> ScanProgress:
         """Goes on where time ran out. A LIST for a store; of fifty rows a query and a read.
 
         Where rows disagree, a few HEADs and a message. Raises as `walk`.
         """
         return walk(self._region, "rows", self._page, deadline_us)
 
-    def _page(self, view: View, after: str | None) -> tuple[Walked, str | None]:
+    def _page(self, view: View, after: str | None) -> tuple[ScanProgress, str | None]:
         place = self._first_store(sorted(self._region.regions), "") if after is None else _Place.parse(after)
         if place is None:
-            return Walked(), None
+            return ScanProgress(), None
         store = self._region.read(view.index, [StoreRow.key(place.store_id)]).get(StoreRow.key(place.store_id))
         if store is None or store["state"] == StoreState.DELETED:
-            return Walked(), self._following(place)
+            return ScanProgress(), self._following(place)
         found, last = self._rows(view, place)
         wrong = self._disagreeing(view, StoreRow.from_attributes(store), found)
         if wrong:
             wrong &= self._disagreeing(view, StoreRow.from_attributes(store), self._rows(view, place)[0])
         sent = self._fold_again(StoreRow.from_attributes(store), sorted(wrong))
         further = str(place._replace(after=last)) if last is not None else self._following(place)
-        return Walked(len(found), sent), further
+        return ScanProgress(len(found), sent), further
 
     # ---- places -------------------------------------------------------------------------------------------------
 

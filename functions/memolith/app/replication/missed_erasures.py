@@ -27,7 +27,7 @@ ROWS_PER_READ = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class ListedEntry:
     """An entry that the comparison met in a log.
 
     Attributes:
@@ -44,13 +44,13 @@ class Met:
         return self.name is None and self.entry.operation is Operation.MOVED_IN
 
 
-class Unerased:
+class MissedErasures:
     """Finds entries of one region's bucket that must be folded again so that their text, or their rows' text, goes."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
 
-    def among(self, view: View, met: Sequence[Met], rows: Mapping[RowKey, Attributes]) -> list[str]:
+    def among(self, view: View, met: Sequence[ListedEntry], rows: Mapping[RowKey, Attributes]) -> list[str]:
         """Return the keys of those entries. `rows` holds the rows of `versions` that the caller has read of them.
 
         One read for a hundred stores that have text on the page.
@@ -69,7 +69,7 @@ class Unerased:
         return deleted
 
 
-def _is_unerased(met: Met, rows: Mapping[RowKey, Attributes], deleted: set[str]) -> bool:
+def _is_unerased(met: ListedEntry, rows: Mapping[RowKey, Attributes], deleted: set[str]) -> bool:
     entry = met.entry
     row = rows.get(VersionRow.key(entry.key.store_id, entry.version_id))
     if entry.path is not None:

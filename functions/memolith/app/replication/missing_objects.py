@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from enum import Enum
 from functools import partial
 
-from memolith.app.indexer.indexer import Indexing, Malformed
+from memolith.app.indexer.indexer import Indexer, Malformed
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.epoch_snapshot import Cuts
+from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import ApiKeyKey, ObjectKey, RedactionKey, SessionKey, StoreKey, parse_key
@@ -28,7 +28,7 @@ ROWS_PER_READ = 100
 AT_ONCE = 16
 
 
-class Brought(Enum):
+class RepairOutcome(Enum):
     """What became of an object that the tables did not hold.
 
     `FOLDED`: it was here, and is in the tables now. `FETCHED`: as well, once it was copied from its home.
@@ -42,13 +42,13 @@ class Brought(Enum):
     WAITING = "waiting"
 
 
-class Holding:
+class MissingObjects:
     """Checks objects by the rows that they leave, a hundred in one read, and folds what is missing."""
 
-    def __init__(self, region: Region, indexing: Indexing) -> None:
+    def __init__(self, region: Region, indexing: Indexer) -> None:
         self._region = region
         self._indexing = indexing
-        self._cuts = Cuts(region)
+        self._cuts = EpochSnapshots(region)
 
     def missing(
         self,
@@ -134,7 +134,7 @@ class Holding:
         """Whether a row tells that the object is folded; otherwise it must be looked at itself."""
         return _shown_by(name) is not None
 
-    def bring(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, Brought]:
+    def bring(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, RepairOutcome]:
         """Folds what is missing, several at once; `fetch`: what has not arrived is copied from its home.
 
         Of a name one HEAD and a fold; a GET from the home and a PUT for what is fetched.
@@ -144,14 +144,14 @@ class Holding:
         """
         deleted = self._deleted_stores(view, names)
         tasks = [partial(self._bring, view, name, home, fetch, deleted) for name in names]
-        results: list[Brought] = []
+        results: list[RepairOutcome] = []
         for start in range(0, len(tasks), AT_ONCE):
             results += self._region.parallel.run(tasks[start : start + AT_ONCE])
         brought = dict(zip(names, results, strict=True))
-        folded = [name for name, result in brought.items() if result in (Brought.FOLDED, Brought.FETCHED)]
+        folded = [name for name, result in brought.items() if result in (RepairOutcome.FOLDED, RepairOutcome.FETCHED)]
         shown = [name for name in folded if _shown_by(name) is not None]
-        brought |= dict.fromkeys(self.missing(view, shown), Brought.WAITING)
-        for kind in (Brought.FETCHED, Brought.DISCHARGED):
+        brought |= dict.fromkeys(self.missing(view, shown), RepairOutcome.WAITING)
+        for kind in (RepairOutcome.FETCHED, RepairOutcome.DISCHARGED):
             if count := results.count(kind):
                 self._region.metrics.count(f"slots_{kind.value}", count, home=home)
         return brought
@@ -162,20 +162,20 @@ class Holding:
         stores = [StoreRow.from_attributes(row) for row in rows.values()]
         return {store.store_id for store in stores if store.state == StoreState.DELETED}
 
-    def _bring(self, view: View, name: Named, home: str, fetch: bool, deleted: set[str]) -> Brought:
+    def _bring(self, view: View, name: Named, home: str, fetch: bool, deleted: set[str]) -> RepairOutcome:
         key = _parsed(name)
         if isinstance(key, LogKey) and key.store_id in deleted:
-            return Brought.DISCHARGED
+            return RepairOutcome.DISCHARGED
         try:
             if self._is_here(name.key):
-                return self._fold(view, name.key, Brought.FOLDED)
+                return self._fold(view, name.key, RepairOutcome.FOLDED)
             if not fetch:
-                return Brought.WAITING
+                return RepairOutcome.WAITING
             if not self._copy(name.key, home):
-                return Brought.DISCHARGED
-            return self._fold(view, name.key, Brought.FETCHED)
+                return RepairOutcome.DISCHARGED
+            return self._fold(view, name.key, RepairOutcome.FETCHED)
         except (Unavailable, OutcomeUnknown, port_errors.PortError):
-            return Brought.WAITING
+            return RepairOutcome.WAITING
 
     def _is_here(self, key: str) -> bool:
         try:
@@ -196,12 +196,12 @@ class Holding:
             return True
         return True
 
-    def _fold(self, view: View, key: str, done: Brought) -> Brought:
+    def _fold(self, view: View, key: str, done: RepairOutcome) -> RepairOutcome:
         """As its event would have: with all that follows from it."""
         try:
             reactions: Sequence[Callable[[], object]] = self._indexing.fold_object(view, key, journal=False)
         except Malformed:
-            return Brought.DISCHARGED
+            return RepairOutcome.DISCHARGED
         for react in reactions:
             react()
         return done

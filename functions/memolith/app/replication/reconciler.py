@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from memolith.app.homes.epoch_sweep import Sweeping
+from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.kernel.region import Region
-from memolith.app.replication.checkpoints import Periods
-from memolith.app.replication.watermark import SETTLED_US, Watermarks
+from memolith.app.replication.checkpoints import Checkpoints
+from memolith.app.replication.watermark import SETTLED_US, Watermark
 from memolith.core.errors import MemolithError
 
 TICK_US = 45_000_000
@@ -16,28 +16,28 @@ TICK_US = 45_000_000
 
 
 @dataclass(slots=True)
-class Ticked:
+class ReconcilerResult:
     """One tick: the journal's open period, where it got that far, and the kinds of errors that stopped parts of it."""
 
     period: int | None = None
     failures: list[str] = field(default_factory=list)
 
 
-class Reconciling:
+class Reconciler:
     """The reconciler of one region. `settled_us` is longer than any batch of reads takes."""
 
     def __init__(self, region: Region, settled_us: int = SETTLED_US) -> None:
         self._region = region
-        self._periods = Periods(region)
-        self._watermarks = Watermarks(region, settled_us)
-        self._sweeping = Sweeping(region)
+        self._periods = Checkpoints(region)
+        self._watermarks = Watermark(region, settled_us)
+        self._sweeping = EpochSweep(region)
 
-    def tick(self) -> Ticked:
+    def tick(self) -> ReconcilerResult:
         """Turns the period, advances the watermarks, goes on with sweeps. Repeatable, and safe beside another.
 
         What fails is left to the next tick, and does not stop the rest.
         """
-        ticked = Ticked()
+        ticked = ReconcilerResult()
         deadline_us = self._region.clock.now_us() + TICK_US
 
         def turn() -> None:
@@ -48,7 +48,7 @@ class Reconciling:
         self._attempt(ticked, lambda: self._sweeping.run(deadline_us))
         return ticked
 
-    def _attempt(self, ticked: Ticked, act: Callable[[], None]) -> None:
+    def _attempt(self, ticked: ReconcilerResult, act: Callable[[], None]) -> None:
         try:
             act()
         except MemolithError as error:

@@ -45,7 +45,7 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-class Joining:
+class RegionBackfill:
     """Fills one region's bucket from the others.
 
     Args:

@@ -16,7 +16,7 @@ EVERY_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class ScanProgress:
     """What one invocation of one comparison saw: what it looked at, and what of that it had mended."""
 
     looked_at: int = 0
@@ -24,11 +24,11 @@ class Walked:
     finished: bool = False
 
 
-Step = Callable[[View, str | None], tuple[Walked, str | None]]
+Step = Callable[[View, str | None], tuple[ScanProgress, str | None]]
 """Compares one page after a place: what it saw, and the place to go on after; None at the end."""
 
 
-def walk(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | None = None) -> Walked:
+def walk(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | None = None) -> ScanProgress:
     """Goes on with the comparison called `name`, or begins one if the last is a day old; until `deadline_us` at most.
 
     Of each page one write to the control table, besides what `step` does. The row written is the comparison's own, or
@@ -43,12 +43,12 @@ def walk(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | 
     row = ReconcileRow() if attributes is None else ReconcileRow.from_attributes(attributes)
     now_us = region.clock.now_us()
     if not view.complete or (row.after is None and now_us - (row.began_at or 0) < EVERY_US):
-        return Walked(finished=True)
+        return ScanProgress(finished=True)
     row = replace(row, began_at=now_us) if row.after is None else row
-    walked = Walked()
+    walked = ScanProgress()
     while True:
         seen, after = step(view, row.after)
-        walked = Walked(walked.looked_at + seen.looked_at, walked.repaired + seen.repaired, after is None)
+        walked = ScanProgress(walked.looked_at + seen.looked_at, walked.repaired + seen.repaired, after is None)
         row = replace(row, after=after)
         _note(region, Change(key, attributes, row.to_attributes()))
         attributes = row.to_attributes()

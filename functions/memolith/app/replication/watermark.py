@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from memolith.app.homes.epoch_sweep import Sweeping
-from memolith.app.indexer.indexer import Indexing
+from memolith.app.homes.epoch_sweep import EpochSweep
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.region import Region, View
-from memolith.app.replication.missing_objects import Brought, Holding
+from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
@@ -70,14 +70,14 @@ class _Tables:
         return CompletenessRow.key(self.view.index.generation)
 
 
-class Watermarks:
+class Watermark:
     """What this region knows of each other home's writes."""
 
     def __init__(self, region: Region, settled_us: int = SETTLED_US) -> None:
         self._region = region
         self._settled_us = settled_us
-        self._holding = Holding(region, Indexing(region))
-        self._sweeping = Sweeping(region)
+        self._holding = MissingObjects(region, Indexer(region))
+        self._sweeping = EpochSweep(region)
 
     def advance(self, period: int | None, deadline_us: int) -> None:
         """Follows every home as far as it goes, until `deadline_us` at most, and says so in the row that calls read.
@@ -202,7 +202,7 @@ class Watermarks:
         missing = self._holding.missing(view, names)
         brought = self._holding.bring(view, missing, home, fetch=late) if missing else {}
         self._sweeping.note(names)
-        return Brought.WAITING not in brought.values()
+        return RepairOutcome.WAITING not in brought.values()
 
     def _is_late(self, until: int | None) -> bool:
         return until is None or self._region.clock.now_us() - until > FETCH_AFTER_US

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.log_reader import Logs
+from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE, STORE_RULES, policy_of, told
@@ -64,7 +64,7 @@ class DeepScanner(Protocol):
         """As `Scanner.scan`, with the rules that are too slow or too eager for the write path. Pure."""
 
 
-class Inspected(StrEnum):
+class DeepScanResult(StrEnum):
     """What became of one look."""
 
     NOTHING_TO_READ = "nothing_to_read"
@@ -90,18 +90,18 @@ class _Subject:
         return bytes.fromhex(self.store.salt)
 
 
-class Inspecting:
+class DeepScan:
     """Looks at versions of this region's logs, one at a time."""
 
     def __init__(self, region: Region, scanner: DeepScanner, guardrail: Guardrail | None = None) -> None:
         self._region = region
         self._scanner = scanner
         self._guardrail = guardrail
-        self._logs = Logs(region)
+        self._logs = LogReader(region)
         self._records = StoreLog(region)
         self._verdicts = Verdicts(region)
 
-    def inspect(self, key: str) -> Inspected:
+    def inspect(self, key: str) -> DeepScanResult:
         """Looks at one version. Repeatable: a message that comes twice leaves one verdict.
 
         One GET, one index read and one query for a version in which nothing is found; for any other one what
@@ -115,14 +115,14 @@ class Inspecting:
         """
         name = parse_key(key)
         if not isinstance(name, LogKey) or name.slot.epoch.home != self._region.name:
-            return Inspected.NOTHING_TO_READ
+            return DeepScanResult.NOTHING_TO_READ
         entry, text = self._read(name)
         if entry is None or not entry.has_content or not self._committed(entry):
-            return Inspected.NOTHING_TO_READ
+            return DeepScanResult.NOTHING_TO_READ
         view = self._region.view([StoreRow.key(name.store_id)])
         subject = self._subject(view, entry, text)
         if subject is None:
-            return Inspected.NOTHING_TO_READ
+            return DeepScanResult.NOTHING_TO_READ
         report = self._scanner.scan_deeply(subject.text, subject.entry.path, subject.policy, subject.allow)
         across = [one for one in self._across(view, subject, report) if one.rule not in subject.allow]
         report = judge([*report.findings, *across], subject.policy)
@@ -258,9 +258,9 @@ class Inspecting:
 
 
 _INSPECTED = {
-    Verdict.ALLOW: Inspected.ALLOWED,
-    Verdict.FLAG: Inspected.FLAGGED,
-    Verdict.REJECT: Inspected.WITHHELD,
+    Verdict.ALLOW: DeepScanResult.ALLOWED,
+    Verdict.FLAG: DeepScanResult.FLAGGED,
+    Verdict.REJECT: DeepScanResult.WITHHELD,
 }
 
 

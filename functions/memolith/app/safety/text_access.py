@@ -22,7 +22,7 @@ from memolith.ports import errors as port_errors
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TextRequest:
     """A text to be shown: where it stands, and its hash."""
 
     position: LogRef
@@ -30,7 +30,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TextView:
     """A text as a caller may see it, why it is withheld if it is, and the rules that later verdicts flagged.
 
     `blank`: it was looked for, and has been erased.
@@ -42,14 +42,14 @@ class Shown:
     blank: bool = False
 
 
-class Contents:
+class TextReader:
     """Bodies of log objects as text."""
 
     def __init__(self, region: Region) -> None:
         self._region = region
         self._verdicts = Verdicts(region)
 
-    def show(self, access: StoreAccess, wanted: Sequence[Wanted]) -> list[Shown]:
+    def show(self, access: StoreAccess, wanted: Sequence[TextRequest]) -> list[TextView]:
         """Several texts at once, in order; a withheld one only to whoever may release it.
 
         One index read and, beside it, a GET for each; a second one where a text has not arrived. One round trip.
@@ -109,11 +109,11 @@ def withheld_by(row: VerdictRow | None) -> Withheld | None:
     return Withheld(marks[0].reason, tuple(rules), marks[0].decided_at)
 
 
-def shown(text: str | None, verdict: VerdictRow | None, sees_withheld: bool) -> Shown:
+def shown(text: str | None, verdict: VerdictRow | None, sees_withheld: bool) -> TextView:
     """What a caller sees of a text that was found (None: erased), by what the verdicts say of it."""
     withheld = withheld_by(verdict)
     flags = tuple(verdict.flags or ()) if verdict is not None else ()
-    return Shown(text if withheld is None or sees_withheld else None, withheld, flags, blank=text is None)
+    return TextView(text if withheld is None or sees_withheld else None, withheld, flags, blank=text is None)
 
 
 def within_budget(sizes_bytes: Sequence[int], budget_bytes: int) -> int:

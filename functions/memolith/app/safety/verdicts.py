@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from memolith.app.index.ack_journal import Journal, commit_joined
+from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.region import Region, View
 from memolith.core import verdicts
 from memolith.core.decide import sha256_hex
@@ -145,7 +145,7 @@ class Verdicts:
                 self._region,
                 index,
                 partial(self._changed, index, record),
-                Journal(self._region, view.period) if journalled else None,
+                AckJournal(self._region, view.period) if journalled else None,
                 [Named(str(record.key))],
                 own=new,
                 contended="the verdict's row stayed contended; repeat the call",

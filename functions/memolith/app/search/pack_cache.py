@@ -49,7 +49,7 @@ class _Held:
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
-class Shelf:
+class PackCache:
     """Gives a store's pack, as of now."""
 
     def __init__(self, region: Region, packs: Packs) -> None:

@@ -13,11 +13,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from memolith.app.epochs.ownership import Records
+from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.eraser_client import ask_eraser
 from memolith.app.kernel.peer_messages import encode_error
 from memolith.app.kernel.region import Region, View
-from memolith.app.search.packs import Heads, KeptPacks, Opened, differences
+from memolith.app.search.packs import Heads, KeptPacks, OpenedPack, differences
 from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest, MemolithError, OutcomeUnknown, Unavailable
 from memolith.core.objects.search_pack import SIZE_MAX_BYTES, Manifest, PackKey, text_max_bytes
@@ -38,7 +38,7 @@ STALE_US = 3_600_000_000
 _log = logging.getLogger(__name__)
 
 
-class Packing:
+class Packer:
     """Makes the packs of one region."""
 
     def __init__(self, region: Region, packs: Packs) -> None:
@@ -46,7 +46,7 @@ class Packing:
         self._packs = packs
         self._kept = KeptPacks(region, packs)
         self._heads = Heads(region, packs)
-        self._records = Records(region)
+        self._records = Ownership(region)
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """A reader's or an operator's call: ``{"call": "pack", "store_id": …}``, with ``anew`` from nothing.
@@ -127,7 +127,7 @@ class Packing:
         self._remove_others(store_id)
         return key.number
 
-    def _open(self, key: PackKey) -> Opened | None:
+    def _open(self, key: PackKey) -> OpenedPack | None:
         """The pack; None where it is gone or cannot be read, so that the next one is made from nothing."""
         try:
             return self._kept.open(key)

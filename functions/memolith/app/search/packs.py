@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from memolith.app.kernel.region import Region, View, asked
-from memolith.app.safety.text_access import Contents
+from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.errors import Unavailable
 from memolith.core.fold import is_live
@@ -34,7 +34,7 @@ AT_ONCE = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedPack:
     """A pack out of the bucket, with what it says of itself."""
 
     key: PackKey
@@ -69,7 +69,7 @@ class KeptPacks:
         except port_errors.Unavailable as error:
             raise Unavailable("the bucket does not answer; try again") from error
 
-    def open(self, key: PackKey) -> Opened | None:
+    def open(self, key: PackKey) -> OpenedPack | None:
         """A pack; None for one that is gone by now. One GET. Raises DamagedPack, Unavailable."""
         try:
             stored = self._region.objects.get(str(key))
@@ -83,7 +83,7 @@ class KeptPacks:
             raise DamagedPack("nothing says what it is") from error
         if hashlib.sha256(stored.body).hexdigest() != manifest.sha256:
             raise DamagedPack("it is not what was put")
-        return Opened(key, manifest, self._packs.open(stored.body))
+        return OpenedPack(key, manifest, self._packs.open(stored.body))
 
 
 class Heads:
@@ -92,7 +92,7 @@ class Heads:
     def __init__(self, region: Region, packs: Packs) -> None:
         self._region = region
         self._packs = packs
-        self._contents = Contents(region)
+        self._contents = TextReader(region)
         self._verdicts = Verdicts(region)
 
     def all(self, view: View, store: StoreRow) -> dict[str, MemoryRow]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from memolith.clients.working_copy.store_client import Denied, DeskError, Gone, NoAnswer
+from memolith.clients.working_copy.store_client import Denied, Gone, NoAnswer, StoreClientError
 from memolith.core import errors
 
 
@@ -96,7 +96,7 @@ def refusal(status: int, body: object) -> ApiFailed:
     return ApiFailed(message, exit_code, advice)
 
 
-def unanswered(error: DeskError, advice: str = "") -> ApiFailed:
+def unanswered(error: StoreClientError, advice: str = "") -> ApiFailed:
     """What a command says where a store did not do what was asked of it, and nobody else can say more."""
     exits = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, NoAnswer: Exit.NO_ANSWER}
     return ApiFailed(error.message, exits.get(type(error), Exit.FAILED), advice)

@@ -17,7 +17,7 @@ from memolith.clients.transfer import discovery, history, known_tools
 from memolith.clients.transfer.discovery import Found
 from memolith.clients.transfer.history import HistoryImporter
 from memolith.clients.transfer.importing import Importer
-from memolith.clients.transfer.known_tools import Place
+from memolith.clients.transfer.known_tools import KnownTool
 from memolith.clients.transfer.report import NOT_CARRIED, Row, told
 from memolith.core.errors import InvalidRequest
 
@@ -123,7 +123,7 @@ def _make(client: Any, name: str, description: str) -> str:
 
 
 @contextmanager
-def _read(place: Place, under: str) -> Iterator[Found]:
+def _read(place: KnownTool, under: str) -> Iterator[Found]:
     """Raises InvalidRequest: there is nothing of that name, or it cannot be read."""
     source = place.folder
     try:

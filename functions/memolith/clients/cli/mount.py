@@ -15,7 +15,7 @@ from memolith.clients.cli.api_address import find_address
 from memolith.clients.cli.api_client import Key, Store, Url
 from memolith.clients.cli.failures import ApiFailed, Exit, unanswered
 from memolith.clients.cli.output import Json
-from memolith.clients.working_copy.store_client import DeskError
+from memolith.clients.working_copy.store_client import StoreClientError
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
@@ -59,7 +59,7 @@ def mount(
     client = HttpStoreClient(address.url, address.key, store, SystemClock())
     try:
         copy = open_copy(client, place_of(desk, address.url, store), read_only=read_only)
-    except DeskError as error:
+    except StoreClientError as error:
         raise unanswered(error, "Nothing was mounted.") from error
     waiting = [local.path for local in copy.shelf.inherited]
 

@@ -22,8 +22,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.memory import RecordingMetrics
-from memolith.app.replication.region_backfill import Joining
 from memolith.app.replication.region_backfill import Progress as Step
+from memolith.app.replication.region_backfill import RegionBackfill
 from memolith.clients.cli import index
 from memolith.clients.cli.api_address import DEV_FILE
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
@@ -127,7 +127,9 @@ def run_cdk(said_on: Console, *words: str) -> None:
 
 
 def copy(target: Target, region: str, said_on: Console) -> int:
-    """Fills the region's bucket from the others, and says how far it is; how many were copied. As `Joining.run`."""
+    """Fills the region's bucket from the others, and says how far it is; how many were copied. As
+    `RegionBackfill.run`.
+    """
     memolith = region_on_aws(target.clients, target.deployment(region), RecordingMetrics())
     others = [other for other in target.regions if other != region]
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -139,7 +141,7 @@ def copy(target: Target, region: str, said_on: Console) -> int:
             text = f"pass {step.number}: {origin}; {step.copied} objects copied"
             progress.update(task, description=text)
 
-        copied = Joining(memolith.objects, memolith.parallel, others).run(report)
+        copied = RegionBackfill(memolith.objects, memolith.parallel, others).run(report)
     said_on.print(f"{region}: {copied} objects copied; its bucket holds what the others hold.", highlight=False)
     return copied
 

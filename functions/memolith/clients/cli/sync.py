@@ -12,10 +12,10 @@ from memolith.clients.cli.api_address import find_address
 from memolith.clients.cli.api_client import Key, Store, Url
 from memolith.clients.cli.failures import Exit, unanswered
 from memolith.clients.cli.output import Json, visible
-from memolith.clients.sync.folder import Folder
+from memolith.clients.sync.folder import SyncFolder
 from memolith.clients.sync.syncing import Syncing
 from memolith.clients.transfer.report import Row, as_json, complete
-from memolith.clients.working_copy.store_client import Denied, DeskError, Gone, NoAnswer
+from memolith.clients.working_copy.store_client import Denied, Gone, NoAnswer, StoreClientError
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
@@ -52,7 +52,7 @@ def sync(
     address, clock = find_address(url, key), SystemClock()
     client = HttpStoreClient(address.url, address.key, store, clock)
     try:
-        side = Folder(folder.expanduser().absolute(), store)
+        side = SyncFolder(folder.expanduser().absolute(), store)
     except OSError as error:
         raise InvalidRequest("DIR", f"{folder} cannot be used: {error.strerror}") from error
     syncing = Syncing(client, side, clock, SystemRandomness(), many_deletions=delete)
@@ -85,7 +85,7 @@ def _pass(syncing: Syncing, json_wanted: bool, before: list[Row] | None) -> list
             return rows
         advice = "What was done so far stays; run it again to go on."
         raise unanswered(error, advice) from error
-    except DeskError as error:
+    except StoreClientError as error:
         raise unanswered(error) from error
     _show(rows, json_wanted, before)
     return rows

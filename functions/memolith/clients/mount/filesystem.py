@@ -18,7 +18,7 @@ from typing import Any
 
 import mfusepy
 
-from memolith.clients.working_copy.history_view import LOCAL, History
+from memolith.clients.working_copy.history_view import LOCAL, HistoryView
 from memolith.clients.working_copy.working_copy import Shown, WorkingCopy, Writing
 
 TOLD = mfusepy.fuse_version_major >= 3
@@ -81,7 +81,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     use_ns = True
 
     def __init__(
-        self, copy: WorkingCopy, history: History, invalidating: Invalidating, mounted: Callable[[], None]
+        self, copy: WorkingCopy, history: HistoryView, invalidating: Invalidating, mounted: Callable[[], None]
     ) -> None:
         self._copy, self._history, self._invalidating, self._mounted = copy, history, invalidating, mounted
         self._owner = {"st_uid": os.getuid(), "st_gid": os.getgid()}
@@ -98,7 +98,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     # ---- reading ------------------------------------------------------------------------------------------------
 
     def getattr(self, path: str, fh: Any = None) -> dict[str, int]:
-        old = History.covers(path)
+        old = HistoryView.covers(path)
         shown = self._history.stat(path) if old else self._copy.stat(path)
         return self._attributes(shown, writable=not (old or self._copy.read_only))
 
@@ -116,13 +116,13 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         }
 
     def readdir(self, path: str, fh: int) -> list[tuple[str, dict[str, int], int]]:
-        names = self._history.names(path) if History.covers(path) else self._copy.names(path)
+        names = self._history.names(path) if HistoryView.covers(path) else self._copy.names(path)
         listed = [(".", True), ("..", True), *names]
         return [(name, {"st_mode": stat.S_IFDIR if folder else stat.S_IFREG}, 0) for name, folder in listed]
 
     def open(self, path: str, fi: Any) -> int:
         reads = fi.flags & os.O_ACCMODE == os.O_RDONLY
-        if History.covers(path):
+        if HistoryView.covers(path):
             fi.direct_io = int(path == LOCAL)  # it changes, and nobody tells the kernel
             fi.keep_cache = int(path != LOCAL)
             return 0 if reads else -errno.EROFS
@@ -145,19 +145,19 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         return 0
 
     def read(self, path: str, size: int, offset: int, fi: Any) -> bytes:
-        if History.covers(path):
+        if HistoryView.covers(path):
             return self._history.read(path, offset, size)
         return self._copy.read(path, offset, size)
 
     def getxattr(self, path: str, name: str, position: int = 0) -> bytes:
-        if name.startswith(ATTRIBUTES) and not History.covers(path):
+        if name.startswith(ATTRIBUTES) and not HistoryView.covers(path):
             told = self._copy.attributes(path).get(name.removeprefix(ATTRIBUTES))
             if told is not None:
                 return told.encode()
         raise OSError(errno.ENODATA, "there is no such attribute")
 
     def listxattr(self, path: str) -> list[str]:
-        return [] if History.covers(path) else [ATTRIBUTES + name for name in self._copy.attributes(path)]
+        return [] if HistoryView.covers(path) else [ATTRIBUTES + name for name in self._copy.attributes(path)]
 
     def statfs(self, path: str) -> dict[str, int]:
         free = 2**30 // BLOCK_BYTES
@@ -243,7 +243,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         return 0
 
     def _check(self, path: str) -> None:
-        if History.covers(path) or self._copy.read_only:
+        if HistoryView.covers(path) or self._copy.read_only:
             raise OSError(errno.EROFS, "nobody writes here")
 
     def _add(self, writing: Writing) -> int:

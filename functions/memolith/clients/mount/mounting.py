@@ -18,10 +18,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from memolith.adapters.system import SystemClock, SystemRandomness
-from memolith.clients.working_copy.content_cache import Contents
-from memolith.clients.working_copy.history_view import History
-from memolith.clients.working_copy.store_client import DeskError, StoreClient
-from memolith.clients.working_copy.unsaved_texts import Shelf
+from memolith.clients.working_copy.content_cache import ContentCache
+from memolith.clients.working_copy.history_view import HistoryView
+from memolith.clients.working_copy.store_client import StoreClient, StoreClientError
+from memolith.clients.working_copy.unsaved_texts import UnsavedTexts
 from memolith.clients.working_copy.working_copy import WorkingCopy
 from memolith.core.errors import InvalidRequest
 
@@ -82,7 +82,7 @@ def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCo
 
     One that writes nothing leaves what waits to the next that does.
     """
-    contents, shelf = Contents(place / "contents"), Shelf(place / "local", take_over=not read_only)
+    contents, shelf = ContentCache(place / "contents"), UnsavedTexts(place / "local", take_over=not read_only)
     copy = WorkingCopy(client, contents, shelf, SystemClock(), SystemRandomness(), read_only)
     copy.start()
     return copy
@@ -108,7 +108,7 @@ def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[
     invalidating = Invalidating()
     copy.state.changed = invalidating.add
     freshness = Freshness(copy, interval_s, invalidating.add)
-    files = Filesystem(copy, History(copy.state), invalidating, mounted)
+    files = Filesystem(copy, HistoryView(copy.state), invalidating, mounted)
     freshness.start()
     try:
         Fuse(
@@ -165,11 +165,11 @@ class Freshness:
             try:
                 self._changed(self._copy.refresh())
                 self._tell(None)
-            except DeskError as error:
+            except StoreClientError as error:
                 self._tell(error)
             self._copy.settle()
 
-    def _tell(self, error: DeskError | None) -> None:
+    def _tell(self, error: StoreClientError | None) -> None:
         """Once when the store falls silent, once when it answers again."""
         if error is not None and not self._silent:
             log.warning("the store cannot be asked: %s. What is here is shown; edits wait.", error.message)

@@ -109,7 +109,7 @@ class Memory:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-class Folder:
+class SyncFolder:
     """A folder of texts, and its ``.memolith``. One process at a time (`alone`)."""
 
     def __init__(self, root: Path, store_id: str) -> None:

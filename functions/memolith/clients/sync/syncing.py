@@ -11,11 +11,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from memolith.clients.sync.decide import Step, step
-from memolith.clients.sync.folder import Folder, Here, Look
+from memolith.clients.sync.folder import Here, Look, SyncFolder
 from memolith.clients.transfer.discovery import VERSION_CONTROL, text_of
 from memolith.clients.transfer.report import Row, Tell, told
-from memolith.clients.working_copy.conditional_commit import Committing, Edit
-from memolith.clients.working_copy.store_client import Denied, DeskError, Gone, Head, NoAnswer, Overtaken, StoreClient
+from memolith.clients.working_copy.conditional_commit import ConditionalCommit, Edit
+from memolith.clients.working_copy.store_client import (
+    Denied,
+    Gone,
+    Head,
+    NoAnswer,
+    Overtaken,
+    StoreClient,
+    StoreClientError,
+)
 from memolith.clients.working_copy.temporary_names import why_local
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
@@ -48,10 +56,16 @@ class Syncing:
     """
 
     def __init__(
-        self, client: StoreClient, folder: Folder, clock: Clock, randomness: Randomness, *, many_deletions: bool = False
+        self,
+        client: StoreClient,
+        folder: SyncFolder,
+        clock: Clock,
+        randomness: Randomness,
+        *,
+        many_deletions: bool = False,
     ) -> None:
         self._client, self._folder, self._clock = client, folder, clock
-        self._committing = Committing(client, clock, randomness)
+        self._committing = ConditionalCommit(client, clock, randomness)
         self._many_deletions = many_deletions
 
     def run(self, tell: Tell) -> None:
@@ -122,7 +136,7 @@ class Syncing:
                 now = self._client.update(head.memory_id, expected_sha256=head.content_sha256, path=target)
             except NoAnswer:
                 raise
-            except (DeskError, ValueError):
+            except (StoreClientError, ValueError):
                 continue
             self._folder.forget(path)
             self._folder.agree(target, now.memory_id, now.content_sha256, one.here[target].proof)
@@ -168,7 +182,7 @@ class Syncing:
             self._conflict(path, one, error.now)
         except NoAnswer:
             raise
-        except DeskError as error:
+        except StoreClientError as error:
             self._folder.memory.refused[path] = seen.sha256
             one.tell(Row(path, "refused", error.message))
         else:

@@ -30,7 +30,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KnownTool:
     """A folder of memories.
 
     Attributes:
@@ -50,7 +50,7 @@ class Place:
     own_files: Mapping[str, str] = field(default_factory=dict)
 
 
-def find(format: Format, what: str | None) -> Place:
+def find(format: Format, what: str | None) -> KnownTool:
     """The place that is meant.
 
     Args:
@@ -70,35 +70,35 @@ def find(format: Format, what: str | None) -> Place:
     if what is None:
         raise InvalidRequest("SOURCE", "say which folder or archive, or whose memories with --from")
     folder = Path(what).expanduser()
-    return Place(folder, folder.absolute().name or "Notes")
+    return KnownTool(folder, folder.absolute().name or "Notes")
 
 
 # ---- Claude Code ----------------------------------------------------------------------------------------------------
 
 
-def claude(start: Path) -> Place:
+def claude(start: Path) -> KnownTool:
     """The memory of the project that `start` lies in (see `claude_code.locate`)."""
     found = claude_code.locate(start)
     told = f"What Claude Code has learned in {found.name}."
-    return Place(found.folder, found.name, told, "Claude Code", found.beside, claude_code.OWN_FILES)
+    return KnownTool(found.folder, found.name, told, "Claude Code", found.beside, claude_code.OWN_FILES)
 
 
 # ---- Codex ----------------------------------------------------------------------------------------------------------
 
 
-def codex(where: Path | None) -> Place:
+def codex(where: Path | None) -> KnownTool:
     """Codex's memories: ``memories`` in its home, which is ``CODEX_HOME`` or ``~/.codex``."""
     home = where or Path(os.environ.get("CODEX_HOME") or "~/.codex")
     home = home.expanduser()
     folder = home / "memories" if (home / "memories").is_dir() or where is None else home
     told = "What Codex has learned on this machine."
-    return Place(folder, "Codex memories", told, "Codex", own_files=_CODEX_OWN_FILES)
+    return KnownTool(folder, "Codex memories", told, "Codex", own_files=_CODEX_OWN_FILES)
 
 
 # ---- Basic Memory ---------------------------------------------------------------------------------------------------
 
 
-def basic_memory(what: str | None) -> Place:
+def basic_memory(what: str | None) -> KnownTool:
     """A project of Basic Memory by its name, as its configuration has it, or by its folder; by default its default one.
 
     Raises:
@@ -136,5 +136,5 @@ def _project_path(project: Any) -> str | None:
     return copy if isinstance(copy, str) and copy else None
 
 
-def _basic_place(folder: Path, name: str) -> Place:
-    return Place(folder, name, f"Basic Memory's notes of {name}.", "Basic Memory")
+def _basic_place(folder: Path, name: str) -> KnownTool:
+    return KnownTool(folder, name, f"Basic Memory's notes of {name}.", "Basic Memory")

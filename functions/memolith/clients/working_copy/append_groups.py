@@ -12,7 +12,7 @@ MOMENT_S = 0.02
 """How long a commit waits at most: a fraction of what it takes, for a program that has the file open and is silent."""
 
 
-class Appending:
+class AppendGroups:
     """Who has opened which file to append, and has not written yet. May be shared between threads."""
 
     def __init__(self) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import errno
 import logging
 
-from memolith.clients.working_copy.conditional_commit import Committed, Committing, Edit, hash_of
+from memolith.clients.working_copy.conditional_commit import Committed, ConditionalCommit, Edit, hash_of
 from memolith.clients.working_copy.state import State, errno_of, fail
-from memolith.clients.working_copy.store_client import Denied, DeskError, Gone, Head, NoAnswer, Overtaken
+from memolith.clients.working_copy.store_client import Denied, Gone, Head, NoAnswer, Overtaken, StoreClientError
 from memolith.clients.working_copy.temporary_names import beside
 from memolith.clients.working_copy.unsaved_texts import Kind, LocalText
 from memolith.core.limits import CONTENT_MAX_BYTES
@@ -21,10 +21,10 @@ DELETE_ATTEMPTS = 2
 log = logging.getLogger("memolith.mount")
 
 
-class Closing:
+class CommitOnClose:
     """Commits local texts and deletions. The caller holds the path."""
 
-    def __init__(self, state: State, committing: Committing) -> None:
+    def __init__(self, state: State, committing: ConditionalCommit) -> None:
         self._state, self._committing = state, committing
 
     def commit(self, local: LocalText) -> None:
@@ -47,7 +47,7 @@ class Closing:
             self._keep(local, "conflict", error.message, errno.ESTALE, error.now)
         except NoAnswer as error:
             self._wait(local, error)
-        except DeskError as error:
+        except StoreClientError as error:
             self._keep(local, "refused", error.message, errno_of(error))
         else:
             self._took(local, done, text)
@@ -75,7 +75,7 @@ class Closing:
             except NoAnswer as error:
                 if attempt == DELETE_ATTEMPTS - 1:
                     fail(errno.EIO, error.message)
-            except DeskError as error:
+            except StoreClientError as error:
                 fail(errno_of(error), error.message)
         self._state.table.remove(head.memory_id)
         self._state.seen.pop(head.path, None)

@@ -52,7 +52,7 @@ class Committed:
     text: str
 
 
-class Committing:
+class ConditionalCommit:
     """Commits edits to one store. May be shared between threads."""
 
     def __init__(self, client: StoreClient, clock: Clock, randomness: Randomness) -> None:

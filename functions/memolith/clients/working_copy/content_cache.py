@@ -22,7 +22,7 @@ AHEAD_MAX_BYTES = 64 * 1024 * 1024
 """Of texts that are in memory alone; whoever brings more waits for the disk."""
 
 
-class Contents:
+class ContentCache:
     """Texts in a folder, which is made. May be shared between threads and processes."""
 
     def __init__(self, folder: Path) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from memolith.clients.working_copy.content_cache import Contents
-from memolith.clients.working_copy.head_cache import Table
-from memolith.clients.working_copy.store_client import DeskError, Gone, Head, NoAnswer, StoreClient
+from memolith.clients.working_copy.content_cache import ContentCache
+from memolith.clients.working_copy.head_cache import HeadCache
+from memolith.clients.working_copy.store_client import Gone, Head, NoAnswer, StoreClient, StoreClientError
 from memolith.clients.working_copy.tree import split
 from memolith.ports.clock import Clock
 
@@ -42,7 +42,7 @@ class _Unit:
     heads: tuple[Head, ...]
 
 
-class Texts:
+class ContentFetcher:
     """Reads texts of heads. May be shared between threads.
 
     Args:
@@ -50,7 +50,7 @@ class Texts:
     """
 
     def __init__(
-        self, client: StoreClient, contents: Contents, table: Table, clock: Clock, put: Callable[[Head], None]
+        self, client: StoreClient, contents: ContentCache, table: HeadCache, clock: Clock, put: Callable[[Head], None]
     ) -> None:
         self._client, self._contents, self._table, self._clock, self._put = client, contents, table, clock, put
         self._misses, self._last_us = 0, 0
@@ -110,7 +110,7 @@ class Texts:
     def _run(self, fetch: Callable[[], None]) -> None:
         try:
             fetch()
-        except (DeskError, RuntimeError) as error:  # RuntimeError: the pool was shut down
+        except (StoreClientError, RuntimeError) as error:  # RuntimeError: the pool was shut down
             log.info("texts were not fetched in bulk: %s", error)
         finally:
             with self._arrived:

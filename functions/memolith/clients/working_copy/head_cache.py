@@ -24,7 +24,7 @@ UNSURE_US = 15 * 60 * 1_000_000
 LISTED_ANEW_US = 10 * 60 * 1_000_000
 
 
-class Table:
+class HeadCache:
     """The heads of one store. May be shared between threads; no request is made under its lock."""
 
     def __init__(self, client: StoreClient, clock: Clock) -> None:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from memolith.clients.working_copy.local_status import standing
 from memolith.clients.working_copy.state import State, errno_of, fail
-from memolith.clients.working_copy.store_client import DeskError, Head, Version
+from memolith.clients.working_copy.store_client import Head, StoreClientError, Version
 from memolith.clients.working_copy.working_copy import Shown
 from memolith.core.times import rfc3339
 
@@ -29,7 +29,7 @@ TEXTS_REMEMBERED = 64
 T = TypeVar("T")
 
 
-class History:
+class HistoryView:
     """What a working copy's state has besides its files. May be shared between threads."""
 
     def __init__(self, state: State) -> None:
@@ -74,7 +74,7 @@ class History:
         if text is None:
             try:
                 text = self._client.version_text(version_id)
-            except DeskError as error:
+            except StoreClientError as error:
                 fail(errno_of(error), error.message)
             with self._lock:
                 _remember(self._texts, version_id, text, TEXTS_REMEMBERED)
@@ -104,7 +104,7 @@ class History:
             return known
         try:
             listed = self._client.versions(head.memory_id)
-        except DeskError as error:
+        except StoreClientError as error:
             fail(errno_of(error), error.message)
         suffix = _suffix(head.path)
         named = {_name(version, suffix): version for version in listed if version.content_sha256 is not None}

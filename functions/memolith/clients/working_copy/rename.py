@@ -12,9 +12,9 @@ from __future__ import annotations
 import errno
 import logging
 
-from memolith.clients.working_copy.commit_on_close import Closing
+from memolith.clients.working_copy.commit_on_close import CommitOnClose
 from memolith.clients.working_copy.state import Displaced, State, check_name, errno_of, fail
-from memolith.clients.working_copy.store_client import DeskError, Gone, Head, NoAnswer, Overtaken
+from memolith.clients.working_copy.store_client import Gone, Head, NoAnswer, Overtaken, StoreClientError
 from memolith.clients.working_copy.temporary_names import is_local, may_be_meant
 from memolith.clients.working_copy.tree import split, within
 from memolith.clients.working_copy.unsaved_texts import Kind, LocalText
@@ -25,17 +25,17 @@ RENAME_ATTEMPTS = 3
 log = logging.getLogger("memolith.mount")
 
 
-class Moving:
+class Rename:
     """The renames of a working copy."""
 
-    def __init__(self, state: State, closing: Closing) -> None:
+    def __init__(self, state: State, closing: CommitOnClose) -> None:
         self._state, self._closing = state, closing
 
     def rename(self, old: str, new: str, *, replace: bool) -> None:
         """As rename(2); a folder's is one rename for each memory under it, and may stop in between.
 
         Raises:
-            OSError: as rename(2) does, and as `Closing.commit` does; what was to be moved is where it was.
+            OSError: as rename(2) does, and as `CommitOnClose.commit` does; what was to be moved is where it was.
         """
         if old == new:
             return
@@ -181,7 +181,7 @@ class Moving:
             except NoAnswer as error:
                 if attempt == RENAME_ATTEMPTS - 1:
                     fail(errno.EIO, error.message)
-            except DeskError as error:
+            except StoreClientError as error:
                 fail(errno_of(error), error.message)
         else:
             fail(errno.EBUSY, "somebody else keeps changing it")
@@ -194,7 +194,7 @@ class Moving:
         """The memory as it is now: a rename takes whatever text it has. Raises OSError: the path is taken."""
         try:
             now, text = self._state.client.text(head.memory_id)
-        except DeskError as unread:
+        except StoreClientError as unread:
             fail(errno_of(unread), unread.message)
         if now.content_sha256 == head.content_sha256:
             fail(errno.EBUSY, error.message)
@@ -205,7 +205,7 @@ class Moving:
     def _text(self, head: Head) -> bytes:
         try:
             return self._state.texts.read(head)
-        except DeskError as error:
+        except StoreClientError as error:
             fail(errno_of(error), error.message)
 
     # ---- folders ------------------------------------------------------------------------------------------------

@@ -9,27 +9,27 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from memolith.clients.working_copy.content_cache import Contents
-from memolith.clients.working_copy.content_fetcher import Texts
-from memolith.clients.working_copy.head_cache import Table
+from memolith.clients.working_copy.content_cache import ContentCache
+from memolith.clients.working_copy.content_fetcher import ContentFetcher
+from memolith.clients.working_copy.head_cache import HeadCache
 from memolith.clients.working_copy.store_client import (
     Denied,
-    DeskError,
     Gone,
     Head,
     NoAnswer,
     Overtaken,
     Refused,
     StoreClient,
+    StoreClientError,
 )
 from memolith.clients.working_copy.tree import Tree, join, split, within
-from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, Shelf
+from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, UnsavedTexts
 from memolith.core.errors import InvalidRequest
 from memolith.core.paths import check_path
 from memolith.ports.clock import Clock
 
 STRIPES = 64
-_ERRNOS: dict[type[DeskError], int] = {
+_ERRNOS: dict[type[StoreClientError], int] = {
     Overtaken: errno.EBUSY,
     Gone: errno.ENOENT,
     Refused: errno.EINVAL,
@@ -43,7 +43,7 @@ def fail(number: int, message: str) -> NoReturn:
     raise OSError(number, message)
 
 
-def errno_of(error: DeskError) -> int:
+def errno_of(error: StoreClientError) -> int:
     """What a program is told of it."""
     if isinstance(error, Refused) and error.scanner:
         return errno.EPERM
@@ -73,11 +73,11 @@ class State:
     """
 
     def __init__(
-        self, client: StoreClient, contents: Contents, shelf: Shelf, clock: Clock, *, read_only: bool = False
+        self, client: StoreClient, contents: ContentCache, shelf: UnsavedTexts, clock: Clock, *, read_only: bool = False
     ) -> None:
         self.client, self.contents, self.shelf, self.clock, self.read_only = client, contents, shelf, clock, read_only
-        self.table = Table(client, clock)
-        self.texts = Texts(client, contents, self.table, clock, self._found_newer)
+        self.table = HeadCache(client, clock)
+        self.texts = ContentFetcher(client, contents, self.table, clock, self._found_newer)
         self.changed: Callable[[Iterable[str]], None] = lambda paths: None
         self.lock = threading.RLock()
         self.locals: dict[str, LocalText] = {}

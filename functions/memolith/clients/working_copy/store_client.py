@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class DeskError(Exception):
+class StoreClientError(Exception):
     """Why a request came to nothing. The message is for a person, and quotes no content."""
 
     def __init__(self, message: str) -> None:
@@ -23,7 +23,7 @@ class DeskError(Exception):
         self.message = message
 
 
-class Overtaken(DeskError):
+class Overtaken(StoreClientError):
     """Somebody else was first; nothing was written.
 
     Attributes:
@@ -35,11 +35,11 @@ class Overtaken(DeskError):
         self.now = now
 
 
-class Gone(DeskError):
+class Gone(StoreClientError):
     """There is no such memory, or no such store."""
 
 
-class Refused(DeskError):
+class Refused(StoreClientError):
     """The store will not have this text or path.
 
     Attributes:
@@ -51,11 +51,11 @@ class Refused(DeskError):
         self.scanner = scanner
 
 
-class Denied(DeskError):
+class Denied(StoreClientError):
     """This key may not do that, or the text is withheld."""
 
 
-class NoAnswer(DeskError):
+class NoAnswer(StoreClientError):
     """Nobody answers, or not now.
 
     Attributes:

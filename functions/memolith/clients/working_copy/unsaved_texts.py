@@ -71,7 +71,7 @@ class LocalText:
     descriptor: int = -1
 
 
-class Shelf:
+class UnsavedTexts:
     """The local texts of one mount.
 
     Args:

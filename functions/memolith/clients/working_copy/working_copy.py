@@ -19,17 +19,17 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from memolith.clients.working_copy.append_groups import Appending
-from memolith.clients.working_copy.commit_on_close import Closing
-from memolith.clients.working_copy.conditional_commit import Committing
-from memolith.clients.working_copy.content_cache import Contents
+from memolith.clients.working_copy.append_groups import AppendGroups
+from memolith.clients.working_copy.commit_on_close import CommitOnClose
+from memolith.clients.working_copy.conditional_commit import ConditionalCommit
+from memolith.clients.working_copy.content_cache import ContentCache
 from memolith.clients.working_copy.local_status import reason_of, state_of
-from memolith.clients.working_copy.rename import Moving
+from memolith.clients.working_copy.rename import Rename
 from memolith.clients.working_copy.state import State, check_name, errno_of, fail
-from memolith.clients.working_copy.store_client import DeskError, Head, StoreClient
+from memolith.clients.working_copy.store_client import Head, StoreClient, StoreClientError
 from memolith.clients.working_copy.temporary_names import STAYS_US, is_local, may_be_meant, why_local
 from memolith.clients.working_copy.tree import split
-from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, Shelf
+from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, UnsavedTexts
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 
@@ -74,20 +74,20 @@ class WorkingCopy:
     """
 
     client: StoreClient
-    contents: Contents
-    shelf: Shelf
+    contents: ContentCache
+    shelf: UnsavedTexts
     clock: Clock
     randomness: Randomness
     read_only: bool = False
     state: State = field(init=False)
-    _closing: Closing = field(init=False)
-    _moving: Moving = field(init=False)
-    _appending: Appending = field(init=False, default_factory=Appending)
+    _closing: CommitOnClose = field(init=False)
+    _moving: Rename = field(init=False)
+    _appending: AppendGroups = field(init=False, default_factory=AppendGroups)
 
     def __post_init__(self) -> None:
         self.state = State(self.client, self.contents, self.shelf, self.clock, read_only=self.read_only)
-        self._closing = Closing(self.state, Committing(self.client, self.clock, self.randomness))
-        self._moving = Moving(self.state, self._closing)
+        self._closing = CommitOnClose(self.state, ConditionalCommit(self.client, self.clock, self.randomness))
+        self._moving = Rename(self.state, self._closing)
         for local in self.shelf.inherited:
             self._take_over(local)
 
@@ -220,7 +220,7 @@ class WorkingCopy:
             local.touched = touched
 
     def flush(self, path: str, writing: Writing, *, last: bool = False) -> None:
-        """A close, or an fsync. One commit if something was written. Raises OSError as `Closing.commit` does.
+        """A close, or an fsync. One commit if something was written. Raises OSError as `CommitOnClose.commit` does.
 
         One commit for all who append at the same time; each of them is told if it fails.
         """
@@ -407,7 +407,7 @@ class WorkingCopy:
             fail(errno.EACCES, "its text is withheld by the safety scanner")
         try:
             return self.state.texts.read(head)
-        except DeskError as error:
+        except StoreClientError as error:
             fail(errno_of(error), error.message)
 
     def _touch(self, local: LocalText, writing: Writing | None) -> None:

@@ -7,7 +7,16 @@ from collections.abc import Callable
 import pytest
 
 from memolith.adapters.layered import Crash, Fault, Strike
-from memolith.app.kernel.results import Call, Demand, Memory, Page, Store, Version, VersionFilter, VouchedCredentials
+from memolith.app.kernel.results import (
+    DelegatedCredentials,
+    Memory,
+    Page,
+    ReadConsistency,
+    RequestContext,
+    Store,
+    Version,
+    VersionFilter,
+)
 from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
@@ -16,17 +25,17 @@ from tests.unit.app.scene import AWAY, HOME, Scene
 
 PUT = "objects.put_if_absent"
 UNKNOWN = "memver_01kb0000000000000000000000"
-HOMES = Demand(home=True)
+HOMES = ReadConsistency(home=True)
 
 
 class Reader:
     """Reads with a demand, in one region."""
 
-    def __init__(self, scene: Scene, region: str, demand: Demand) -> None:
+    def __init__(self, scene: Scene, region: str, demand: ReadConsistency) -> None:
         self.scene, self.memolith, self.demand = scene, scene.at(region), demand
 
-    def call(self) -> Call:
-        return Call(self.scene.call().credentials, self.demand)
+    def call(self) -> RequestContext:
+        return RequestContext(self.scene.call().credentials, self.demand)
 
     def read(self, memory: Memory, full: bool = True) -> Memory:
         return self.memolith.retrieve_memory(self.call(), self.scene.store, memory.id, full=full)
@@ -210,7 +219,7 @@ def test_a_caller_who_was_let_in_here_need_not_be_known_there(scene: Scene, made
 
 
 def test_another_workspace_finds_nothing_at_home_either(scene: Scene, made: Memory) -> None:
-    stranger = Call(VouchedCredentials("wrkspc_other", "api_key:apikey_x", "read"), HOMES)
+    stranger = RequestContext(DelegatedCredentials("wrkspc_other", "api_key:apikey_x", "read"), HOMES)
     with pytest.raises(NotFound, match="memory_store"):
         scene.at(HOME).retrieve_memory(stranger, scene.store, made.id, full=True)
 
@@ -231,7 +240,7 @@ def test_a_store_is_as_its_record_is_at_home(scene: Scene, made: Memory) -> None
 
 
 def test_a_home_that_has_moved_says_so_and_passes_nothing_on(scene: Scene, made: Memory) -> None:
-    call = Call(VouchedCredentials(WORKSPACE, "api_key:apikey_x", "read"), HOMES)
+    call = RequestContext(DelegatedCredentials(WORKSPACE, "api_key:apikey_x", "read"), HOMES)
     with pytest.raises(Unavailable, match="moved"):
         scene.at(AWAY).retrieve_memory(call, scene.store, made.id, full=True)
 
@@ -240,7 +249,7 @@ def test_a_home_that_has_moved_says_so_and_passes_nothing_on(scene: Scene, made:
 
 
 def test_a_version_that_is_here_is_waited_for_by_nobody(scene: Scene, made: Memory) -> None:
-    reader = Reader(scene, AWAY, Demand(min_version=made.version_id))
+    reader = Reader(scene, AWAY, ReadConsistency(min_version=made.version_id))
     assert reader.read(made).content == "first"
     assert reader.paths() == ["/n/a"]
     assert scene.clock.paused_s == []
@@ -256,7 +265,7 @@ def test_a_version_that_arrives_is_waited_for(scene: Scene, made: Memory, monkey
             scene.deliver()
 
     monkeypatch.setattr(scene.clock, "pause", arrives_meanwhile)
-    reader = Reader(scene, AWAY, Demand(min_version=second.version_id))
+    reader = Reader(scene, AWAY, ReadConsistency(min_version=second.version_id))
     with scene.struck_by():
         assert reader.read(made).content == "second"
     assert scene.clock.paused_s == [0.05, 0.1]
@@ -265,7 +274,7 @@ def test_a_version_that_arrives_is_waited_for(scene: Scene, made: Memory, monkey
 def test_a_version_that_does_not_arrive_in_time_is_read_from_its_home(scene: Scene, made: Memory) -> None:
     second = scene.update(made, "second")
     new = scene.create("/n/new", "new")
-    reader = Reader(scene, AWAY, Demand(min_version=new.version_id))
+    reader = Reader(scene, AWAY, ReadConsistency(min_version=new.version_id))
     assert reader.read(new).content == "new"
     assert sum(scene.clock.paused_s) == pytest.approx(0.75)
     assert reader.paths() == ["/n/a", "/n/new"]
@@ -276,7 +285,7 @@ def test_a_version_that_does_not_arrive_in_time_is_read_from_its_home(scene: Sce
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
 def test_a_version_that_nobody_knows_is_refused_by_its_name(scene: Scene, made: Memory, region: str) -> None:
-    reader = Reader(scene, region, Demand(min_version=UNKNOWN))
+    reader = Reader(scene, region, ReadConsistency(min_version=UNKNOWN))
     for ask in (lambda: reader.read(made), reader.paths, reader.versions, reader.store):
         with pytest.raises(InvalidRequest, match=f"x-memolith-min-version: {UNKNOWN} is not known in this store"):
             ask()
@@ -286,12 +295,12 @@ def test_a_version_of_another_store_is_none_of_this_one(scene: Scene, made: Memo
     other = scene.create_store("other").id
     foreign = scene.create("/a", store=other)
     with pytest.raises(InvalidRequest):
-        Reader(scene, HOME, Demand(min_version=foreign.version_id)).read(made)
+        Reader(scene, HOME, ReadConsistency(min_version=foreign.version_id)).read(made)
 
 
 def test_nothing_older_is_given_while_the_home_does_not_answer(scene: Scene, made: Memory) -> None:
     second = scene.update(made, "second")
-    reader = Reader(scene, AWAY, Demand(min_version=second.version_id))
+    reader = Reader(scene, AWAY, ReadConsistency(min_version=second.version_id))
     with scene.struck_by(Strike(Fault.REFUSED, "peers.call")), pytest.raises(Unavailable):
         reader.read(made)
 
@@ -314,12 +323,12 @@ def test_rows_that_were_read_before_the_version_came_are_not_what_is_answered(sc
         return rows
 
     with scene.intercepted_by(first_batch_is_torn):  # type: ignore[arg-type]
-        assert Reader(scene, AWAY, Demand(min_version=second.version_id)).read(made).content == "second"
+        assert Reader(scene, AWAY, ReadConsistency(min_version=second.version_id)).read(made).content == "second"
     assert torn
 
 
 def test_writes_take_no_notice_of_a_demand(scene: Scene, made: Memory) -> None:
-    call = Call(scene.call().credentials, Demand(home=True, min_version=UNKNOWN))
+    call = RequestContext(scene.call().credentials, ReadConsistency(home=True, min_version=UNKNOWN))
     written = scene.at(AWAY).update_memory(
         call, scene.store, made.id, content="second", path=None, expected_content_sha256=None, full=False
     )

@@ -12,7 +12,7 @@ import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import CallCounts, Fault, Strike
-from memolith.app.kernel.results import Call, Demand, Hit, Memory
+from memolith.app.kernel.results import Hit, Memory, ReadConsistency, RequestContext
 from memolith.app.search.pack_cache import FETCHED_MAX
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.objects.search_pack import REFRESH_DELAY_S, PackKey
@@ -128,7 +128,7 @@ def test_what_another_region_wrote_is_found_once_it_is_indexed_here(scene: Searc
 def test_a_search_that_demands_the_homes_answer_gets_it_anywhere(scene: Searched) -> None:
     scene.create("/new.md", "The zeppelin arrives at noon.")
     assert scene.search("zeppelin", at=AWAY) == []
-    call = Call(scene.call().credentials, Demand(home=True))
+    call = RequestContext(scene.call().credentials, ReadConsistency(home=True))
     [hit] = scene.at(AWAY).search_memories(call, scene.store, query="zeppelin", limit=5).items
     assert (hit.memory.path, "at noon" in hit.excerpt, hit.score > 0) == ("/new.md", True, True)
     page = scene.at(AWAY).load_memories(call, scene.store, after=None)

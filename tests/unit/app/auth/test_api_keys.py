@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
-from memolith.app.kernel.results import Call, Credentials
+from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core.errors import OutcomeUnknown, Unauthenticated, Unavailable
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -161,12 +161,12 @@ def test_a_key_is_not_issued_for_what_is_malformed(scene: Scene, fields: dict[st
 )
 def test_who_presents_nothing_of_ours_is_told_no_more_than_that(scene: Scene, workspace_id: str, key_id: str) -> None:
     with pytest.raises(Unauthenticated, match="not known"):
-        scene.at(HOME).retrieve_store(Call(Credentials(workspace_id, key_id, "0" * 64)), scene.store)
+        scene.at(HOME).retrieve_store(RequestContext(Credentials(workspace_id, key_id, "0" * 64)), scene.store)
 
 
 def test_a_key_of_one_workspace_does_not_open_another_under_its_name(scene: Scene) -> None:
     call = scene.call(scene.cloud.key(workspace_id="wrkspc_other"))
-    forged = Call(replace(call.credentials, workspace_id=WORKSPACE))
+    forged = RequestContext(replace(call.credentials, workspace_id=WORKSPACE))
     with pytest.raises(Unauthenticated):
         scene.at(HOME).retrieve_store(forged, scene.store)
 

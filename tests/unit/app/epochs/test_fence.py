@@ -11,13 +11,13 @@ import pytest
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Fault, Faulty, ScriptedFaults, Strike
 from memolith.adapters.memory import MemoryIndex
-from memolith.app.epochs.ownership import Records
-from memolith.app.kernel.results import Call, Demand
+from memolith.app.epochs.ownership import Ownership
+from memolith.app.kernel.results import ReadConsistency, RequestContext
 from memolith.core.errors import OutcomeUnknown, PreconditionFailed, Unavailable
 from memolith.core.log_position import Slot
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
-from memolith.core.store_records import Placed, to_record
+from memolith.core.store_records import PlacedRecord, to_record
 from tests.unit.app.scene import HOME, Scene
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ def _begin_to_move(scene: Scene) -> None:
     row = StoreRow.from_attributes(index.read([key])[key])
     region = scene.cloud.sites[HOME].region
     record = replace(to_record(row, "user:mover"), state=StoreState.MOVING, version_id=region.new_id("memver"))
-    assert Records(region).put(Placed(Slot.parse(row.slot).following, record))
+    assert Ownership(region).put(PlacedRecord(Slot.parse(row.slot).following, record))
 
 
 PUT, HEAD = "objects.put_if_absent", "objects.head"
@@ -109,7 +109,7 @@ def test_so_is_that_nothing_changed(moving: bool) -> None:
 def test_what_the_home_is_asked_to_confirm_is_judged_by_the_lease(moving: bool) -> None:
     scene = Scene()
     memory = scene.create("/a", "text")
-    call = Call(scene.call().credentials, Demand(home=True))
+    call = RequestContext(scene.call().credentials, ReadConsistency(home=True))
     with scene.intercepted_by(Overtaken(scene, HEAD, LATE_S, moving=moving)):
         if not moving:
             assert scene.at(HOME).retrieve_memory(call, scene.store, memory.id, full=True).content == "text"

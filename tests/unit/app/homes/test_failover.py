@@ -9,9 +9,9 @@ import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Crash, Fault, Strike
-from memolith.app.kernel.results import Call, DivergentVersion
+from memolith.app.kernel.results import DivergentVersion, RequestContext
 from memolith.app.operations import operator
-from memolith.core.commands import BroughtVersion
+from memolith.core.commands import ImportedVersion
 from memolith.core.errors import NotFound, OutcomeUnknown, PermissionDenied, PreconditionFailed
 from memolith.core.rows.content import VersionRow
 from memolith.ports import errors
@@ -364,7 +364,7 @@ def test_below_admin_and_for_others_there_is_nothing_divergent(scene: Scene, sco
     _, lost = diverged(scene)
     stranger, clerk = scene.cloud.key("admin", "wrkspc_other"), scene.cloud.key(scope)
     cases, store = scene.at(AWAY).divergent, scene.store
-    asks: list[Callable[[Call], object]] = [
+    asks: list[Callable[[RequestContext], object]] = [
         lambda call: cases.page(call, store, limit=9, after=None),
         lambda call: cases.retrieve(call, store, lost.version_id),
         lambda call: cases.restore(call, store, lost.version_id, full=False),
@@ -392,7 +392,7 @@ def test_an_operator_moves_fails_over_and_lists_through_a_regions_reconciler(sce
 def test_a_version_that_was_imported_says_so_also_when_it_came_late(scene: Scene) -> None:
     memory = scene.create("/a", "one")
     scene.deliver()
-    told = BroughtVersion(
+    told = ImportedVersion(
         memory.id, "memver_01m80gqgrfyn8361t51thggc0e", "modified", "user:user_1", memory.updated_at + 1, "/a", "two"
     )
     scene.cloud.sites[HOME].memolith.import_versions(scene.call(), scene.store, [told])

@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from memolith.adapters.layered import Call, CallCounts
-from memolith.app.homes.snapshot_progress import Surveyed
+from memolith.app.homes.snapshot_progress import SnapshotProgress
 from memolith.app.operations import operator
 from memolith.core.object_keys import parse_key
 from tests.unit.app.failing import fail_over
@@ -51,7 +51,7 @@ class Slow:
 
 
 def kept(scene: Scene) -> int:
-    return len(Surveyed(scene.cloud.sites[AWAY].region).load(scene.store))
+    return len(SnapshotProgress(scene.cloud.sites[AWAY].region).load(scene.store))
 
 
 def test_a_large_store_is_moved_step_by_step_and_writes_go_on_meanwhile(scene: Scene) -> None:
@@ -100,7 +100,7 @@ def test_a_process_keeps_only_so_much_of_large_cuts(scene: Scene, monkeypatch: p
 
 
 def test_what_was_kept_twice_counts_once_and_nothing_stays_in_the_end(scene: Scene) -> None:
-    surveyed = Surveyed(scene.cloud.sites[AWAY].region)
+    surveyed = SnapshotProgress(scene.cloud.sites[AWAY].region)
     entries = scene.entries(AWAY)
     surveyed.keep(scene.store, entries)
     surveyed.keep(scene.store, entries)

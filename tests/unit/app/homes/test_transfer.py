@@ -9,7 +9,7 @@ import pytest
 
 from memolith.adapters.layered import Call, Crash, Fault, Strike
 from memolith.app.kernel.results import Memory
-from memolith.app.log.epoch_snapshot import Cuts
+from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.operations import operator
 from memolith.core.errors import Unavailable
 from memolith.core.limits import DRAIN_S
@@ -213,4 +213,4 @@ def test_a_store_of_more_than_one_page_is_moved_whole(scene: Scene) -> None:
     )
     assert scene.paths(at=AWAY) == ["/a", "/b"]
     site, row = sites[AWAY], StoreRow.from_attributes(scene.cloud.rows(AWAY, "stores")[scene.store, "record"])
-    assert sorted(slot.sequence for slot in Cuts(site.region).tails(row).values()) == [1, 1_199]
+    assert sorted(slot.sequence for slot in EpochSnapshots(site.region).tails(row).values()) == [1, 1_199]

@@ -13,7 +13,7 @@ from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Stri
 from memolith.adapters.memory import ManualClock, MemoryIndex, MemoryQueue
 from memolith.app.index.ack_journal import from_listing
 from memolith.app.indexer.indexer import Malformed
-from memolith.app.indexer.rebuild import BatchFolder, Rebuild
+from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.indexer.rebuild_pages import Progress
 from memolith.core.errors import Busy, Unavailable
 from memolith.core.limits import CLAIM_LIFETIME_US
@@ -54,7 +54,7 @@ class Rebuilding:
         self.progress: list[Progress] = []
         self.malformed: list[Malformed] = []
         self.meanwhile: Callable[[], None] = lambda: None
-        self.folder = BatchFolder(self.site.region, self.site.indexing)
+        self.folder = BatchProjector(self.site.region, self.site.indexing)
 
     def run(self) -> int:
         clock = self.site.region.clock

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memolith.adapters.memory import MemoryQueue
-from memolith.app.kernel.results import Call, Demand, Memory
+from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
 from memolith.core.errors import NotFound, Unavailable
 from memolith.core.rows.control import CompletenessRow
 from tests.support.rebuilds import Operator
@@ -35,8 +35,8 @@ def wipe(scene: Scene, region: str = HOME) -> None:
     database.make(1)
 
 
-def demanding(scene: Scene, **demand: Any) -> Call:
-    return Call(scene.call().credentials, Demand(**demand))
+def demanding(scene: Scene, **demand: Any) -> RequestContext:
+    return RequestContext(scene.call().credentials, ReadConsistency(**demand))
 
 
 def listed(scene: Scene, at: str = HOME, as_of: int | None = None, depth: int = 0, **demand: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from memolith.adapters.layered import Call, InterceptedDeadLetters
 from memolith.adapters.memory import MemoryDeadLetters, MemoryQueue
 from memolith.app.operations import operator
-from memolith.app.operations.operator import TRIED_IN_VAIN, Letter, letters_of
+from memolith.app.operations.operator import TRIED_IN_VAIN, DeadLetter, letters_of
 from memolith.core.errors import Unavailable
 from memolith.core.rows.control import ControlRow
 from memolith.ports import errors as port_errors
@@ -21,23 +21,23 @@ from tests.unit.app.scene import HOME, Scene
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ('{"key": "a/b", "reason": "no metadata"}', [Letter("a/b", "no metadata")]),
-        ('{"message": "text", "reason": "neither"}', [Letter("a message of no known kind", "neither")]),
+        ('{"key": "a/b", "reason": "no metadata"}', [DeadLetter("a/b", "no metadata")]),
+        ('{"message": "text", "reason": "neither"}', [DeadLetter("a message of no known kind", "neither")]),
         (
             json.dumps({"Records": [{"s3": {"object": {"key": "a%2Fb"}}}, {"s3": {"object": {"key": "c"}}}]}),
-            [Letter("a%2Fb", TRIED_IN_VAIN), Letter("c", TRIED_IN_VAIN)],
+            [DeadLetter("a%2Fb", TRIED_IN_VAIN), DeadLetter("c", TRIED_IN_VAIN)],
         ),
-        ('{"Records": [1]}', [Letter("a message of no known kind", TRIED_IN_VAIN)]),
-        ('{"Records": []}', [Letter("an event of no object", TRIED_IN_VAIN)]),
-        ('{"rebuild": {"run": "run_1", "batch": 3}}', [Letter("batch 3 of run_1", TRIED_IN_VAIN)]),
-        ('{"inspect": "a/b"}', [Letter("a/b", TRIED_IN_VAIN)]),
-        ('{"key": "a/b"}', [Letter("a/b", TRIED_IN_VAIN)]),
-        ("{}", [Letter("a message of no known kind", TRIED_IN_VAIN)]),
-        ("[1]", [Letter("?", "neither an event nor a letter")]),
-        ("content", [Letter("?", "not JSON")]),
+        ('{"Records": [1]}', [DeadLetter("a message of no known kind", TRIED_IN_VAIN)]),
+        ('{"Records": []}', [DeadLetter("an event of no object", TRIED_IN_VAIN)]),
+        ('{"rebuild": {"run": "run_1", "batch": 3}}', [DeadLetter("batch 3 of run_1", TRIED_IN_VAIN)]),
+        ('{"inspect": "a/b"}', [DeadLetter("a/b", TRIED_IN_VAIN)]),
+        ('{"key": "a/b"}', [DeadLetter("a/b", TRIED_IN_VAIN)]),
+        ("{}", [DeadLetter("a message of no known kind", TRIED_IN_VAIN)]),
+        ("[1]", [DeadLetter("?", "neither an event nor a letter")]),
+        ("content", [DeadLetter("?", "not JSON")]),
     ],
 )
-def test_a_letter_is_told_by_what_it_is_about_and_why(body: str, expected: list[Letter]) -> None:
+def test_a_letter_is_told_by_what_it_is_about_and_why(body: str, expected: list[DeadLetter]) -> None:
     assert letters_of(body) == expected
 
 

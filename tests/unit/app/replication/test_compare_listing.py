@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 import pytest
 
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
-from memolith.app.replication.compare_listing import EVERY_US, Comparing
+from memolith.app.replication.compare_listing import EVERY_US, CompareListing
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import PathRow, VersionRow
 from memolith.ports.index import Change
@@ -27,7 +27,7 @@ class Pass:
 
     def __init__(self, scene: Scene) -> None:
         self.queue = MemoryQueue()
-        self.comparing = Comparing(scene.cloud.sites[HOME].region, self.queue)
+        self.comparing = CompareListing(scene.cloud.sites[HOME].region, self.queue)
 
     def sent(self) -> list[str]:
         taken = [json.loads(message) for message in self.queue.take(100)]

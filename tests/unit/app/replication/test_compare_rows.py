@@ -7,9 +7,9 @@ import json
 import pytest
 
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
-from memolith.app.replication.compare_checkpoints import ComparingCheckpoints
-from memolith.app.replication.compare_rows import ComparingRows
-from memolith.app.replication.resumable_scan import EVERY_US, Walked
+from memolith.app.replication.compare_checkpoints import CompareCheckpoints
+from memolith.app.replication.compare_rows import CompareRows
+from memolith.app.replication.resumable_scan import EVERY_US, ScanProgress
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.ports.index import Change
@@ -24,9 +24,9 @@ class Rows:
 
     def __init__(self, scene: Scene) -> None:
         self.scene, self.queue = scene, MemoryQueue()
-        self.comparing = ComparingRows(scene.cloud.sites[HOME].region, self.queue)
+        self.comparing = CompareRows(scene.cloud.sites[HOME].region, self.queue)
 
-    def run(self, deadline_us: int = NEVER_US) -> Walked:
+    def run(self, deadline_us: int = NEVER_US) -> ScanProgress:
         walked = self.comparing.run(deadline_us)
         for message in self.queue.take(100):
             key = json.loads(message)["fold_again"]["key"]
@@ -55,7 +55,7 @@ def scene() -> Scene:
 
 
 def test_rows_that_agree_are_left_alone(scene: Scene) -> None:
-    assert Rows(scene).run() == Walked(looked_at=3 + 2 + 4, repaired=0, finished=True)
+    assert Rows(scene).run() == ScanProgress(looked_at=3 + 2 + 4, repaired=0, finished=True)
 
 
 @pytest.mark.parametrize("path", ["/kept", "/arrived"])
@@ -102,14 +102,14 @@ def test_it_goes_on_where_time_ran_out_and_begins_again_after_a_day(
     assert rows.run().looked_at == 9
 
 
-def follow(scene: Scene) -> ComparingCheckpoints:
+def follow(scene: Scene) -> CompareCheckpoints:
     """The other region's comparison, once its watermark has passed what was written at home."""
     for _ in range(4):
         scene.clock.advance(60)
         for site in scene.cloud.sites.values():
             site.reconciling.tick()
         scene.deliver()
-    return ComparingCheckpoints(scene.cloud.sites[AWAY].region)
+    return CompareCheckpoints(scene.cloud.sites[AWAY].region)
 
 
 @pytest.mark.parametrize("fetched", [False, True])

@@ -9,7 +9,7 @@ import pytest
 
 from memolith.adapters.memory import MemoryBuckets, MemoryObjects
 from memolith.app.replication import region_backfill
-from memolith.app.replication.region_backfill import Joining, Progress
+from memolith.app.replication.region_backfill import Progress, RegionBackfill
 from memolith.core.errors import Unavailable
 from memolith.ports import errors as port_errors
 from memolith.ports.objects import KeyPage, StoredObject
@@ -71,7 +71,7 @@ def keys(buckets: MemoryBuckets, region: str) -> list[str]:
 
 def fill(buckets: MemoryBuckets, before: Callable[[str, str], None] = lambda call, key: None) -> int:
     objects = Meddled(MemoryObjects(buckets, NEW), before)
-    return Joining(objects, OneByOne(), [FIRST, SECOND]).run(lambda progress: None)
+    return RegionBackfill(objects, OneByOne(), [FIRST, SECOND]).run(lambda progress: None)
 
 
 def log(region: str, *numbers: int) -> list[str]:
@@ -185,6 +185,6 @@ def test_it_does_not_go_on_for_ever(buckets: MemoryBuckets, monkeypatch: pytest.
 def test_progress_says_what_is_copied_and_whence(buckets: MemoryBuckets) -> None:
     put(buckets, FIRST, *log(FIRST, 1))
     said: list[Progress] = []
-    Joining(MemoryObjects(buckets, NEW), OneByOne(), [FIRST, SECOND]).run(said.append)
+    RegionBackfill(MemoryObjects(buckets, NEW), OneByOne(), [FIRST, SECOND]).run(said.append)
     assert Progress(1, FIRST, FIRST, 1) in said
     assert said[-1] == Progress(2, FIRST, FIRST, 1)

@@ -10,9 +10,9 @@ import pytest
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import CallCounts
 from memolith.adapters.memory import MemoryGuardrail
-from memolith.app.indexer.rebuild import BatchFolder
+from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.kernel.results import UNSET, Memory
-from memolith.app.safety.deep_scan import FINGERPRINTS_MAX, Inspected
+from memolith.app.safety.deep_scan import FINGERPRINTS_MAX, DeepScanResult
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE
 from memolith.core import verdicts
@@ -95,12 +95,12 @@ class Looked(Scene):
         site.region.index.commit([Change(ControlRow.KEY, None, building, unconditional=True)])
         keys = self.cloud.buckets.page(region, "", None, 1_000).keys
         batch = {"generation": generation, "run": "run_1", "batch": 0, "keys": keys}
-        assert BatchFolder(site.region, site.indexing).fold(batch) == []
+        assert BatchProjector(site.region, site.indexing).fold(batch) == []
         served = ControlRow(serving=generation, complete=True).to_attributes()
         site.region.index.commit([Change(ControlRow.KEY, None, served, unconditional=True)])
         site.region.view()
 
-    def inspect(self, memory: Memory) -> Inspected:
+    def inspect(self, memory: Memory) -> DeepScanResult:
         """One message more for the memory's first version."""
         inspecting = self.cloud.sites[HOME].inspecting
         assert inspecting is not None
@@ -229,7 +229,7 @@ def test_what_came_from_another_region_is_not_looked_at_here(scene: Looked) -> N
     memory = scene.write("/a", PLANTED)
     away = scene.cloud.sites[AWAY].inspecting
     assert away is not None
-    assert away.inspect(scene.log_key(memory)) is Inspected.NOTHING_TO_READ
+    assert away.inspect(scene.log_key(memory)) is DeepScanResult.NOTHING_TO_READ
 
 
 def test_a_rebuild_passes_nothing_on(scene: Looked) -> None:
@@ -258,7 +258,7 @@ def test_a_redacted_version_is_not_read(scene: Looked) -> None:
     scene.deliver()
     inspecting = scene.cloud.sites[HOME].inspecting
     assert inspecting is not None
-    assert inspecting.inspect(key) is Inspected.NOTHING_TO_READ
+    assert inspecting.inspect(key) is DeepScanResult.NOTHING_TO_READ
 
 
 def test_a_version_of_a_deleted_store_is_not_looked_at(scene: Looked) -> None:
@@ -268,14 +268,14 @@ def test_a_version_of_a_deleted_store_is_not_looked_at(scene: Looked) -> None:
     scene.deliver()
     inspecting = scene.cloud.sites[HOME].inspecting
     assert inspecting is not None
-    assert inspecting.inspect(key) is Inspected.NOTHING_TO_READ
+    assert inspecting.inspect(key) is DeepScanResult.NOTHING_TO_READ
 
 
 def test_a_slot_that_is_free_is_nothing_to_read(scene: Looked) -> None:
     inspecting = scene.cloud.sites[HOME].inspecting
     assert inspecting is not None
     key = f"{HOME}/log/{scene.store}/{'0' * 64}/0001-0.0000000001"
-    assert inspecting.inspect(key) is Inspected.NOTHING_TO_READ
+    assert inspecting.inspect(key) is DeepScanResult.NOTHING_TO_READ
     with pytest.raises(ValueError, match="not a key of Memolith"):
         inspecting.inspect("nonsense")
 
@@ -308,7 +308,7 @@ def test_a_look_that_finds_nothing_is_one_get_one_read_and_one_query(scene: Look
     memory = scene.create("/a", "a note")
     counts = CallCounts()
     with scene.intercepted_by(counts):
-        assert scene.inspect(memory) is Inspected.ALLOWED
+        assert scene.inspect(memory) is DeepScanResult.ALLOWED
     assert counts.calls == {"objects.get": 1, "index.read": 1, "index.query": 1}
 
 
@@ -450,7 +450,7 @@ def test_the_guardrails_silence_does_not_hold_up_the_rules_verdict_and_is_asked_
             scene.inspect(memory)
         assert scene.rules() == [(VerdictOutcome.FLAG, (SUSPECT_RULE,))]
     guardrail.unavailable = False
-    assert scene.inspect(memory) is Inspected.WITHHELD
+    assert scene.inspect(memory) is DeepScanResult.WITHHELD
     assert scene.withheld(HOME, memory)
     assert scene.cloud.metrics.total("guardrail_unavailable") == 2
 

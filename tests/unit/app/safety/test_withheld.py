@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
-from memolith.app.kernel.results import Call, Demand, Memory, Version, VersionFilter, Withheld
+from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext, Version, VersionFilter, Withheld
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.objects.verdict_record import VerdictOutcome
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -21,13 +21,13 @@ Read = Callable[["Reader", Memory], Memory | Version]
 class Reader:
     """A caller with a key of some scope, in some region, who may demand the home's answer."""
 
-    def __init__(self, scene: Scene, scope: str, region: str, demand: Demand = Demand()) -> None:  # noqa: B008 - frozen
+    def __init__(self, scene: Scene, scope: str, region: str, demand: ReadConsistency = ReadConsistency()) -> None:  # noqa: B008 - frozen
         self.scene, self.memolith, self.demand = scene, scene.at(region), demand
         self.credentials = scene.call(scene.cloud.key(scope)).credentials
 
     @property
-    def call(self) -> Call:
-        return Call(self.credentials, self.demand)
+    def call(self) -> RequestContext:
+        return RequestContext(self.credentials, self.demand)
 
     def retrieved(self, memory: Memory) -> Memory:
         return self.memolith.retrieve_memory(self.call, self.scene.store, memory.id, full=True)
@@ -98,7 +98,7 @@ def test_a_withheld_text_is_shown_to_admins_alone_and_everybody_is_told_why(
 def test_demanded_from_its_home_a_withheld_text_is_shown_to_admins_alone(
     scene: Scene, bad: Memory, read: Read, region: str
 ) -> None:
-    shown = [read(Reader(scene, scope, region, Demand(home=True)), bad) for scope in ("read", "admin")]
+    shown = [read(Reader(scene, scope, region, ReadConsistency(home=True)), bad) for scope in ("read", "admin")]
     assert [found.content for found in shown] == [None, BAD]
     assert all(found.withheld is not None and found.withheld.rules == ("deep-rule",) for found in shown)
 
