@@ -16,6 +16,7 @@ from memolith.adapters.layered import (
     InterceptedPeers,
     Interceptor,
 )
+from memolith.adapters.layered.translated import translated
 from memolith.adapters.memory import (
     MemoryBuckets,
     MemoryDatabase,
@@ -161,16 +162,18 @@ class Site:
     def open(self, database: MemoryDatabase | None = None) -> Sandbox:
         """A new sandbox, with the tables that its deployment names; it finds out by itself if others serve."""
         name, around = self.name, self._interceptor
-        region = Region(
-            name=name,
-            regions=self._regions,
-            objects=InterceptedObjects(MemoryObjects(self._buckets, name), name, around),
-            index=InterceptedIndex(TornIndex(database or self.database, self._chance, self._tear), name, around),
-            clock=self._clock(),
-            randomness=self.randomness,
-            metrics=RecordingMetrics(),
-            peers=InterceptedPeers(self._peers, name, around),
-            parallel=AnyOrder(self._chance),
+        region = translated(
+            Region(
+                name=name,
+                regions=self._regions,
+                objects=InterceptedObjects(MemoryObjects(self._buckets, name), name, around),
+                index=InterceptedIndex(TornIndex(database or self.database, self._chance, self._tear), name, around),
+                clock=self._clock(),
+                randomness=self.randomness,
+                metrics=RecordingMetrics(),
+                peers=InterceptedPeers(self._peers, name, around),
+                parallel=AnyOrder(self._chance),
+            )
         )
         erasable = InterceptedErasableObjects(TornErasableObjects(self._buckets, name, self._tear), name, around)
         return Sandbox(region, erasable, self._day_us, self.queue, SqlitePacks() if self._packs else NO_PACKS)

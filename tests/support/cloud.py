@@ -21,6 +21,7 @@ from memolith.adapters.layered import (
     InterceptedQueue,
     Interceptor,
 )
+from memolith.adapters.layered.translated import translated
 from memolith.adapters.memory import (
     ManualClock,
     MemoryBuckets,
@@ -146,17 +147,19 @@ class Cloud:
         index = MemoryIndex(database)
         control = ControlRow(serving=1, complete=True).to_attributes()
         index.commit([Change(ControlRow.KEY, None, control)])
-        region = Region(
-            name=name,
-            regions=self.regions,
-            objects=InterceptedObjects(MemoryObjects(self.buckets, name), name, interceptor),
-            index=InterceptedIndex(index, name, interceptor),
-            clock=self.clock,
-            randomness=self.randomness,
-            metrics=self.metrics,
-            peers=InterceptedPeers(self.peers, name, interceptor),
-            parallel=parallel,
-            memories_per_store=memories_per_store,
+        region = translated(
+            Region(
+                name=name,
+                regions=self.regions,
+                objects=InterceptedObjects(MemoryObjects(self.buckets, name), name, interceptor),
+                index=InterceptedIndex(index, name, interceptor),
+                clock=self.clock,
+                randomness=self.randomness,
+                metrics=self.metrics,
+                peers=InterceptedPeers(self.peers, name, interceptor),
+                parallel=parallel,
+                memories_per_store=memories_per_store,
+            )
         )
         erasable = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
         packs, packings = SqlitePacks(), MemoryQueue()

@@ -19,11 +19,24 @@ from __future__ import annotations
 
 
 class MemolithError(Exception):
-    """Base of every error that a caller is meant to see. ``message`` carries no content, secret or foreign id."""
+    """Base of every error that a caller is meant to see. ``message`` carries no content, secret or foreign id.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+    Args:
+        message: what happened.
+        region, object: where, and to which object key, table or function, for an operator to look at.
+        cause: the far side's own name for it, such as ``SlowDown``.
+        hint: what to do next.
+    """
+
+    def __init__(self, message: str, *, region: str = "", object: str = "", cause: str = "", hint: str = "") -> None:
+        self.region = region
+        self.object = object
+        self.cause = cause
+        self.hint = hint
+        facts = {"region": region, "object": object, "cause": cause}
+        told = ", ".join(f"{name}={value}" for name, value in facts.items() if value)
+        self.message = message + (f" ({told})" if told else "") + (f"; {hint}" if hint else "")
+        super().__init__(self.message)
 
 
 class InvalidRequest(MemolithError):

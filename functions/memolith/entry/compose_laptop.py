@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memolith.adapters.layered.translated import translated
 from memolith.adapters.local import (
     Database,
     LocalBucket,
@@ -108,17 +109,19 @@ class LocalSite:
         bucket = LocalBucket(root, lambda key: queue.send([key], FOLD_AFTER_S))
         self.tables = LocalTables(self._databases[0])
         peers = MemoryPeers()
-        self.region = Region(
-            name=REGION,
-            regions=(REGION,),
-            objects=LocalObjects({REGION: bucket}, REGION),
-            index=LocalIndex(self._databases[0]),
-            clock=machine.clock,
-            randomness=machine.randomness,
-            metrics=machine.metrics,
-            peers=peers,
-            parallel=ThreadParallel(),
-            memories_per_store=memories_per_store,
+        self.region = translated(
+            Region(
+                name=REGION,
+                regions=(REGION,),
+                objects=LocalObjects({REGION: bucket}, REGION),
+                index=LocalIndex(self._databases[0]),
+                clock=machine.clock,
+                randomness=machine.randomness,
+                metrics=machine.metrics,
+                peers=peers,
+                parallel=ThreadParallel(),
+                memories_per_store=memories_per_store,
+            )
         )
         packs = SqlitePacks()
         self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs)

@@ -9,11 +9,11 @@ from typing import Any
 
 from memolith.adapters.aws.queue import SqsQueue
 from memolith.app.homes.service import Homes
+from memolith.app.index.resumable_scan import ScanProgress
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
 from memolith.app.replication.compare_listing import ComparedPage, CompareListing
 from memolith.app.replication.compare_rows import CompareRows
 from memolith.app.replication.reconciler import Reconciler
-from memolith.app.replication.resumable_scan import ScanProgress
 from memolith.core.errors import MemolithError
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings

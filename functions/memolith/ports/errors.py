@@ -10,6 +10,8 @@ PortError
 
 from __future__ import annotations
 
+from memolith.core import errors
+
 
 class PortError(Exception):
     """Base of what adapters raise; anything else that escapes an adapter is a defect of it."""
@@ -27,9 +29,9 @@ class Contended(PortError):
     """A conflicting request was under way, or a row is no longer what was read. Nothing was changed."""
 
 
-class Unavailable(PortError):
+class Unavailable(errors.Unavailable, PortError):
     """Throttled, unreachable or absent. Nothing was changed."""
 
 
-class OutcomeUnknown(PortError):
+class OutcomeUnknown(errors.OutcomeUnknown, PortError):
     """The reply was lost, or the far side failed while it may have been acting."""

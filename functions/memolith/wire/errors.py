@@ -97,7 +97,7 @@ def failure_of(error: Exception, *, writes: bool) -> Failure:
     if isinstance(error, MethodNotAllowed):
         message = f"this path takes {' or '.join(error.allowed)}"
         return Failure(405, "invalid_request_error", message, headers={"allow": ", ".join(error.allowed)})
-    mapping = _TABLE.get(type(error)) if isinstance(error, MemolithError) else None
+    mapping = next((_TABLE[kind] for kind in type(error).__mro__ if kind in _TABLE), None)
     if mapping is None or not isinstance(error, MemolithError):
         return Failure(500, "api_error", "internal error", headers=_NO_RETRY if writes else {})
     if isinstance(error, InvalidRequest) and error.too_large:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memolith.adapters.memory import ManualClock
+from memolith.app.index.resumable_scan import ScanProgress
 from memolith.app.replication.reconciler import Reconciler
-from memolith.app.replication.resumable_scan import ScanProgress
 from memolith.core.errors import Unavailable
 from memolith.entry.compose_reconciler import Comparison, dispatch
 from tests.support.cloud import Cloud

@@ -7,6 +7,7 @@ from memolith.adapters.aws.index import DynamoIndex
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.aws.objects import S3Objects
 from memolith.adapters.aws.peers import LambdaPeers
+from memolith.adapters.layered.translated import translated
 from memolith.adapters.system.clock import SystemClock
 from memolith.adapters.system.parallel import ThreadParallel
 from memolith.adapters.system.randomness import SystemRandomness
@@ -23,15 +24,17 @@ def region_on_aws(
 ) -> Region:
     """The region's ports on S3, DynamoDB and Lambda, with the machine's own clock and randomness. No call is made."""
     clock, randomness = SystemClock(), SystemRandomness()
-    return Region(
-        name=deployment.region,
-        regions=deployment.regions,
-        objects=S3Objects(clients, deployment),
-        index=DynamoIndex(clients, deployment, clock, randomness),
-        clock=clock,
-        randomness=randomness,
-        metrics=metrics,
-        peers=LambdaPeers(clients, deployment),
-        parallel=ThreadParallel(),
-        memories_per_store=memories_per_store,
+    return translated(
+        Region(
+            name=deployment.region,
+            regions=deployment.regions,
+            objects=S3Objects(clients, deployment),
+            index=DynamoIndex(clients, deployment, clock, randomness),
+            clock=clock,
+            randomness=randomness,
+            metrics=metrics,
+            peers=LambdaPeers(clients, deployment),
+            parallel=ThreadParallel(),
+            memories_per_store=memories_per_store,
+        )
     )

@@ -16,6 +16,7 @@ from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.commit.writer import Writer
 from memolith.app.index.projector import Projector
+from memolith.app.index.redaction_places import places_of
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext, Version
@@ -23,11 +24,9 @@ from memolith.app.log.log_reader import LogReader
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live, join_redaction
-from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import RedactionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.redaction_order import Redaction
-from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.ports import errors as port_errors
@@ -166,21 +165,6 @@ class Redactions:
 
     def _order(self, row: VersionRow) -> Redaction:
         return Redaction(row.store_id, row.version_id, row.position or "", row.redacted_at or 0, row.redacted_by or "")
-
-
-def places_of(region: Region, view: View, order: Redaction) -> tuple[VersionRow | None, list[LogKey]]:
-    """Return the version's row and every object in which the order and the rows say that its text stands. One read.
-
-    Call it after the order was folded. Whoever adopts the version folds the copy and then looks at the same row for an
-    order: one of the two sees the other, so that no copy is left at a place which neither of them erases.
-    """
-    store_id, version_id = order.store_id, order.version_id
-    keys: list[RowKey] = [VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)]
-    found = region.read(view.index, keys)
-    rows = [VersionRow.from_attributes(found[key]) for key in keys if key in found]
-    refs = {order.ref, *(LogRef.parse(row.position) for row in rows if row.position is not None)}
-    version = VersionRow.from_attributes(found[keys[0]]) if keys[0] in found else None
-    return version, sorted((ref.key_in(store_id) for ref in refs), key=str)
 
 
 def answer(row: VersionRow) -> dict[str, Any]:

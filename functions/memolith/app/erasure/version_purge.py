@@ -18,8 +18,8 @@ from itertools import groupby
 
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.index.resumable_scan import ScanProgress, walk
 from memolith.app.kernel.region import Region, View, asked
-from memolith.app.replication.resumable_scan import ScanProgress, walk
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.rows.base import RowKey

@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from memolith.app.api.redaction import places_of
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.index.projector import Projector, not_of
+from memolith.app.index.redaction_places import places_of
 from memolith.app.kernel.eraser_client import ask_eraser, erase
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
@@ -407,7 +407,7 @@ class Indexer:
     def _fold_redaction(self, view: View, order: Redaction, own: Named | None) -> list[Callable[[], object]]:
         """Erases the text where the order says that it stands, and wherever the rows have it once the order is folded.
 
-        Only what is read after the fold tells of an adoption that ran beside it; see `redaction.places_of`.
+        Only what is read after the fold tells of an adoption that ran beside it; see `places_of`.
         """
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)

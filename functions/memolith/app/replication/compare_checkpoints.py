@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memolith.app.index.resumable_scan import ScanProgress, walk
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.region import Region, View
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
-from memolith.app.replication.resumable_scan import ScanProgress, walk
 from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json

@@ -14,9 +14,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from memolith.app.index.resumable_scan import ScanProgress, walk
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
-from memolith.app.replication.resumable_scan import ScanProgress, walk
 from memolith.core import fold
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, Slot

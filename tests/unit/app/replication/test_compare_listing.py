@@ -70,7 +70,7 @@ def test_it_goes_on_where_time_ran_out(scene: Scene) -> None:
     one = Pass(scene)
     inner = objects.list
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(objects), "list", lambda self, prefix, after=None: inner(prefix, after=after, limit=3))
+        patch.setattr(objects, "list", lambda prefix, after=None: inner(prefix, after=after, limit=3))
         seen = [one.comparing.run(0)]
         while not seen[-1].finished:
             seen.append(one.comparing.run(0))

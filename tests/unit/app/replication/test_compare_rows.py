@@ -7,9 +7,9 @@ import json
 import pytest
 
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
+from memolith.app.index.resumable_scan import EVERY_US, ScanProgress
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
 from memolith.app.replication.compare_rows import CompareRows
-from memolith.app.replication.resumable_scan import EVERY_US, ScanProgress
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.ports.index import Change

@@ -1,0 +1,66 @@
+"""Port errors as callers see them: the one table, with region, object, cause and hint in each error.
+
+    the adapter raises   Unavailable("SlowDown")
+    the caller sees      the bucket did not answer (region=…, object=…, cause=SlowDown); try again
+
+A use case handles `ObjectNotFound`, `ObjectExists` and `Contended` itself. The other two are callers' errors already
+and pass through it, unless the use case knows better what the failure means for what it has done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from memolith.adapters.layered.intercepted import Call, InterceptedIndex, InterceptedObjects, InterceptedPeers
+from memolith.app.kernel.region import Region
+from memolith.ports import errors as port_errors
+
+T = TypeVar("T")
+
+RETRY = "try again"
+READ_FIRST = "read before trying again"
+
+SUBJECTS_NAMED = 3
+"""How many of the keys or tables of one call an error names."""
+
+_FAR_SIDES = {
+    "objects": "the bucket",
+    "erasable": "the bucket",
+    "index": "the index",
+    "tables": "the index",
+    "queue": "the queue",
+    "dead_letters": "the dead-letter queue",
+    "peers": "the function",
+}
+
+
+def translate(call: Call, act: Callable[[], T]) -> T:
+    """Do the call; add to its error which far side failed, in which region, and what to do next."""
+    try:
+        return act()
+    except port_errors.Unavailable as error:
+        raise port_errors.Unavailable(f"{_far_side(call)} did not answer", **_facts(call, error), hint=RETRY) from error
+    except port_errors.OutcomeUnknown as error:
+        message = f"{_far_side(call)} did not say whether it is done"
+        raise port_errors.OutcomeUnknown(message, **_facts(call, error), hint=READ_FIRST) from error
+
+
+def _far_side(call: Call) -> str:
+    return _FAR_SIDES[call.name.partition(".")[0]]
+
+
+def _facts(call: Call, error: Exception) -> dict[str, str]:
+    named = list(dict.fromkeys(call.subjects))[:SUBJECTS_NAMED]
+    return {"region": call.target, "object": ",".join(named), "cause": str(error)}
+
+
+def translated(region: Region) -> Region:
+    """Return the region with its buckets, index and peers behind `translate`."""
+    return replace(
+        region,
+        objects=InterceptedObjects(region.objects, region.name, translate),
+        index=InterceptedIndex(region.index, region.name, translate),
+        peers=InterceptedPeers(region.peers, region.name, translate),
+    )
