@@ -1,5 +1,8 @@
 """Memories in and out: folders, archives, and the places where other programs keep theirs.
 
-A source is read into `discovery.Found`: files that can be memories, and what cannot be, each with the reason. Nothing
-is left out in silence: whoever imports or exports gets a `report.Row` for every file, folder and link that was met.
+It promises that nothing is left out in silence: an import or export gives a `report.Row` for every file, folder and
+link that was met.
+
+Read first: `discovery`, into which every source is read: files that can be memories, and what cannot be, each with the
+reason. `importing` and `exporting` carry it out; `known_tools` knows where other programs keep their memories.
 """

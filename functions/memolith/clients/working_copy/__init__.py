@@ -11,10 +11,11 @@ The words:
 - A **commit** makes a local text the store's: one conditional write on the head that the edit was made on
   (`conditional_commit`). This is the interface for whoever else brings local texts into a store:
 
-      outcome = Committing(client, clock, randomness).commit(Edit(path, base, text))
+      outcome = ConditionalCommit(client, clock, randomness).commit(Edit(path, base, text))
 
   It returns what the path has then, or raises `Overtaken`: the store's side and the local one have both changed, and
   nothing was written. The caller keeps its text beside the file, as `temporary_names.beside(path, "conflict", now_us)`.
 
-`working_copy` puts them together: open, read, write, rename, unlink and close on paths, as errno knows them.
+Read first: `working_copy`, which puts them together: open, read, write, rename, unlink and close on paths, as errno
+knows them.
 """
