@@ -57,7 +57,7 @@ def is_late(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bo
 
 
 def take_up(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreRecord | None:
-    """Return the record that follows `now` and decides all of `late`, in the order of their slots; None if `now` does."""
+    """Return the record that follows `now` and decides all of `late`, by their slots' order; None if `now` does."""
     after = now
     for one in late:
         name = str(one.slot)

@@ -46,9 +46,7 @@ def second_of(home: str, epochs: Sequence[str], second_region: str | None, regio
 
 
 def is_stand_in(home: str, second_region: str | None) -> bool:
-    """Tell whether `second_of` names a region that the record does not; that has what was written since, not all
-    before.
-    """
+    """Tell whether `second_of` names a region that the record does not: it has only what was written since."""
     return second_region is not None and second_region == home
 
 

@@ -73,7 +73,7 @@ class StoreRecord:
         return bool(self.name or self.description or self.metadata or self.salt)
 
     def blanked(self) -> StoreRecord:
-        """Return what stays of it once its store is deleted: ids, places, times, actors; no name, description or salt."""
+        """Return what stays of it once its store is deleted: ids, places, times, actors; no name, text or salt."""
         return replace(self, name="", description="", metadata={}, salt="")
 
     def to_json(self) -> bytes:
