@@ -58,7 +58,7 @@ def check_object(key: str, metadata: Mapping[str, str], content_sha256: str | No
 
 
 def check_listing(limit: int) -> int:
-    """How many keys one page of a listing may have: `limit`, or as many as S3 gives. Raises ValueError below 1."""
+    """Return how many keys a page of a listing may have: `limit`, or as many as S3 gives. Raises ValueError below 1."""
     if limit < 1:
         raise ValueError("a listing is limited to at least 1")
     return min(limit, LIST_PAGE_MAX_KEYS)
@@ -75,7 +75,7 @@ def check_messages(messages: Sequence[str]) -> None:
 
 
 def check_key(key: RowKey) -> Table:
-    """The table a row stands in. Raises ValueError for a table of none of ours, or keys DynamoDB would refuse."""
+    """Return the table of a row. Raises ValueError for an unknown table, or keys that DynamoDB would refuse."""
     table = BY_NAME.get(key.table)
     if table is None:
         raise ValueError(f"there is no table {key.table!r}")
@@ -105,7 +105,7 @@ def check_changes(changes: Sequence[Change]) -> None:
 
 
 def stored(key: RowKey, attributes: Attributes) -> dict[str, Any]:
-    """A row's attributes as they are kept and given back: plain values, a copy, nothing that is None.
+    """Return a row's attributes as they are stored and given back: plain values, a copy, nothing that is None.
 
     Raises:
         ValueError: a type that no table keeps, an attribute named like the table's own key, or an empty text where a
@@ -137,7 +137,7 @@ def _stored_value(table: str, name: str, value: Any) -> Any:
 
 
 def same_row(one: Attributes | None, other: Attributes | None) -> bool:
-    """Whether two stored rows are equal as DynamoDB compares them: True is not 1 there, as it is in Python."""
+    """Tell whether two stored rows are equal as DynamoDB compares them: True is not 1 there, as it is in Python."""
     if one is None or other is None:
         return one is other
     return one == other and all(type(one[name]) is type(other[name]) for name in one)

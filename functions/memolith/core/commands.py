@@ -50,7 +50,7 @@ Command = CreateMemory | UpdateMemory | DeleteMemory
 
 
 def version_ids(command: Command) -> list[str]:
-    """Every id that the command's version may come to have: a rename has another one in each attempt."""
+    """Return every id that the command's version may come to have: a rename uses another one in each attempt."""
     attempts = WRITE_ATTEMPTS if isinstance(command, UpdateMemory) and command.path is not None else 1
     return [derived_version_id(command.version_id, attempt) for attempt in range(attempts)]
 
@@ -69,7 +69,7 @@ def to_payload(command: Command) -> dict[str, Any]:
 
 
 def from_payload(payload: dict[str, Any]) -> Command:
-    """The inverse of `to_payload`. Raises KeyError or TypeError for a payload that no version of Memolith made."""
+    """Parse what `to_payload` made. Raises KeyError or TypeError for a payload that no version of Memolith made."""
     fields = dict(payload)
     return _KINDS[fields.pop("command")](**fields)
 
@@ -105,7 +105,5 @@ class ImportedVersion:
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> ImportedVersion:
-        """The inverse of `dataclasses.asdict`, also after JSON. Raises TypeError for what no version of Memolith
-        made.
-        """
+        """Parse what `dataclasses.asdict` made, also after JSON. Raises TypeError for fields that it does not know."""
         return cls(**{**payload, "withheld_rules": tuple(payload["withheld_rules"])})

@@ -45,7 +45,7 @@ Decision = Commit | NoChange | Refused
 
 
 def sha256_hex(content: str) -> str:
-    """The API's content_sha256: lower-case hex over the UTF-8 bytes, without normalisation."""
+    """Return the API's content_sha256: lower-case hex over the UTF-8 bytes, without normalisation."""
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -68,7 +68,7 @@ def decide_update(head: MemoryRow | None, command: UpdateMemory) -> Decision:
 
 
 def decide_delete(head: MemoryRow | None, command: DeleteMemory) -> Decision:
-    """A deletion is never a no-op: a memory that is gone is not found."""
+    """Decide a deletion. It is never a no-op: a memory that is already deleted is not found."""
     if head is None or not is_live(head) or head.memory_id != command.memory_id or head.path is None:
         return Refused(NotFound("memory", command.memory_id))
     if not _expected(head, command.expected_content_sha256):
@@ -94,7 +94,7 @@ class Draft:
 
 
 def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
-    """The first version of a memory."""
+    """Make the entry of a memory's first version."""
     return Entry(
         key=key,
         operation=Operation.CREATED,
@@ -115,7 +115,7 @@ def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
 
 
 def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: Slot | None = None) -> Entry:
-    """The version after `head`: modified or deleted at its path, or moved in at another, naming the `source` slot."""
+    """Make the version after `head`: modified or deleted at its path, or moved in at another from the `source` slot."""
     moved = commit.operation is Operation.MOVED_IN
     sha256, size = head.content_sha256, head.content_size_bytes
     if commit.content is not None:
@@ -146,7 +146,7 @@ def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: 
 
 
 def moved_out(moved_in: Entry) -> Entry:
-    """The entry that commits a rename; the same whoever puts it, so that a helper's is the mover's own.
+    """Make the entry that commits a rename. Every writer makes the same one, so a helper's equals the mover's own.
 
     It carries no path: the source's log and the `moved_in` have them, and every copy would have to be erased too.
     """
@@ -168,5 +168,5 @@ def moved_out(moved_in: Entry) -> Entry:
 
 
 def void(key: LogKey, version_id: str, now_us: int) -> Entry:
-    """An entry that means nothing but that its slot is taken."""
+    """Make an abort entry: it means nothing but that its slot is taken."""
     return Entry(key=key, operation=Operation.VOID, version_id=version_id, created_at=now_us)

@@ -8,12 +8,12 @@ from memolith.core.rows.identity import StoreRow
 
 
 def current_epoch(store: StoreRow) -> Epoch:
-    """The term in which a store's logs are written now."""
+    """Return the epoch in which a store's logs are written now."""
     return parse_epoch(store.epochs[-1])
 
 
 def has_cut(store: StoreRow) -> bool:
-    """Whether the record names what the present epoch began with; it does not while a fail-over is under way."""
+    """Tell whether the record names the present epoch's snapshot; it does not while a failover is under way."""
     return len(store.cuts or ()) == len(store.epochs) - 1
 
 
@@ -22,5 +22,5 @@ BEGINNINGS = 2
 
 
 def begins_an_epoch(slot: Slot) -> bool:
-    """Whether a record in this slot may be what makes rows of older epochs wrong."""
+    """Tell whether a record in this slot may be what makes rows of older epochs wrong."""
     return slot.epoch.number > 1 and slot.sequence <= BEGINNINGS

@@ -57,20 +57,20 @@ class Fingerprint:
 
     @classmethod
     def parse(cls, text: str) -> Fingerprint:
-        """The inverse of `str`. Raises ValueError."""
+        """Parse what `str` made. Raises ValueError."""
         kind, digest, memory_id, severity = text.split("#")
         return cls(Kind(kind), digest, memory_id, severity)
 
 
 def digest_of(salt: bytes, kind: Kind, text: str) -> str:
-    """What a text is recognised by. The kind is part of it, so that no phrase passes for a secret."""
+    """Return the salted digest that identifies a text. It covers the kind, so that no phrase passes for a secret."""
     return hmac.new(salt, f"{kind}\0{text}".encode(), hashlib.sha256).hexdigest()[:DIGEST_CHARACTERS]
 
 
 def secret_at(text: str, position: int) -> str | None:
-    """The secret that begins at a position, as far as it can be told apart; None if that is not far.
+    """Return the secret that begins at a position, as far as it can be recognised; None if it cannot.
 
-    Of a key block it is the first line of the key itself: its head is the same in every one.
+    Of a key block, return the first line of the key itself: the block's head is the same in every one.
     """
     block = _KEY_BLOCK.match(text, position)
     if block is not None:
@@ -81,7 +81,7 @@ def secret_at(text: str, position: int) -> str | None:
 
 
 def secrets_in(text: str) -> Iterator[str]:
-    """Everything in a text that could be a known secret: its words, and what they are put together of."""
+    """Yield everything in a text that could be a known secret: its words, and the parts that they consist of."""
     for token in _TOKEN.finditer(text):
         for part in {token[0], *_INNER.split(token[0])}:
             value = part.strip(_EDGES)
@@ -90,19 +90,19 @@ def secrets_in(text: str) -> Iterator[str]:
 
 
 def _tells(value: str) -> bool:
-    """Whether nothing but a secret would be written like this by chance: no short word, and no plain one."""
+    """Tell whether only a secret is likely to be written like this: no short word, and no plain one."""
     return len(value) >= SECRET_MIN_CHARACTERS and (len(value) >= WORD_MAX_CHARACTERS or not value.isalpha())
 
 
 def phrase_at(text: str, position: int) -> str | None:
-    """The first letters and digits from a position on, however they are written or spaced; None for too few."""
+    """Return the first letters and digits from a position on, however written or spaced; None if they are too few."""
     folded = unicodedata.normalize("NFKC", text[position : position + _LOOKED_AT]).casefold()
     phrase = "".join(filter(str.isalnum, folded))[:PHRASE_CHARACTERS]
     return phrase if len(phrase) >= PHRASE_MIN_CHARACTERS else None
 
 
 def offset_of(text: str, line: int, column: int) -> int:
-    """The offset of a 1-based line and column; lines end at line feeds alone."""
+    """Return the offset of a 1-based line and column; only line feeds end lines."""
     start = 0
     for _ in range(line - 1):
         start = text.index("\n", start) + 1

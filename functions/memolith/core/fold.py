@@ -33,7 +33,7 @@ class LogFacts:
 
 
 def log_facts(entry: Entry, *, void: bool = False) -> LogFacts:
-    """The occupancy that `entry` proves: every version of a memory says when the memory came to its path.
+    """Return the occupancy that `entry` proves: every version of a memory says when the memory came to its path.
 
     `void` is for a `moved_in` whose source slot holds something else.
     """
@@ -47,9 +47,9 @@ def log_facts(entry: Entry, *, void: bool = False) -> LogFacts:
 
 
 def join_log(before: LogRow | None, facts: LogFacts) -> LogRow:
-    """The last of all facts: who came last, or that the last has left; and what was void after that.
+    """Join a fact to a path's row, which keeps the last arrival or departure, and the last abort after it.
 
-    What came before says nothing any more, and is not kept: where a row is taken from a cut nobody knows it.
+    Earlier facts no longer matter and are not kept: a row that was taken from an epoch snapshot never had them.
     """
     row = before or LogRow(store_id=facts.store_id, path_hash=facts.path_hash)
     if facts.arrived is not None and (row.arrived is None or is_later(facts.arrived, row.arrived)):
@@ -62,7 +62,7 @@ def join_log(before: LogRow | None, facts: LogFacts) -> LogRow:
 
 
 def _last_of(row: LogRow) -> LogRow:
-    """The row without what no longer matters. A cut may say that who came at a path's last slot has left since."""
+    """Drop from the row what no longer matters. A snapshot may say that the memory in the last slot has left."""
     if row.arrived is not None and row.vacated is not None:
         here = is_later(row.arrived, row.vacated)
         row = replace(row, vacated=None) if here else replace(row, arrived=None, occupant=None)
@@ -73,22 +73,22 @@ def _last_of(row: LogRow) -> LogRow:
 
 
 def is_later(slot: str, other: str) -> bool:
-    """Whether a slot comes after another, both as text: of one epoch as its sequence says, else as epochs rank."""
+    """Tell whether a slot comes after another, both as text: by sequence within one epoch, else by the epochs' rank."""
     if slot.rpartition(".")[0] == other.rpartition(".")[0]:
         return slot > other
     return Slot.parse(slot).rank > Slot.parse(other).rank
 
 
 def occupant_of(row: LogRow | None) -> str | None:
-    """The memory_id at the path, as far as this row knows: one came, and none has left since."""
+    """Return the memory_id at the path, as far as this row knows: the last that came, if it has not left since."""
     return None if row is None else row.occupant
 
 
 def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow | None:
-    """A path's row as a cut has it, with what `row` says of the `present` epoch, which began with that cut.
+    """Return a path's row as a snapshot has it, with what `row` says of the `present` epoch, which began with it.
 
-    Also with what it says of a newer epoch than the record by which it is judged knows: another judgement follows.
-    None where neither says anything: a path of which only late entries are known has no row, in any region.
+    Keep also what `row` says of an epoch newer than the store record in use: another repair follows for that epoch.
+    Return None where neither says anything: a path that is known only from stragglers has no row, in any region.
     """
     if row is not None and row.arrived is not None and is_since(row.arrived, present):
         cut = replace(cut, arrived=row.arrived, occupant=row.occupant)
@@ -100,12 +100,12 @@ def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow | None:
 
 
 def is_since(slot: str, present: str) -> bool:
-    """Whether a slot, as text, is of an epoch, as text, or of one that ranks higher."""
+    """Tell whether a slot, as text, belongs to an epoch, as text, or to one that ranks higher."""
     return slot.rpartition(".")[0] == present or Slot.parse(slot).epoch.rank > Epoch.parse(present).rank
 
 
 def tail_of(row: LogRow | None) -> str | None:
-    """The highest slot this row knows to be taken; the occupant's own row may know a higher one."""
+    """Return the highest slot that this row knows to be taken; the occupant's own row may know a higher one."""
     if row is None:
         return None
     known = (slot for slot in (row.arrived, row.vacated, row.voided) if slot is not None)
@@ -113,11 +113,11 @@ def tail_of(row: LogRow | None) -> str | None:
 
 
 def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
-    """The version of the later epoch, and within it of the higher generation.
+    """Join an entry to a memory's row: the later epoch wins, and within one epoch the higher generation.
 
-    `entry` is committed: a `moved_in` comes here only with its `moved_out`. A blank of the same generation absorbs the
-    text; a blank head is not live. What a home that has lost its store still writes has higher generations, it may be,
-    than the new home's; it has no say.
+    `entry` is committed: a `moved_in` comes here only with its `moved_out`. A blank of the same generation removes the
+    text; a blank head is not live. A home that has lost its store may write higher generations than the new home; they
+    do not count.
     """
     if before is not None:
         standing, comes = Slot.parse(before.slot).epoch.rank, entry.slot.epoch.rank
@@ -145,20 +145,20 @@ def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
 
 
 def without_text(row: MemoryRow) -> MemoryRow:
-    """The head as the fold of its blank leaves it."""
+    """Return the head as projecting its blank leaves it."""
     return replace(row, path=None, content_sha256=None, content_size_bytes=None, flags=None)
 
 
 def is_live(row: MemoryRow | None) -> bool:
-    """Whether there is a memory to be read: not deleted, and its head not blanked."""
+    """Tell whether there is a memory to be read: not deleted, and its head not blanked."""
     return row is not None and not row.gone and row.path is not None
 
 
 def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str] = ()) -> VersionRow:
-    """The version's facts beside what is known of its redaction; blanked text never comes back.
+    """Join the version's facts to what is known of its redaction; blanked text never comes back.
 
-    `unseen` names those of its objects that the caller did not read in this region's bucket (`VersionRow.unseen`).
-    What was seen stays seen while the version stands at the same position.
+    `unseen` names those of its objects that the caller did not read in this region's bucket (`VersionRow.unseen`). What
+    was seen stays seen while the version keeps its position.
     """
     row = VersionRow(
         store_id=entry.key.store_id,
@@ -191,7 +191,7 @@ def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str
 
 
 def _still_unseen(before: VersionRow, row: VersionRow) -> list[str] | None:
-    """What neither row has seen of one position; of another position, what the new row has not. Orders stay."""
+    """Return what neither row has seen of one position; of another position, what the new row has not. Orders stay."""
     known = before.unseen or []
     unseen = row.unseen or []
     if before.position == row.position:
@@ -200,7 +200,7 @@ def _still_unseen(before: VersionRow, row: VersionRow) -> list[str] | None:
 
 
 def is_behind(position: str | None, other: str) -> bool:
-    """Whether a position, the text of a `LogRef`, is of an earlier slot than another of the same log."""
+    """Tell whether a position, the text of a `LogRef`, is of an earlier slot than another of the same log."""
     return position is not None and is_later(_slot_of(other), _slot_of(position))
 
 
@@ -209,7 +209,7 @@ def _slot_of(position: str) -> str:
 
 
 def late_version(row: VersionRow) -> VersionRow:
-    """The row of a version that came late: in no order of the history."""
+    """Return the row of a straggler's version, which is in no order of the history."""
     return replace(row, memory_key=None, generation_key=None, time_key=None)
 
 
@@ -224,12 +224,12 @@ def join_redaction(before: VersionRow | None, order: Redaction, unseen: bool = F
 
 
 def order_seen(row: VersionRow) -> VersionRow:
-    """The row once the order's own object was folded here, and carried out."""
+    """Return the row after the redaction order's own object was projected here and carried out."""
     return replace(row, unseen=[name for name in row.unseen or () if name != UNSEEN_ORDER] or None)
 
 
 def blanked_version(row: VersionRow) -> VersionRow:
-    """The version as the fold of its blank leaves it."""
+    """Return the version as projecting its blank leaves it."""
     return replace(row, path=None, content_sha256=None, content_size_bytes=None, flags=None, blank=True)
 
 
@@ -240,9 +240,9 @@ def _wire_operation(operation: Operation) -> str:
 def path_row(
     before: PathRow | None, store_id: str, path: str, log: LogRow | None, occupant: MemoryRow | None
 ) -> PathRow | None:
-    """Who is listed at `path`, from the log's row and its occupant's; None when nothing stands there any more.
+    """Return what a listing shows at `path`, from the log's row and its occupant's; None when nothing is left to show.
 
-    A claim stays until its slot is seen taken; then whoever took it is the answer.
+    A write intent stays until its slot is seen taken; from then on the memory in that slot is the answer.
     """
     memory_id = None
     if occupant is not None and occupant_of(log) == occupant.memory_id and is_live(occupant) and occupant.path == path:

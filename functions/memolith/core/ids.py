@@ -29,7 +29,7 @@ def ulid(time_ms: int, randomness: bytes) -> str:
 
 
 def ulid_time_ms(text: str) -> int:
-    """The milliseconds at which a ULID was made."""
+    """Return the milliseconds at which a ULID was made."""
     number = 0
     for character in text[:10]:
         number = number << 5 | _VALUES[character]
@@ -42,7 +42,7 @@ def region_code(region: str) -> str:
 
 
 def birth_region(id: str, regions: tuple[str, ...]) -> str | None:
-    """The region that a store's, key's or session's id names, or None when the deployment has no such region."""
+    """Return the region that a store's, key's or session's id names; None when the deployment does not have it."""
     match = STORE.fullmatch(id) or KEY.fullmatch(id) or SESSION.fullmatch(id)
     if match is None:
         return None
@@ -50,9 +50,9 @@ def birth_region(id: str, regions: tuple[str, ...]) -> str | None:
 
 
 def derived_version_id(version_id: str, attempt: int) -> str:
-    """The version id of a later attempt of one call: the same instant, other randomness.
+    """Return the version id of a later attempt of one call: the same instant, other randomness.
 
-    Each attempt of a rename needs its own, so that a retry never takes the void entry of an earlier one for its own.
+    Each attempt of a rename needs its own, so that a retry never mistakes an earlier attempt's abort entry for its own.
     """
     if attempt == 0:
         return version_id
@@ -62,6 +62,6 @@ def derived_version_id(version_id: str, attempt: int) -> str:
 
 
 def companion_id(version_id: str) -> str:
-    """The id of the `moved_out` entry that commits the `moved_in` entry `version_id`; the same whoever puts it."""
+    """Derive the id of the `moved_out` that commits the `moved_in` `version_id`; every writer derives the same."""
     digest = hashlib.sha256(f"{version_id}/out".encode()).digest()
     return f"memver_{ulid(ulid_time_ms(version_id.partition('_')[2]), digest)}"

@@ -44,10 +44,10 @@ class LateRecord:
 
 
 def is_late(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bool:
-    """Whether a record stands beyond what the accepted epochs were made from.
+    """Tell whether a record is beyond what the accepted epochs were made from.
 
-    `chain` are the accepted epochs, and `ends` says of those that are over, as far as it is known, the sequence of the
-    last record that a later one followed. What cannot be told yet is not late.
+    `chain` are the accepted epochs, and `ends` says of the closed ones, as far as it is known, the sequence of the last
+    record that a later one followed. A record for which that is not known yet does not count as late.
     """
     if slot.epoch == chain[-1]:
         return False
@@ -57,7 +57,7 @@ def is_late(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bo
 
 
 def take_up(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreRecord | None:
-    """The record that follows `now` once all of `late`, in the order of their slots, are decided; None if they are."""
+    """Return the record that follows `now` and decides all of `late`, by their slots' order; None if `now` does."""
     after = now
     for one in late:
         name = str(one.slot)
@@ -79,7 +79,7 @@ def take_up(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreR
 
 
 def _contradicts(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) -> bool:
-    """Whether somebody has changed the same settings since, or ended all changes."""
+    """Tell whether the same settings were changed since, or the store was closed to all changes."""
     if one.before is None:
         return False
     changed = {name: to for name, to in one.changed.items() if getattr(now, name) != to}
@@ -89,7 +89,7 @@ def _contradicts(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) 
 
 
 def _archived_after(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) -> bool:
-    """Whether the store is archived by a late record that came after this one in the same log."""
+    """Tell whether the store is archived by a late record that came after this one in the same log."""
     return any(
         other.slot.epoch == one.slot.epoch and other.slot > one.slot and other.record.archived_at == now.archived_at
         for other in late

@@ -12,13 +12,13 @@ _LAST = ("\U0010ffff", "\uffff", "\u07ff", "\x7f")
 
 
 def direct_child(prefix: str, path: str) -> str | None:
-    """The folder directly below `prefix` that holds `path`; None when `path` itself stands directly below it."""
+    """Return the folder directly below `prefix` that holds `path`; None when `path` itself is directly below it."""
     segment, slash, _ = path[len(prefix) :].partition("/")
     return f"{prefix}{segment}/" if slash else None
 
 
 def past(folder: str) -> str:
-    """A position in byte order after everything in `folder`, and before whatever comes next.
+    """Return a position in byte order after everything in `folder`, and before whatever comes next.
 
     It is no longer than a path, because a sort key in a condition may be no longer than one in a table.
     """
@@ -27,7 +27,7 @@ def past(folder: str) -> str:
 
 
 def check_position(position: str | None, shape: re.Pattern[str]) -> str | None:
-    """A position to go on from, as the listing itself gave it: cursors are not signed, so a caller can make one up.
+    """Check a position to go on from. Cursors are not signed, so a caller can make one up.
 
     Raises:
         InvalidRequest: naming ``page``.

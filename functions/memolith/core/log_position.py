@@ -58,7 +58,7 @@ class Epoch:
 
     @classmethod
     def parse(cls, text: str) -> Epoch:
-        """The inverse of `str`. Raises ValueError."""
+        """Parse what `str` made. Raises ValueError."""
         return Slot.parse(f"{text}.0000000001").epoch
 
 
@@ -89,7 +89,7 @@ class Slot:
 
     @classmethod
     def parse(cls, text: str) -> Slot:
-        """The inverse of `str`. Raises ValueError."""
+        """Parse what `str` made. Raises ValueError."""
         match = _SLOT.fullmatch(text)
         if match is None:
             raise ValueError(f"not a slot: {text!r}")
@@ -107,12 +107,12 @@ class LogRef:
         return f"{self.path_hash}/{self.slot}"
 
     def key_in(self, store_id: str) -> LogKey:
-        """The key of what stands there in a store."""
+        """Return the key of this entry in a store."""
         return LogKey(store_id, self.path_hash, self.slot)
 
     @classmethod
     def parse(cls, text: str) -> LogRef:
-        """The inverse of `str`. Raises ValueError."""
+        """Parse what `str` made. Raises ValueError."""
         path_hash, _, slot = text.partition("/")
         return cls(path_hash, Slot.parse(slot))
 

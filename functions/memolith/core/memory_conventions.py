@@ -65,7 +65,7 @@ class Frontmatter:
 
 
 def frontmatter(text: str) -> Frontmatter:
-    """The frontmatter that a text begins with. Never raises; what cannot be read is among the faults."""
+    """Parse the frontmatter that a text begins with. Never raises; what cannot be read is among the faults."""
     lines = text.removeprefix("\ufeff").split("\n", FRONTMATTER_MAX_LINES + 1)
     if lines[0].rstrip() != _FENCE:
         return Frontmatter(False, {})
@@ -129,7 +129,7 @@ def _scalar(value: str) -> str:
 
 
 def index_line(path: str, text: str) -> str:
-    """One memory's line in an index that is made: at most `INDEX_LINE_MAX_CHARS`, except for a very long path.
+    """Format one memory's line of a generated index: at most `INDEX_LINE_MAX_CHARS`, except for a very long path.
 
     Args:
         path: the memory's, ``/notes/todo.md``; the line links to it from the store's root.
@@ -173,7 +173,7 @@ class Loaded:
         return len(self.text.encode()) < self.size_total_bytes
 
     def warning(self, name: str) -> str | None:
-        """What to tell of a cut in the index called `name`; None where there was none."""
+        """Describe what the index called `name` lost to the limits; None if it lost nothing."""
         if not self.truncated:
             return None
         lines, entries = self.lines_total - self.lines, self.entries_total - self.entries
@@ -188,9 +188,9 @@ class Loaded:
 
 
 def load(text: str) -> Loaded:
-    """The first `INDEX_MAX_LINES` lines of an index, and of these as many whole ones as fit `INDEX_MAX_BYTES`.
+    """Return the first `INDEX_MAX_LINES` lines of an index, and of these as many whole ones as fit `INDEX_MAX_BYTES`.
 
-    A first line that is longer than that by itself is cut within, between two characters.
+    A first line that is longer than that by itself is cut between two characters.
     """
     whole = text.encode()
     kept = "\n".join(text.split("\n")[:INDEX_MAX_LINES])
@@ -230,7 +230,7 @@ class Remark:
 
 
 def lint(path: str, text: str, paths: Set[str]) -> list[Remark]:
-    """Everything amiss in one memory, in order of its lines.
+    """List everything amiss in one memory, in order of its lines.
 
     Args:
         path: the memory's.

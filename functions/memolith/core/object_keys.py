@@ -158,7 +158,7 @@ _SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
 
 
 def parse_key(key: str) -> ObjectKey:
-    """What an object key names. Raises ValueError for a key that is none of ours, which is never to be passed over."""
+    """Parse an object key. Raises ValueError for a key that is not Memolith's; a caller must never skip such a key."""
     if match := _LOG.fullmatch(key):
         return LogKey(match[2], match[3], Slot(Epoch(_epoch_number(match[4]), match[1], int(match[5])), int(match[6])))
     if match := _STORE.fullmatch(key):

@@ -17,7 +17,7 @@ _LINE_SEPARATORS = "\u2028\u2029"
 
 
 def check_path(path: str, field: str = "path") -> str:
-    """The path itself when it obeys the grammar.
+    """Return the path itself when it obeys the grammar.
 
     Raises:
         InvalidRequest: naming `field` and the first rule that is broken.
@@ -29,7 +29,7 @@ def check_path(path: str, field: str = "path") -> str:
 
 
 def check_path_prefix(prefix: str) -> str:
-    """A listing's prefix: a path that ends with ``/``, or ``/`` alone. Raises InvalidRequest."""
+    """Return a listing's prefix if it is valid: a path that ends with ``/``, or ``/`` alone. Raises InvalidRequest."""
     if prefix == "/":
         return prefix
     if not prefix.endswith("/"):
@@ -67,6 +67,6 @@ def path_hash(salt: bytes, path: str) -> str:
 
 
 def ancestors(path: str) -> list[str]:
-    """Every proper ancestor, nearest last: ``/a/b/c`` -> ``/a``, ``/a/b``."""
+    """List every proper ancestor, nearest last: ``/a/b/c`` -> ``/a``, ``/a/b``."""
     segments = path[1:].split("/")
     return ["/" + "/".join(segments[:depth]) for depth in range(1, len(segments))]

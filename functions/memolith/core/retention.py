@@ -29,14 +29,15 @@ class Retention:
 
     @classmethod
     def of(cls, store: StoreRow) -> Retention:
-        """What the store's record says, or the defaults."""
+        """Read the retention that the store's record sets, or the defaults."""
         return cls(
             RETENTION_DAYS_DEFAULT if store.retention_days is None else store.retention_days,
             RETENTION_VERSIONS_DEFAULT if store.retention_versions is None else store.retention_versions,
         )
 
     def outlived(self, version: VersionRow, head: MemoryRow) -> bool:
-        """Whether the version may go as soon as it is old enough: there are newer ones enough, or nothing to keep.
+        """Tell whether the version may go as soon as it is old enough: enough newer ones exist, or nothing is to be
+        kept.
 
         `head` is the head of the version's memory as the region knows it; the true one is never lower.
         """
@@ -47,10 +48,10 @@ class Retention:
 
 
 def retired_at(version: VersionRow, head: MemoryRow) -> int | None:
-    """From when its days count, as far as the head alone tells: at the latest then; None where that is not enough.
+    """Return the latest time from which its days count, as far as the head alone tells; None where that is not enough.
 
     A tombstone's days count from the deletion itself. For other versions `head` gives the latest moment at which they
-    were superseded: a moment that is long past settles the matter, a recent one settles nothing.
+    were superseded: a moment long past decides that the version is retired, a recent one decides nothing.
     """
     if version.operation == Operation.DELETED.value:
         return version.created_at

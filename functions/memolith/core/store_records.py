@@ -21,7 +21,7 @@ class PlacedRecord:
 
 
 def to_row(placed: PlacedRecord) -> StoreRow:
-    """The row of a record. A deleted store keeps its place, so that nothing older comes back, and no text."""
+    """Return the row of a record. A deleted store keeps its place, so that nothing older comes back, and no text."""
     fields = asdict(placed.record)
     del fields["created_by"]
     if placed.record.state is StoreState.DELETED:
@@ -43,7 +43,7 @@ def to_row(placed: PlacedRecord) -> StoreRow:
 
 
 def to_record(row: StoreRow, created_by: str) -> StoreRecord:
-    """The record that a row came from, to be changed into the next one."""
+    """Return the record that a row came from, to be changed into the next one."""
     fields = {name: value for name, value in asdict(row).items() if name != "slot"}
     return StoreRecord(
         **{

@@ -22,22 +22,22 @@ class Durability(StrEnum):
 
 
 def durability_of(second_region: str | None) -> Durability:
-    """What a record's `second_region` means."""
+    """Return what a record's `second_region` means."""
     return Durability.ONE_REGION if second_region is None else Durability.TWO_REGIONS
 
 
 def next_region(home: str, regions: Sequence[str], but: str | None = None) -> str | None:
-    """The region after `home` in the deployment's order, round its end; `but` only where there is no other."""
+    """Return the region after `home` in the deployment's order, wrapping round; `but` only where there is no other."""
     place = regions.index(home) if home in regions else 0
     others = [region for region in (*regions[place + 1 :], *regions[:place]) if region != home]
     return next((region for region in others if region != but), others[0] if others else None)
 
 
 def second_of(home: str, epochs: Sequence[str], second_region: str | None, regions: Sequence[str]) -> str | None:
-    """The region that must hold a write besides its home; None where the home is enough, or is the only region.
+    """Return the region that must hold a write besides its home; None where the home is enough, or is the only region.
 
-    Once the second region is the home itself, it is the next one that was not the home before: after a fail-over that
-    one is gone, and what it lacks cannot be waited for.
+    Once the second region is the home itself, it is the next one that was not the home before: after a failover the old
+    home does not answer, and a write cannot wait for it.
     """
     if second_region is None or second_region != home:
         return second_region
@@ -46,19 +46,19 @@ def second_of(home: str, epochs: Sequence[str], second_region: str | None, regio
 
 
 def is_stand_in(home: str, second_region: str | None) -> bool:
-    """Whether `second_of` names a region that the record does not: it holds what was written since, not all before."""
+    """Tell whether `second_of` names a region that the record does not: it has only what was written since."""
     return second_region is not None and second_region == home
 
 
 def chosen_second(
     home: str, regions: Sequence[str], before: str | None, durability: str | None, second_region: str | None
 ) -> str | None:
-    """The `second_region` of a record, where a request asks for this; what it leaves out stays.
+    """Return the `second_region` for the next record, given what a request asks for; what it leaves out stays.
 
     Two regions without a name are the home and the region after it in the deployment's order.
 
     Raises:
-        InvalidRequest: no other region is there, or the one that is named cannot be meant.
+        InvalidRequest: no other region is there, or the named one cannot be meant.
     """
     if durability == Durability.ONE_REGION or (durability is None and before is None):
         if second_region is not None:

@@ -32,7 +32,7 @@ class Table:
     expires_attribute: str | None = None
 
     def physical_name(self, prefix: str, generation: int) -> str:
-        """The DynamoDB name: ``memolith-dev-memories-g1`` or, outside the generations, ``memolith-dev-journal``."""
+        """Return the DynamoDB name: ``memolith-dev-memories-g1``, or without a generation ``memolith-dev-journal``."""
         return f"{prefix}-{self.name}-g{generation}" if self.generational else f"{prefix}-{self.name}"
 
 

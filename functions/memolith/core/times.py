@@ -22,5 +22,5 @@ def parse_rfc3339(text: str) -> int:
 
 
 def after(now_us: int, parent_us: int | None) -> int:
-    """The created_at of a version: the clock's, or the parent's plus one tick, so that history never runs backwards."""
+    """Return a version's created_at: the clock's time, or the parent's plus one tick where the clock is behind it."""
     return now_us if parent_us is None else max(now_us, parent_us + TICK_US)

@@ -29,7 +29,7 @@ _NO_RULES = "-"
 
 
 def content_hmac(salt: bytes, content_sha256: str) -> str:
-    """What a text is known by in the `verdicts` table: without the store's salt, nobody can look for a text in it.
+    """Return a text's key in the `verdicts` table: without the store's salt, no reader can look for a text in it.
 
     No path hash is equal to it: a path begins with a slash, a hash is hex.
     """
@@ -53,7 +53,7 @@ class Mark:
     reason: str = ""
 
     def key(self, store_id: str) -> VerdictKey:
-        """The object that says it in full."""
+        """Return the key of the object that has the whole verdict."""
         return VerdictKey(self.region, store_id, self.version_id, self.sequence)
 
     def to_text(self) -> str:
@@ -62,14 +62,14 @@ class Mark:
 
     @classmethod
     def parse(cls, version_id: str, text: str) -> Mark:
-        """The inverse of `to_text`. Raises ValueError."""
+        """Parse what `to_text` made. Raises ValueError."""
         sequence, region, decided_at, by, rules, reason = text.split(" ", 5)
         named = () if rules == _NO_RULES else tuple(rules.split(","))
         return cls(version_id, int(sequence), region, int(decided_at), by, named, reason)
 
 
 def mark_of(record: VerdictRecord) -> Mark:
-    """What the row keeps of a record: no more rules and no longer a reason than a row has room for."""
+    """Return what the row keeps of a record: no more rules and no longer a reason than a row has room for."""
     withholds = record.outcome is VerdictOutcome.WITHHOLD
     return Mark(
         record.version_id,
@@ -83,12 +83,12 @@ def mark_of(record: VerdictRecord) -> Mark:
 
 
 def kept_rules(record: VerdictRecord) -> tuple[str, ...]:
-    """The rules that a row names: at most 16 that are names without blanks or commas."""
+    """Return the rules that a row names: at most 16 that are names without blanks or commas."""
     return tuple(rule for rule in record.rules if _RULE.fullmatch(rule))[:RULES_KEPT]
 
 
 def join_verdict(before: VerdictRow | None, record: VerdictRecord) -> VerdictRow | None:
-    """The row with one verdict more; None where there is none and the verdict says nothing."""
+    """Join one more verdict to the row; None where there is no row and the verdict says nothing."""
     row = before or VerdictRow(store_id=record.store_id, content_hmac=record.content_hmac)
     if record.outcome is VerdictOutcome.WITHHOLD:
         return replace(row, withheld=_higher(row.withheld, mark_of(record)))
@@ -105,7 +105,7 @@ def _higher(marks: Mapping[str, str] | None, mark: Mark) -> dict[str, str]:
 
 
 def sightings(record: VerdictRecord) -> dict[RowKey, SightingRow]:
-    """What a verdict's fingerprints say, by where it stands. Raises ValueError for one that is none."""
+    """Return the rows of a verdict's fingerprints, by key. Raises ValueError for a text that is no fingerprint."""
     rows = {}
     for text in record.fingerprints:
         seen = Fingerprint.parse(text)
@@ -123,7 +123,7 @@ def sightings(record: VerdictRecord) -> dict[RowKey, SightingRow]:
 
 
 def join_sighting(before: SightingRow | None, seen: SightingRow) -> SightingRow:
-    """The later version's, by id; of one version's the greater, so that it does not matter which was folded first."""
+    """Keep the later version's sighting, by id; of one version's the greater, so that their order does not matter."""
 
     def order(row: SightingRow) -> tuple[str, str, str]:
         return (row.version_id, row.severity, row.content_hmac)
@@ -132,7 +132,7 @@ def join_sighting(before: SightingRow | None, seen: SightingRow) -> SightingRow:
 
 
 def withholdings(row: VerdictRow | None) -> tuple[Mark, ...]:
-    """The verdicts that withhold the text now, oldest first; none if it is shown."""
+    """List the verdicts that withhold the text now, oldest first; none if it is shown."""
     if row is None:
         return ()
     released = {mark.version_id: mark for mark in releases(row)}
@@ -145,17 +145,17 @@ def withholdings(row: VerdictRow | None) -> tuple[Mark, ...]:
 
 
 def withheld_ever(row: VerdictRow | None) -> tuple[Mark, ...]:
-    """The highest withholding of each version, lifted or not."""
+    """Return the highest withholding of each version, lifted or not."""
     return () if row is None else tuple(_marks(row.withheld))
 
 
 def releases(row: VerdictRow | None) -> tuple[Mark, ...]:
-    """The highest release of each version."""
+    """Return the highest release of each version."""
     return () if row is None else tuple(_marks(row.released))
 
 
 def last_sequence(row: VerdictRow | None, version_id: str) -> int:
-    """The highest sequence that the row knows of a version's verdicts; 0 for none."""
+    """Return the highest sequence that the row knows of a version's verdicts; 0 for none."""
     known = (*withheld_ever(row), *releases(row))
     return max((mark.sequence for mark in known if mark.version_id == version_id), default=0)
 
@@ -165,11 +165,11 @@ def _marks(marks: Mapping[str, str] | None) -> list[Mark]:
 
 
 def says_nothing_new(row: VerdictRow | None, record: VerdictRecord) -> Mark | None:
-    """The verdict that stands already and says as much as `record`, or more; None if it is to be put.
+    """Return the stored verdict that says as much as `record`, or more; None if `record` is to be put.
 
-    A withholding says nothing new of a text that is withheld for the same rules, or that was released from them by a
-    person: what a person let through, the scanner does not take back for the same reason. Only a person does. A release
-    says nothing new where the last one of that version holds.
+    A withholding says nothing new of a text that is withheld for the same rules, or that a person released from them:
+    the scanner does not take back for the same reason what a person let through; only a person does. A release says
+    nothing new where the last one of that version holds.
     """
     standing, rules = withholdings(row), set(kept_rules(record))
     if record.outcome is VerdictOutcome.RELEASE and record.version_id not in {mark.version_id for mark in standing}:

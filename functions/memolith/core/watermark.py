@@ -15,11 +15,11 @@ Watermarks = Mapping[str, int]
 
 
 def claimable(row: CompletenessRow | None, earlier: CompletenessRow | None) -> dict[str, int]:
-    """What may be claimed for rows that were read in the same batch as `row`, which is not one moment.
+    """Return what may be claimed for rows that were read in the same batch as `row`. A batch is not one moment.
 
-    A batch may have read a memory's row before a version was folded, and this one after its watermark had passed that
-    version. So it claims no more than what stood before the batch began: what the row said before it was last written,
-    which was a minute ago, or what an earlier batch of the same process (`earlier`) had read.
+    A batch may have read a memory's row before a version was projected, and this one after its watermark had passed
+    that version. So it claims no more than what held before the batch began: what the row said before it was last
+    written, a minute ago, or what an earlier batch of the same process (`earlier`) had read.
     """
     if row is None:
         return {}

@@ -10,12 +10,12 @@ from memolith.entry.settings import Settings
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     erasable = S3ErasableObjects(running.clients, settings.deployment)
     return running.handler(dispatch(Erasures(running.region, erasable, SqlitePacks())))
 
 
 def dispatch(erasures: Erasures) -> Answer:
-    """Every event is a call: an invocation's, or the schedule's ``{"call": "sweep"}``."""
+    """Answer every event as a call: an invocation's, or the schedule's ``{"call": "sweep"}``."""
     return lambda event, _: erasures.direct(event)

@@ -38,7 +38,7 @@ what lasts is set aside no sooner for that: together these are four of the queue
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     region, deployment = running.region, settings.deployment
 
@@ -67,7 +67,7 @@ def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages) ->
 
 
 def _reporting(folding: EventConsumer, taken: TakenMessages) -> Callable[[SQSRecord], None]:
-    """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
+    """Log each failure; Powertools then names the message in its answer, so that it comes back."""
 
     def handle(record: SQSRecord) -> None:
         try:
@@ -81,7 +81,7 @@ def _reporting(folding: EventConsumer, taken: TakenMessages) -> Callable[[SQSRec
 
 
 def _come_back(taken: TakenMessages, record: SQSRecord) -> None:
-    """The message is seen again after a pause that grows; where that cannot be arranged, when the queue says."""
+    """Delay the message by a pause that grows with its failures; if that fails, the queue's own timeout applies."""
     failures = int(record.attributes.approximate_receive_count or 1)
     pause_s = PAUSES_S[min(failures, len(PAUSES_S)) - 1]
     try:
@@ -138,9 +138,9 @@ class EventConsumer:
 
 
 def _unwrapped(body: str) -> str:
-    """The message that a dead letter of our own is about, which failed before; any other message as it is.
+    """Unwrap the message of one of our dead letters, which failed before; return any other message as it is.
 
-    So a letter that fails again is the letter that it was, however often it is sent back.
+    So a letter that fails again is the letter that it was, however often an operator redrives it.
     """
     try:
         letter = json.loads(body)
@@ -151,7 +151,7 @@ def _unwrapped(body: str) -> str:
 
 
 def _keys(event: Mapping[str, Any]) -> Iterator[str]:
-    """The keys that an S3 event names, decoded, or that a dead letter names.
+    """Yield the keys, decoded, that an S3 event or a dead letter names.
 
     The event that S3 sends when notifications are set up names none.
     """

@@ -102,7 +102,7 @@ class LocalSite:
     def __init__(
         self, root: Path, scanner: TextScanner, deep: DeepScanner | None, machine: Machine, memories_per_store: int
     ) -> None:
-        """Puts the ports together. Nothing is served yet, and nothing folded; `open_site` does the rest."""
+        """Put the ports together. Nothing is served or projected yet; `open_site` does the rest."""
         make_folder(root)
         self._databases = (Database(index_path(root)), Database(root / "queue.sqlite", durable=False))
         queue = LocalQueue(self._databases[1], machine.clock)
@@ -141,7 +141,7 @@ class LocalSite:
         peers.register(REGION, "packer", packing.direct)
 
     def close(self) -> None:
-        """Ends the indexer and closes the databases. Calls that are still under way fail as Unavailable."""
+        """Stop the indexer and close the databases. Calls that are still under way fail as Unavailable."""
         self.arrivals.stop()
         for database in self._databases:
             database.close()
@@ -154,14 +154,14 @@ def open_site(
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT,
     deep: DeepScanner | None = None,
 ) -> LocalSite:
-    """A site that serves: its tables complete, its indexer running. One process at a time begins in a folder.
+    """Open a site that serves: its tables complete, its indexer running. One process at a time begins in a folder.
 
     Args:
         root: the folder, made where it is missing.
         scanner: reads every text before it is put.
         machine: clock, randomness, metrics.
         memories_per_store: how many live memories a store may hold.
-        deep: looks at every version again once it is committed; None for no second look.
+        deep: scans every version again once it is committed; None for no post-commit scan.
 
     Raises:
         OSError, PortError, MemolithError: the folder cannot be used.
@@ -180,16 +180,16 @@ def open_site(
 
 
 def index_path(root: Path) -> Path:
-    """Where the tables stand. Another shape of tables is another file, and so made anew from the objects."""
+    """Return the path of the tables' file. Other table definitions use another file, rebuilt from the objects."""
     shape = hashlib.sha256(repr(TABLES).encode()).hexdigest()[:8]
     return root / f"index-{shape}.sqlite"
 
 
 def load_scanner(root: Path) -> Scanner:
-    """The scanner; its patterns are compiled once for a folder, and again when rules, library or processor are others.
+    """Load the scanner. Its patterns are compiled once for a folder, and again when rules, library or processor change.
 
     Raises:
-        ScannerUnavailableError: its libraries do not work; what cannot scan does not serve.
+        ScannerUnavailableError: its libraries do not work; a site that cannot scan does not serve.
     """
     make_folder(root)
     path = root / "scanner.hsdb"
@@ -206,7 +206,7 @@ def load_scanner(root: Path) -> Scanner:
 
 
 def owner_key(root: Path, region: Region) -> str:
-    """The API key in ``ROOT/key``; a new one, of scope admin, where there is none or it is none any more.
+    """Return the API key in ``ROOT/key``; issue a new one, of scope admin, where it is missing or no longer valid.
 
     Raises:
         OSError: the file cannot be read or written. MemolithError: no key can be issued now.
@@ -261,7 +261,7 @@ def _claim_complete(site: LocalSite) -> None:
 
 
 def _erasing(erasures: Erasures, tables: Database) -> Handler:
-    """The eraser; after it, nothing of what it erased is left in the tables' log of writes either."""
+    """Wrap the eraser, so that nothing of what it erased stays in the tables' log of writes either."""
 
     def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         answered = erasures.direct(payload)

@@ -18,7 +18,7 @@ from memolith.wire.memory_tool.tree import Tree
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     running.clients.functions(settings.deployment.region)
     region = running.region
@@ -31,7 +31,7 @@ def compose(settings: Settings) -> Handler:
 
 
 def mcp_on(peers: Peers, region: str, clock: Clock, randomness: Randomness) -> McpHttp:
-    """The server over the functions of a region."""
+    """Make the MCP server over the functions of a region."""
 
     def open_store(store_id: str, bearer: str) -> OpenStore:
         tree = Tree(InvokedApi(peers, region, bearer, clock), store_id)

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     return running.handler(dispatch(Packer(running.region, SqlitePacks())))
 
@@ -39,7 +39,7 @@ def dispatch(packing: Packer) -> Answer:
 
 
 def _reporting(packing: Packer) -> Callable[[SQSRecord], None]:
-    """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
+    """Log each failure; Powertools then names the message in its answer, so that it comes back."""
 
     def handle(record: SQSRecord) -> None:
         try:

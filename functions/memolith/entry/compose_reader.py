@@ -18,7 +18,7 @@ from memolith.wire.http import HttpApi
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     region = running.region
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)

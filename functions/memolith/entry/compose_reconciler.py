@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     region, deployment = running.region, settings.deployment
     queue = SqsQueue(running.clients, deployment, deployment.queue("index"), region.clock, region.randomness)
@@ -67,7 +67,7 @@ def dispatch(
 
 
 def _compare(comparisons: Mapping[str, Comparison], clock: Clock) -> Mapping[str, Any]:
-    """One record in the log for all of them."""
+    """Run all comparisons and write one record about them to the log."""
     found: dict[str, Any] = {}
     failed: list[MemolithError] = []
     for name, compare in comparisons.items():

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     scanner, guardrail = start_scanner(running), _guardrail(running)
     scanner.scan_deeply("")  # here, so that a start reads the deeper rules' database, or fails, and not the first look
@@ -40,7 +40,7 @@ def _guardrail(running: LambdaRuntime) -> Guardrail | None:
 
 
 def dispatch(inspections: Inspections, scans: Scans) -> Answer:
-    """A batch from SQS carries the field ``Ownership``; everything else is a question."""
+    """Answer a batch from SQS, which carries the field ``Records``, or a question, which is everything else."""
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
@@ -54,7 +54,7 @@ def dispatch(inspections: Inspections, scans: Scans) -> Answer:
 
 
 def _reporting(inspections: Inspections) -> Callable[[SQSRecord], None]:
-    """Each failure is told in the log; Powertools then names the message in its answer, so that it comes back."""
+    """Log each failure; Powertools then names the message in its answer, so that it comes back."""
 
     def handle(record: SQSRecord) -> None:
         try:
@@ -74,10 +74,10 @@ class Inspections:
         self._metrics = metrics
 
     def message(self, body: str) -> None:
-        """Looks at the version that a message names.
+        """Scan the version that a message names.
 
         Raises:
-            ValueError, KeyError: it names none, or one that cannot be read; after five times it is set aside.
+            ValueError, KeyError: it names none, or one that cannot be read; after five times it is dead-lettered.
             MemolithError, ScannerUnavailableError: not done; the message may be repeated.
         """
         key = json.loads(body)["inspect"]

@@ -16,7 +16,7 @@ from memolith.wire.memory_tool.tree import Tree
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     running.clients.functions(settings.deployment.region)
     region = running.region
@@ -25,7 +25,7 @@ def compose(settings: Settings) -> Handler:
 
 
 def forms_on(peers: Peers, region: str, clock: Clock, randomness: Randomness, targets: Targets) -> Forms:
-    """Every shape of a call, over the functions of a region."""
+    """Make every form of a call, over the functions of a region."""
 
     def open_tool(store_id: str, token: str) -> MemoryTool:
         caller = InvokedApi(peers, region, token, clock)

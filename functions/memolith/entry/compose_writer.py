@@ -15,7 +15,7 @@ from memolith.wire.http import HttpApi
 
 
 def compose(settings: Settings) -> Handler:
-    """The function, ready to be called."""
+    """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     region = running.region
     running.clients.s3(region.name, attempts=1)

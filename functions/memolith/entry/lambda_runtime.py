@@ -39,9 +39,9 @@ class LambdaRuntime:
 
     @classmethod
     def start(cls, settings: Settings) -> LambdaRuntime:
-        """Puts the ports together. No call is made to AWS.
+        """Put the ports together. No call is made to AWS.
 
-        The client that every function needs is made here: a start has a whole processor, the first call a share of one.
+        It makes the client that every function needs: a start has a whole processor, the first call a share of one.
         """
         logger = start_logging(settings)
         metrics = EmfMetrics(settings.service, settings.deployment.stage, settings.deployment.region)

@@ -43,7 +43,7 @@ class Delayed:
         self._delay_s = delay_s
 
     def send(self, messages: Sequence[str]) -> None:
-        """See `LocalQueue.send`."""
+        """Send after the delay. See `LocalQueue.send`."""
         self._queue.send(messages, self._delay_s)
 
 
@@ -65,7 +65,7 @@ class LaptopConsumer:
         self._packing = packing
 
     def fold(self, body: str) -> bool:
-        """Does all that a message asks for; False while its object is not there.
+        """Do all that a message asks for; return False while its object is not there.
 
         Raises:
             Malformed: it can never be done. MemolithError, PortError, ScannerUnavailableError: it may be repeated.
@@ -118,7 +118,7 @@ class LaptopWorker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends once the message at hand is done. What was taken and not done comes back, here or elsewhere."""
+        """Stop once the message at hand is done. Messages taken and not done come back, here or elsewhere."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -144,7 +144,7 @@ class LaptopWorker:
                 self._stopped.wait(IDLE_S)
 
     def _is_done(self, message: Message) -> bool:
-        """Whether the message need not come back."""
+        """Tell whether the message need not come back."""
         if self._stopped.is_set():
             return False
         try:

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 def start_scanner(running: LambdaRuntime) -> Scanner:
-    """The scanner, from the prebuilt database; compiled here, and reported, where that does not fit this processor.
+    """Start the scanner from the prebuilt database; compile it here, and report that, if this processor differs.
 
     Raises:
         ScannerUnavailableError: its libraries do not work; a function that cannot scan does not start.

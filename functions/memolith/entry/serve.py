@@ -59,9 +59,9 @@ class Server:
         self.url = f"http://{HOST}:{self._server.effective_port}"
 
     def run(self) -> None:
-        """Serves until SystemExit or KeyboardInterrupt is raised in this thread, or until `stop`.
+        """Serve until SystemExit or KeyboardInterrupt is raised in this thread, or until `stop`.
 
-        Requests that are being worked on then are finished, for up to five seconds.
+        Requests that are under way then are finished, for up to five seconds.
         """
         try:
             self._server.run()
@@ -69,14 +69,14 @@ class Server:
             close_all(self._channels)
 
     def stop(self) -> None:
-        """Ends `run`, from another thread. Repeatable."""
+        """End `run`, from another thread. Repeatable."""
         self._server.task_dispatcher.shutdown()
         with suppress(OSError):  # its end of the pipe is closed where `run` has ended by itself
             self._server.trigger.pull_trigger(lambda: close_all(self._channels))
 
 
 def main() -> int:
-    """Serves; the exit code. 1: it cannot, and says what to do. 2: it was told something that makes no sense."""
+    """Serve, and return the exit code: 1 if it cannot, with what to do; 2 for settings that make no sense."""
     try:
         settings = LocalSettings.read()
     except SettingsError as error:
@@ -111,7 +111,7 @@ def _serve(settings: LocalSettings) -> int:
 
 
 def _announce(settings: LocalSettings, url: str, api_key: str) -> None:
-    """Where it answers and with which key: code to be pasted, or one line of JSON. Goes out at once."""
+    """Print the address and the key, as code to be pasted or one line of JSON, and flush at once."""
     if settings.as_json:
         started = {"url": url, "api_key": api_key, "workspace_id": WORKSPACE, "root": str(settings.root)}
         print(json.dumps(started | {"pid": os.getpid()}), flush=True)

@@ -54,7 +54,7 @@ class Settings:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """The settings in `environment`.
+        """Read the settings in `environment`.
 
         Raises:
             SettingsError: naming the first variable that is missing or wrong.
@@ -105,7 +105,7 @@ class LocalSettings:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> LocalSettings:
-        """The settings in `environment`; every one of them may be missing.
+        """Read the settings in `environment`; every one of them may be missing.
 
         Raises:
             SettingsError: naming the first variable that is wrong.

@@ -50,11 +50,11 @@ class EmfMetrics:
         self._lock = threading.Lock()
 
     def count(self, name: str, value: int = 1, **dimensions: str) -> None:
-        """Adds to a counter."""
+        """Add to a counter."""
         self._add(name, MetricUnit.Count, value, dimensions)
 
     def milliseconds(self, name: str, value: float, **dimensions: str) -> None:
-        """Adds one duration."""
+        """Add one duration."""
         self._add(name, MetricUnit.Milliseconds, value, dimensions)
 
     def _add(self, name: str, unit: MetricUnit, value: float, dimensions: dict[str, str]) -> None:
@@ -68,7 +68,7 @@ class EmfMetrics:
             series.add_metric(name, unit, value)
 
     def flush(self) -> None:
-        """Prints what was gathered since the last flush."""
+        """Print what was gathered since the last flush."""
         with self._lock:
             for series in self._series.values():
                 if series.metric_set:

@@ -19,4 +19,4 @@ class Clock(Protocol):
         """
 
     def pause(self, seconds: float) -> None:
-        """Waits about so long."""
+        """Wait about so long."""

@@ -26,7 +26,7 @@ class DeadLetters(Protocol):
     """A queue's dead-letter queue."""
 
     def depths(self) -> Depths:
-        """How much stands in the queue and beside it. Raises Unavailable."""
+        """Count what is in the queue and in the dead-letter queue. Raises Unavailable."""
 
     def look(self, limit: int) -> Sequence[str]:
         """Up to `limit` of the dead letters, as they were sent; they stay where they are. Raises Unavailable.
@@ -36,10 +36,10 @@ class DeadLetters(Protocol):
         """
 
     def send_back(self) -> Iterator[int]:
-        """Moves to the queue what was set aside when it began; yields how many it has moved so far.
+        """Move to the queue what was dead-lettered when it began; yield how many it has moved so far.
 
-        Each letter is sent before it is removed, so that one may arrive twice and none is lost, whenever this stops.
-        A letter that fails again comes back meanwhile: no more are moved than there were at the beginning.
+        It sends each letter before it removes it, so that one may arrive twice and none is lost, whenever this stops. A
+        letter that fails again comes back meanwhile: it moves no more than there were at the beginning.
 
         Raises:
             Unavailable: some may have been moved; do it again.

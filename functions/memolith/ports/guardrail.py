@@ -33,7 +33,7 @@ class Guardrail(Protocol):
     """Asked for prompt attacks alone; what else a guardrail may look for is not ours to act on."""
 
     def ask(self, text: str) -> Opinion:
-        """The opinion on a text of any length; of several pieces, the worst. Costs by the thousand characters.
+        """Return the opinion on a text of any length; of several pieces, the worst. Costs by the thousand characters.
 
         Raises:
             Unavailable: throttled, unreachable, or set up wrongly. Nothing is known of the text; ask again later.

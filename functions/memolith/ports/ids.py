@@ -12,4 +12,4 @@ class Randomness(Protocol):
         """`count` unpredictable bytes."""
 
     def fraction(self) -> float:
-        """From 0 up to, not including, 1."""
+        """Return a number from 0 up to, not including, 1."""

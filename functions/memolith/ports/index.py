@@ -56,23 +56,23 @@ class Index(Protocol):
         """Which generation of tables this reads and writes."""
 
     def at(self, generation: int) -> Index:
-        """The same region's index in another generation."""
+        """Return the same region's index in another generation."""
 
     def read(self, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
-        """The rows that exist, strongly consistent each by itself. One batch for up to 100 keys.
+        """Read those of the rows that exist, each strongly consistent by itself. One batch for up to 100 keys.
 
         Raises:
             Unavailable: throttled, or a table is gone.
         """
 
     def query(self, query: Query) -> Sequence[Found]:
-        """At most `limit` rows; fewer only at the end. Consistent except through a global index. Raises Unavailable."""
+        """Return `limit` rows, fewer only at the end; consistent except through a global index. Raises Unavailable."""
 
     def count(self, table: str, pk: str) -> int:
-        """How many rows a partition has. Pages through it: for rare use. Raises Unavailable."""
+        """Count the rows of a partition. Pages through it: for rare use. Raises Unavailable."""
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """All of the changes or none. One transaction, at most 100 rows.
+        """Apply all of the changes or none. One transaction, at most 100 rows.
 
         Raises:
             Contended: a row is no longer what was read, or another transaction was at it.
@@ -84,13 +84,13 @@ class Tables(Protocol):
     """Making and dropping whole generations of tables; a rebuild's, never a request's."""
 
     def make_lasting(self) -> None:
-        """Creates those tables outside the generations that are missing, empty, and waits until they serve."""
+        """Create those tables outside the generations that are missing, empty, and wait until they serve."""
 
     def make(self, generation: int) -> None:
-        """Creates every table of the generation that is missing, and waits until they serve."""
+        """Create every table of the generation that is missing, and wait until they serve."""
 
     def drop(self, generation: int) -> None:
-        """Deletes the generation's tables. Repeatable."""
+        """Delete the generation's tables. Repeatable."""
 
 
 RowMap = Mapping[RowKey, Attributes]

@@ -9,7 +9,7 @@ class Metrics(Protocol):
     """Counters and durations; never content, paths or ids of memories."""
 
     def count(self, name: str, value: int = 1, **dimensions: str) -> None:
-        """Adds `value` to a counter."""
+        """Add `value` to a counter."""
 
     def milliseconds(self, name: str, value: float, **dimensions: str) -> None:
-        """Records one duration."""
+        """Record one duration."""

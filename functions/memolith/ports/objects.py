@@ -58,7 +58,7 @@ class Objects(Protocol):
         content_sha256: str | None = None,
         region: str | None = None,
     ) -> None:
-        """Puts a new object into `region`'s bucket (default: this one), or changes nothing. One PUT.
+        """Put a new object into `region`'s bucket (default: this one), or change nothing. One PUT.
 
         Args:
             key: at most 1,024 bytes.
@@ -81,7 +81,7 @@ class Objects(Protocol):
         """
 
     def get(self, key: str, region: str | None = None) -> StoredObject:
-        """The whole object. One GET. Raises as `head`."""
+        """Return the whole object. One GET. Raises as `head`."""
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
         """Keys that begin with `prefix`, those after `after`. One LIST a page. Raises Unavailable."""
@@ -91,39 +91,40 @@ class ErasableObjects(Protocol):
     """What only the eraser may do, and only in its own region."""
 
     def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
-        """Puts the blank over `key`, then deletes every older version of it. Repeatable.
+        """Put the blank over `key`, then delete every older version of it. Repeatable.
 
-        The blank comes first, so that the slot is never free for a moment. Returns how many older versions went.
+        The blank comes first, so that the slot is never free for a moment. Returns how many older versions it deleted.
 
         Raises:
             ObjectNotFound: the key was never here. Unavailable: not finished; repeat it.
         """
 
     def delete_older(self, key: str) -> int:
-        """Deletes every version of `key` but the current one, which stays. Repeatable. Returns how many went.
+        """Delete every version of `key` but the current one, which stays. Repeatable. Returns how many it deleted.
 
         Raises:
             Unavailable: not finished; repeat it.
         """
 
     def remove(self, key: str) -> int:
-        """Deletes every version of `key`; for what is derived, and never for a slot, which stays taken. Repeatable.
+        """Delete every version of `key`; for derived objects, and never for a slot, which stays taken. Repeatable.
 
-        How many versions went; none where the key is not there. One LIST of versions, and one DELETE each.
+        Returns how many versions it deleted; none where the key does not exist. One LIST of versions, and one DELETE
+        each.
 
         Raises:
             Unavailable: not finished; repeat it.
         """
 
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
-        """Every S3 version of the keys that begin with `prefix`, those after `after`. One LIST a page.
+        """List the S3 versions of the keys that begin with `prefix`, those after `after`. One LIST a page.
 
         Raises:
             Unavailable: no answer, or a delete marker hides versions of a key, which nothing of Memolith's puts.
         """
 
     def read_version(self, key: str, version_id: str) -> StoredObject:
-        """One S3 version of an object, whole. One GET.
+        """Return one S3 version of an object, whole. One GET.
 
         Raises:
             ObjectNotFound: it is gone. Unavailable: no answer.

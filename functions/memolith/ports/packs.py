@@ -64,34 +64,34 @@ class Pack(Protocol):
         """What it takes in memory."""
 
     def extent(self) -> tuple[int, float]:
-        """How many memories it has, and how many stems they have on the average."""
+        """Return how many memories it has, and how many stems they have on the average."""
 
     def heads(self, memory_ids: Sequence[str] | None = None) -> Mapping[str, str]:
-        """The version that it has of each of these memories, or of all."""
+        """Return the version that it has of each of these memories, or of all."""
 
     def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
-        """Takes these in, in the place of what it had of them, and forgets those. All or nothing; repeatable."""
+        """Put these in place of what it had of them, and remove those. All or nothing; repeatable."""
 
     def matching(self, wanted: Matching) -> list[str]:
         """Memories by id."""
 
     def frequencies(self, stems: Sequence[str]) -> Mapping[str, int]:
-        """In how many memories each stem is; those that are in none are left out."""
+        """Count the memories that contain each stem; stems that are in none are left out."""
 
     def name_frequencies(self, names: Sequence[str]) -> Mapping[str, int]:
-        """In how many memories each word is a name; those that are none anywhere are left out."""
+        """Count the memories in which each word is a name; words that are a name in none are left out."""
 
     def stems_like(self, stem: str) -> Mapping[str, int]:
         """Stems that begin with the same letter and are about as long, and in how many memories each is."""
 
     def documents(self, memory_ids: Sequence[str]) -> list[Document]:
-        """Those that it has of these, without their texts, in no order."""
+        """Return those that it has of these, without their texts, in no order."""
 
     def contents(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
-        """The texts that it has of these."""
+        """Return the texts that it has of these."""
 
     def to_bytes(self) -> bytes:
-        """The whole pack, to be kept. Nothing is left in it of what was forgotten."""
+        """Return the whole segment, to be stored. Nothing that was removed is left in it."""
 
     def close(self) -> None:
         """Lets go of its memory. Repeatable."""
@@ -101,10 +101,10 @@ class Packs(Protocol):
     """Makes and opens packs."""
 
     def new(self) -> Pack:
-        """An empty one."""
+        """Make an empty segment."""
 
     def open(self, body: bytes) -> Pack:
-        """One that was kept. Raises DamagedPack."""
+        """Open a stored segment. Raises DamagedPack."""
 
     def stem(self, word: str) -> str:
-        """The stem of a word in lower case, by the rules that belong to the packs' format."""
+        """Return the stem of a word in lower case, by the rules that belong to the segments' format."""

@@ -12,4 +12,4 @@ class Parallel(Protocol):
     """Threads in production; one after the other in a simulation."""
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """Every task's result, in order. The first error is raised once all have ended."""
+        """Run every task and return their results in order. Raises the first error once all have ended."""

@@ -10,7 +10,7 @@ class Peers(Protocol):
     """Direct, synchronous invocation of a function by its short name."""
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Invokes once, never again by itself.
+        """Invoke once, never again by itself.
 
         Raises:
             OutcomeUnknown: it may have run: a time-out, a lost reply, a crash in it.

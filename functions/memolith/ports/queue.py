@@ -10,7 +10,7 @@ class Queue(Protocol):
     """At least once, in no order."""
 
     def send(self, messages: Sequence[str]) -> None:
-        """Sends each; all of them or an error. Raises Unavailable, after which some may have been sent."""
+        """Send each; all of them or an error. Raises Unavailable, after which some may have been sent."""
 
 
 class TakenMessages(Protocol):

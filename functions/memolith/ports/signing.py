@@ -10,7 +10,7 @@ class SigningKeys(Protocol):
     """A replicated secret: the same keys in every region, each under a name. The last name in order signs."""
 
     def keys(self, fresh: bool = False) -> Mapping[str, bytes]:
-        """Every key that is still accepted, at least 32 bytes each; remembered for some minutes unless `fresh`.
+        """Return every key that is still accepted, at least 32 bytes each; remembered for some minutes unless `fresh`.
 
         Raises:
             Unavailable: the secret cannot be read, or there is none.

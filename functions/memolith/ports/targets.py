@@ -18,7 +18,7 @@ class Targets(Protocol):
     """The targets that an operator has set up, each under the name that its gateway gives it."""
 
     def find(self, name: str) -> Target | None:
-        """The target of that name; remembered for some minutes. One that is new is found within ten seconds.
+        """Return the target of that name; remembered for some minutes. One that is new is found within ten seconds.
 
         Raises:
             Unavailable: what was set up cannot be read, or is not of the shape it should have.

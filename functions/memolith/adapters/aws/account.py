@@ -8,7 +8,7 @@ from memolith.core.errors import Unavailable
 
 
 def caller_account(clients: Clients, region: str) -> str:
-    """The twelve digits of the account that the credentials in use belong to. One call of STS.
+    """Return the twelve digits of the account that the credentials in use belong to. One call of STS.
 
     Raises:
         Unavailable: there are no credentials, or STS does not answer.

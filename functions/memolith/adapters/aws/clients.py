@@ -95,7 +95,7 @@ class Clients:
         return client
 
     def sts(self, region: str) -> STSClient:
-        """Who is calling."""
+        """Return the client that says who is calling."""
         client: STSClient = self._client("sts", region, 3)
         return client
 

@@ -22,7 +22,7 @@ def region_on_aws(
     metrics: Metrics,
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT,
 ) -> Region:
-    """The region's ports on S3, DynamoDB and Lambda, with the machine's own clock and randomness. No call is made."""
+    """Make the region's ports on S3, DynamoDB and Lambda, with the machine's clock and randomness. Calls nothing."""
     clock, randomness = SystemClock(), SystemRandomness()
     return translated(
         Region(

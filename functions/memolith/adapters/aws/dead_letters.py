@@ -47,13 +47,13 @@ class SqsDeadLetters:
         self._url = queue_url(self._client, deployment, deployment.dead_letter_queue(name))
 
     def depths(self) -> Depths:
-        """Two requests."""
+        """Count the messages of both queues. Two requests."""
         waiting, in_flight = self._count(self._queue_url)
         set_aside, in_hand = self._count(self._url)
         return Depths(waiting, in_flight, set_aside + in_hand)
 
     def look(self, limit: int) -> Sequence[str]:
-        """A request for every ten letters, and one to let go of them."""
+        """Return letters and release them again. A request for every ten letters, and one to release them."""
         taken: list[MessageTypeDef] = []
         try:
             for letters in self._take(limit):
@@ -63,7 +63,7 @@ class SqsDeadLetters:
         return [letter.get("Body", "") for letter in taken]
 
     def send_back(self) -> Iterator[int]:
-        """Three requests for every ten letters."""
+        """Move the letters back to their queue. Three requests for every ten letters."""
         moved = 0
         for letters in self._take(self.depths().set_aside):
             self._queue.send([letter.get("Body", "") for letter in letters])
@@ -72,7 +72,7 @@ class SqsDeadLetters:
             yield moved
 
     def _count(self, url: str) -> tuple[int, int]:
-        """How many messages are there to be taken, and how many somebody has taken."""
+        """Count the messages that can be received, and those that a receiver holds."""
         try:
             found = self._client.get_queue_attributes(
                 QueueUrl=url,

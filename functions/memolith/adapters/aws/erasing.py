@@ -41,7 +41,7 @@ class S3ErasableObjects:
             raise Unavailable(f"{key} is not erased yet: {code_of(error)}") from error
 
     def delete_older(self, key: str) -> int:
-        """One LIST of versions and one DELETE each. What a delete marker hides is left alone, as Unavailable."""
+        """Delete older versions: one LIST of versions and one DELETE each. Raises Unavailable under a delete marker."""
         try:
             versions = self._versions(key)
             if versions and not versions[0]["IsLatest"]:
@@ -53,7 +53,7 @@ class S3ErasableObjects:
             raise Unavailable(f"{key} is not erased yet: {code_of(error)}") from error
 
     def remove(self, key: str) -> int:
-        """One LIST of versions and one DELETE each, the oldest first: the newest hides none of them meanwhile."""
+        """Delete all versions, the oldest first, so that the newest stays visible. One LIST and one DELETE each."""
         try:
             listed = [version["VersionId"] for version in self._versions(key)]
             for one in reversed(listed):
@@ -63,7 +63,7 @@ class S3ErasableObjects:
             raise Unavailable(f"{key} is not removed yet: {code_of(error)}") from error
 
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
-        """One LIST of versions; at most 1,000."""
+        """List versions, at most 1,000. One LIST of versions."""
         marks: dict[str, Any] = {} if after is None else {"KeyMarker": after[0], "VersionIdMarker": after[1]}
         try:
             page = self._client.list_object_versions(
@@ -84,7 +84,7 @@ class S3ErasableObjects:
         return VersionPage(found, (page["NextKeyMarker"], page["NextVersionIdMarker"]) if more else None)
 
     def read_version(self, key: str, version_id: str) -> StoredObject:
-        """One GET."""
+        """Read one version. One GET."""
         try:
             found = self._client.get_object(Bucket=self._bucket, Key=key, VersionId=version_id)
             body = found["Body"].read()
@@ -95,7 +95,7 @@ class S3ErasableObjects:
         return StoredObject(key, body, dict(found["Metadata"]), len(body))
 
     def _must_exist(self, key: str) -> None:
-        """Raises ObjectNotFound unless some version is there; a delete marker hides versions, and does not count."""
+        """Raise ObjectNotFound unless a version is there; a delete marker hides versions, and does not count."""
         try:
             self._client.head_object(Bucket=self._bucket, Key=key)
         except ClientError as error:
@@ -106,7 +106,7 @@ class S3ErasableObjects:
                 raise
 
     def _delete_below(self, key: str, version_id: str) -> int:
-        """Deletes what S3 lists after `version_id`, its newest first; how many that were."""
+        """Delete what S3 lists after `version_id`, its newest first; return how many versions that were."""
         listed = [version["VersionId"] for version in self._versions(key)]
         older = listed[listed.index(version_id) + 1 :] if version_id in listed else []
         for one in older:
@@ -114,7 +114,7 @@ class S3ErasableObjects:
         return len(older)
 
     def _versions(self, key: str) -> list[Any]:
-        """Every version of exactly this key, the newest first."""
+        """List the versions of exactly this key, the newest first."""
         found = []
         for page in self._client.get_paginator("list_object_versions").paginate(Bucket=self._bucket, Prefix=key):
             versions = page.get("Versions", [])

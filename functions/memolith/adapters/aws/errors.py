@@ -56,33 +56,33 @@ _MALFORMED = frozenset({"ValidationException", "SerializationException", "Metada
 
 
 def code_of(error: Exception) -> str:
-    """The service's name for the error, or the type of the client's own. Never its message, which may quote values."""
+    """Return the service's name for the error, or its type. Never its message, which may quote values."""
     if isinstance(error, ClientError):
         return str(error.response.get("Error", {}).get("Code", "Unknown"))
     return type(error).__name__
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status of the service's answer; 0 if there was none."""
+    """Return the HTTP status of the service's answer; 0 if there was none."""
     if isinstance(error, ClientError):
         return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     return 0
 
 
 def is_throttled(error: Exception) -> bool:
-    """Whether the service refused it for its rate alone."""
+    """Tell whether the service refused it only because of its rate."""
     return code_of(error) in _THROTTLED
 
 
 def read_error(error: Exception, what: str) -> Exception:
-    """The port error for a failed read."""
+    """Make the port error for a failed read."""
     if code_of(error) in _MALFORMED or isinstance(error, ParamValidationError):
         return ValueError(f"{what}: {code_of(error)}")
     return Unavailable(f"{what}: {code_of(error)}")
 
 
 def write_error(error: Exception, what: str) -> Exception:
-    """The port error for a failed write: Unavailable only if it is certain that nothing was done."""
+    """Make the port error for a failed write: Unavailable only if it is certain that nothing was done."""
     message = f"{what}: {code_of(error)}"
     if code_of(error) in _MALFORMED or isinstance(error, ParamValidationError):
         return ValueError(message)

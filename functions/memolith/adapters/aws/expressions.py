@@ -54,17 +54,17 @@ _DESERIALIZER = TypeDeserializer()
 
 
 def to_item(key: RowKey, row: Attributes) -> dict[str, Any]:
-    """A row with its key, as DynamoDB writes values."""
+    """Write a row and its key in DynamoDB's form."""
     return {**item_key(key), **{name: _SERIALIZER.serialize(value) for name, value in row.items()}}
 
 
 def item_key(key: RowKey) -> dict[str, Any]:
-    """A row's key, as DynamoDB writes values."""
+    """Write a row's key in DynamoDB's form."""
     return {PARTITION_KEY: {"S": key.pk}, SORT_KEY: {"S": key.sk}}
 
 
 def from_item(table: str, item: Mapping[str, Any]) -> tuple[RowKey, dict[str, Any]]:
-    """A row and its key, with int for what DynamoDB keeps as decimal."""
+    """Read a row and its key from DynamoDB's form, with int for what DynamoDB keeps as decimal."""
     row = {name: _DESERIALIZER.deserialize(value) for name, value in item.items()}
     key = RowKey(table, row.pop(PARTITION_KEY), row.pop(SORT_KEY))
     return key, {name: int(value) if isinstance(value, Decimal) else value for name, value in row.items()}
@@ -78,17 +78,17 @@ class Placeholders:
     values: dict[str, Any] = field(default_factory=dict)
 
     def name(self, attribute: str) -> str:
-        """The stand-in of an attribute's name; the same each time."""
+        """Return the placeholder of an attribute's name; the same each time."""
         return self.names.setdefault(attribute, f"#{len(self.names)}")
 
     def value(self, value: Any) -> str:
-        """A new stand-in for a value."""
+        """Return a new placeholder for a value."""
         placeholder = f":{len(self.values)}"
         self.values[placeholder] = _SERIALIZER.serialize(value)
         return placeholder
 
     def parameters(self) -> dict[str, Any]:
-        """As requests take them; DynamoDB refuses an empty mapping."""
+        """Return the parameters that a request takes; DynamoDB refuses an empty mapping."""
         parameters: dict[str, Any] = {}
         if self.names:
             parameters["ExpressionAttributeNames"] = {short: name for name, short in self.names.items()}
@@ -98,7 +98,7 @@ class Placeholders:
 
 
 def still(table: str, before: Attributes | None, after: Attributes | None, places: Placeholders) -> str:
-    """The condition that a row is exactly `before` (None: that there is no row)."""
+    """Write the condition that a row is exactly `before` (None: that there is no row)."""
     if before is None:
         return f"attribute_not_exists({places.name(PARTITION_KEY)})"
     known = KNOWN.get(table, frozenset()) | set(after or ())
@@ -110,7 +110,7 @@ def still(table: str, before: Attributes | None, after: Attributes | None, place
 
 
 def turning(before: Attributes, after: Attributes, places: Placeholders) -> str:
-    """The update that makes `before` into `after`, touching only what differs. They must differ."""
+    """Write the update that makes `before` into `after`, touching only what differs. They must differ."""
     changed = [name for name in sorted(after) if name not in before or not _equal(before[name], after[name])]
     gone = sorted(set(before) - set(after))
     clauses = []
@@ -142,12 +142,12 @@ class KeyRange:
     spare_rows: int = 0
 
     def belongs(self, sort_key: str) -> bool:
-        """Whether a row that came back was asked for."""
+        """Tell whether the query asked for a row that came back."""
         return sort_key.startswith(self.prefix) and sort_key != self.after
 
 
 def key_range(query: Query) -> KeyRange | None:
-    """The rows of `query`, or None if there cannot be any."""
+    """Return the rows of `query`, or None if there cannot be any."""
     partition_key, sort_key = _key_attributes(query)
     after = _after_within(query)
     if after is _NOWHERE:
@@ -184,7 +184,7 @@ def _after_within(query: Query) -> str | None:
 
 
 def _end_of(prefix: str) -> str:
-    """The least text above everything that begins with `prefix`; empty if there is none. Order is UTF-8's."""
+    """Return the least text above everything that begins with `prefix`, in UTF-8's order; empty if there is none."""
     for length in range(len(prefix), 0, -1):
         point = ord(prefix[length - 1])
         if point < 0x10FFFF:

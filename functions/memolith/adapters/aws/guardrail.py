@@ -32,7 +32,7 @@ class BedrockGuardrail:
     """`ports.guardrail.Guardrail` on one version of one guardrail of this region."""
 
     def __init__(self, clients: Clients, region: str, identifier: str, version: str) -> None:
-        """Makes the client; no call.
+        """Make the client; no call.
 
         Args:
             clients: where from.
@@ -45,12 +45,12 @@ class BedrockGuardrail:
         self._version = version
 
     def ask(self, text: str) -> Opinion:
-        """One request a piece, until one is blocked; none for blanks, which the API refuses.
+        """Ask for each piece until one is blocked: one request a piece; none for blanks, which the API refuses.
 
-        botocore repeats what was throttled or lost: nothing is changed by it.
+        botocore repeats what was throttled or lost: a repetition changes nothing.
 
         Raises:
-            Unavailable: as the port says; a guardrail without content filters too, whose silence says nothing.
+            Unavailable: as the port says; also a guardrail without content filters, whose silence says nothing.
         """
         worst = Opinion(Confidence.NONE)
         if not text.strip():
@@ -77,13 +77,13 @@ class BedrockGuardrail:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in pieces that the API takes, each beginning a little before the one before it ends."""
+    """Yield the text in pieces that the API takes, each beginning a little before the one before it ends."""
     for start in range(0, max(len(text) - OVERLAP_CHARACTERS, 1), PIECE_CHARACTERS - OVERLAP_CHARACTERS):
         yield text[start : start + PIECE_CHARACTERS]
 
 
 def _opinion(answer: Mapping[str, Any]) -> Opinion:
-    """What the prompt-attack filter said; blocked by it, or only detected, where its owner set it to that."""
+    """Read what the prompt-attack filter said; blocked by it, or only detected, where its owner set it to that."""
     policies = [assessment.get("contentPolicy", {}) for assessment in answer.get("assessments", ())]
     said = [one for policy in policies for one in policy.get("filters", ()) if one["type"] == PROMPT_ATTACK]
     if not said and answer["usage"]["contentPolicyUnits"] == 0:

@@ -54,13 +54,14 @@ class DynamoIndex:
         return self._generation
 
     def at(self, generation: int) -> DynamoIndex:
-        """The same region's tables in another generation."""
+        """Return the same region's tables in another generation."""
         return DynamoIndex(self._clients, self._deployment, self._clock, self._randomness, generation)
 
     def read(self, keys: Sequence[RowKey]) -> RowMap:
-        """One strongly consistent BatchGetItem for up to 100 keys; a read unit for each 4 KB of a row, at least one.
+        """Read up to 100 keys with one strongly consistent BatchGetItem; a read unit for each 4 KB of a row, at least
+        one.
 
-        Keys that DynamoDB leaves unprocessed are asked for again, with pauses, before this is Unavailable.
+        It asks again, with pauses, for keys that DynamoDB leaves unprocessed, before it raises Unavailable.
         """
         for key in keys:
             check_key(key)
@@ -71,7 +72,7 @@ class DynamoIndex:
         return found
 
     def query(self, query: Query) -> Sequence[Found]:
-        """One Query, and more only where an answer ended at 1 MB."""
+        """Send one Query, and more only where an answer ended at 1 MB."""
         check_query(query)
         wanted = key_range(query)
         if wanted is None:
@@ -96,7 +97,7 @@ class DynamoIndex:
         return found[: query.limit]
 
     def count(self, table: str, pk: str) -> int:
-        """One Query for every MB of the partition; costs as much as reading it."""
+        """Count with one Query for every MB of the partition; costs as much as reading it."""
         check_key(RowKey(table, pk, "any"))
         places = Placeholders()
         request: dict[str, Any] = {
@@ -115,7 +116,7 @@ class DynamoIndex:
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """All or none; see `memolith.adapters.aws.expressions` for what "still what was read" compares."""
+        """Commit all or none; see `memolith.adapters.aws.expressions` for what "still what was read" compares."""
         check_changes(changes)
         writes = [self._write(change) for change in changes]
         if not writes:
@@ -160,7 +161,7 @@ class DynamoIndex:
             raise read_error(error, f"a query of {table}") from error
 
     def _write(self, change: Change) -> tuple[str, dict[str, Any]]:
-        """The name of the operation for one row, and its parameters."""
+        """Return the name of the operation for one row, and its parameters."""
         key = change.key
         before = None if change.before is None else stored(key, change.before)
         after = None if change.after is None else stored(key, change.after)
@@ -205,7 +206,7 @@ _THROTTLED_ROWS = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
 def _commit_error(error: Exception) -> Exception:
-    """A cancelled transaction changed nothing; its reasons, one a row, say whether the rows were to blame."""
+    """Make the port error for a failed commit. A cancelled transaction changed nothing and says which rows failed."""
     if code_of(error) in _CONTENDED:
         return Contended(f"a commit: {code_of(error)}")
     if code_of(error) == "TransactionCanceledException":
@@ -219,13 +220,13 @@ def _commit_error(error: Exception) -> Exception:
 
 
 def _only_throttled(error: Exception) -> bool:
-    """Whether nothing but the rate was wrong with it."""
+    """Tell whether nothing but the rate was wrong with it."""
     if code_of(error) == "TransactionCanceledException":
         return bool(_reasons(error)) and _reasons(error) <= _THROTTLED_ROWS
     return is_throttled(error)
 
 
 def _reasons(error: Exception) -> set[str]:
-    """Why a transaction was cancelled: what any of its rows says."""
+    """Return why a transaction was cancelled: what any of its rows says."""
     listed: Any = error.response.get("CancellationReasons", ()) if isinstance(error, ClientError) else ()
     return {str(reason.get("Code")) for reason in listed} - {"None"}

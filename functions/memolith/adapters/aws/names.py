@@ -40,14 +40,14 @@ class Deployment:
         return f"memolith-{self.stage}"
 
     def bucket(self, region: str | None = None) -> str:
-        """The bucket of a region (default: this one). Raises ValueError for a region that is not in the deployment."""
+        """Return the bucket of a region (default: this one). Raises ValueError for a region outside the deployment."""
         chosen = region or self.region
         if chosen not in self.regions:
             raise ValueError(f"{chosen} is not one of the deployment's regions")
         return f"{self.prefix}-{self.account}-{chosen}"
 
     def table(self, name: str, generation: int | None = None) -> str:
-        """The DynamoDB table behind a short name, in the deployed generation or another."""
+        """Return the DynamoDB table behind a short name, in the deployed generation or another."""
         return BY_NAME[name].physical_name(self.prefix, generation or self.index_generation)
 
     @property
@@ -61,13 +61,13 @@ class Deployment:
         return f"{self.prefix}-gateway"
 
     def function(self, name: str) -> str:
-        """The Lambda function behind a short name; the same in every region."""
+        """Return the Lambda function behind a short name; the same in every region."""
         return f"{self.prefix}-{name}"
 
     def queue(self, name: str) -> str:
-        """The SQS queue behind a short name."""
+        """Return the SQS queue behind a short name."""
         return f"{self.prefix}-{name}"
 
     def dead_letter_queue(self, name: str) -> str:
-        """Where what a queue cannot get rid of goes."""
+        """Return the queue that receives what a queue could not get handled."""
         return f"{self.prefix}-{name}-dlq"

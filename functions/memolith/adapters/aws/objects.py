@@ -41,7 +41,7 @@ class S3Objects:
         content_sha256: str | None = None,
         region: str | None = None,
     ) -> None:
-        """One PUT with ``If-None-Match: *``, sent once. S3 checks the body against its SHA-256.
+        """Send one PUT with ``If-None-Match: *``, once. S3 checks the body against its SHA-256.
 
         409 means that another request was under way, never that the key is taken. A 503 SlowDown is refused before
         anything is done; any other 5xx, a time-out or a reset may come after the put took effect.
@@ -66,7 +66,7 @@ class S3Objects:
             raise _put_error(error, key) from error
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
-        """One HEAD, repeated by boto3 on 5xx."""
+        """Send one HEAD, which boto3 repeats on 5xx."""
         try:
             answer = self._reader(region).head_object(Bucket=self._deployment.bucket(region), Key=key)
         except AwsError as error:
@@ -74,7 +74,7 @@ class S3Objects:
         return StoredObject(key, b"", dict(answer["Metadata"]), answer["ContentLength"])
 
     def get(self, key: str, region: str | None = None) -> StoredObject:
-        """One GET, repeated by boto3 on 5xx. boto3 checks the body against the checksum it was put with."""
+        """Send one GET, which boto3 repeats on 5xx. boto3 checks the body against the checksum it was put with."""
         try:
             answer = self._reader(region).get_object(Bucket=self._deployment.bucket(region), Key=key)
             body = answer["Body"].read()
@@ -83,7 +83,7 @@ class S3Objects:
         return StoredObject(key, body, dict(answer["Metadata"]), len(body))
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
-        """One LIST, of at most 1,000 keys."""
+        """List at most 1,000 keys. One LIST."""
         limit = check_listing(limit)
         bucket = self._deployment.bucket(region)
         try:

@@ -23,7 +23,7 @@ class LambdaPeers:
         self._deployment = deployment
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """One Invoke. Of a failure over there only the type of its error is told: the rest may quote content."""
+        """Invoke once. Of a failure in the other function the error names only the type: the rest may quote content."""
         what = f"{function} in {region}"
         try:
             answer = self._clients.functions(region).invoke(
@@ -49,7 +49,7 @@ def _error_type(body: bytes) -> str:
 
 
 def _parsed(body: bytes) -> Any:
-    """The JSON of `body`, or None if it is none."""
+    """Parse the JSON of `body`; None if it is none."""
     try:
         return json.loads(body)
     except ValueError:

@@ -21,7 +21,7 @@ FIRST_PAUSE_S = 0.05
 
 
 def queue_url(client: SQSClient, deployment: Deployment, name: str) -> str:
-    """Where a queue of the client's region is. No request is spent on asking for it."""
+    """Return the URL of a queue in the client's region, without a request."""
     return f"{client.meta.endpoint_url.rstrip('/')}/{deployment.account}/{name}"
 
 
@@ -33,7 +33,7 @@ class SqsTakenMessages:
         self._deployment = deployment
 
     def come_back(self, queue: str, receipt: str, seconds: int) -> None:
-        """One request. Source: SQS API, ChangeMessageVisibility."""
+        """Change when a message is seen again. One request. Source: SQS API, ChangeMessageVisibility."""
         try:
             self._client.change_message_visibility(
                 QueueUrl=queue_url(self._client, self._deployment, queue),
@@ -61,7 +61,7 @@ class SqsQueue:
         self._randomness = randomness
 
     def send(self, messages: Sequence[str]) -> None:
-        """One request for every ten messages; those that SQS did not take are sent again, a few times."""
+        """Send one request for every ten messages; send those that SQS did not take again, a few times."""
         check_messages(messages)
         for start in range(0, len(messages), MESSAGES_PER_BATCH):
             self._send_batch(messages[start : start + MESSAGES_PER_BATCH])

@@ -28,7 +28,7 @@ class RememberedSecret(Generic[Parsed]):
         self._read_at: int | None = None
 
     def value(self, fresh: bool = False) -> Parsed:
-        """The value. Raises what reading it raises; a failure is not remembered."""
+        """Return the value. Raises what reading it raises; a failure is not remembered."""
         age_us = None if self._read_at is None else self._clock.now_us() - self._read_at
         if self._value is None or age_us is None or age_us < 0 or age_us > _allowed(fresh):
             self._value, self._read_at = self._read(), self._clock.now_us()
@@ -36,7 +36,7 @@ class RememberedSecret(Generic[Parsed]):
 
 
 def secret_text(clients: Clients, region: str, name: str) -> str:
-    """The text of a secret, as it is now. One call.
+    """Return the text of a secret, as it is now. One call.
 
     Raises:
         ObjectNotFound: there is no such secret. Unavailable: it cannot be read; on AWS also where there is none,

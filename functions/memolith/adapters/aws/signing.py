@@ -27,7 +27,7 @@ class SecretsManagerKeys:
         self._secret = RememberedSecret(self._read, clock)
 
     def keys(self, fresh: bool = False) -> Mapping[str, bytes]:
-        """See the port."""
+        """Return the accepted keys. See the port."""
         return self._secret.value(fresh)
 
     def _read(self) -> Mapping[str, bytes]:
@@ -39,7 +39,7 @@ class SecretsManagerKeys:
 
 
 def parse_keys(text: str) -> Mapping[str, bytes]:
-    """The keys in a secret's text. Raises Unavailable for a text of another shape; it is never quoted."""
+    """Parse the keys in a secret's text. Raises Unavailable for a text of another shape; it never quotes the text."""
     try:
         found = {str(name): str(value).encode() for name, value in json.loads(text).items()}
     except (ValueError, AttributeError):

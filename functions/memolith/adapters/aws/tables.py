@@ -33,10 +33,11 @@ class DynamoTables:
         self._clock = clock
 
     def make_lasting(self) -> None:
-        """As `make`, with rows that expire where the stack would have them. A few looks where none is gone.
+        """Create tables as `make` does, and let rows expire where the stack would have them. A few looks where none is
+        missing.
 
         Raises:
-            Unavailable: with some of them made, or one whose rows do not expire yet; the next run sees to it.
+            Unavailable: with some of them made, or one whose rows do not expire yet; the next run completes it.
         """
         lasting = [table for table in TABLES if not table.generational]
         self._make(lasting, 0)
@@ -44,7 +45,7 @@ class DynamoTables:
             self._let_expire(table)
 
     def make(self, generation: int) -> None:
-        """Creates what is missing, then waits for all. Raises Unavailable, with some of them made."""
+        """Create what is missing, then wait for all. Raises Unavailable, with some of them made."""
         self._make(_generational(), generation)
 
     def drop(self, generation: int) -> None:
@@ -114,7 +115,7 @@ class DynamoTables:
             raise read_error(error, f"the state of table {table.name}") from error
 
     def _attempt(self, act: Callable[..., object], **parameters: Any) -> None:
-        """Does it, or finds that somebody else is at it: the next look will tell."""
+        """Act, or find that another caller is acting already: the next look will tell."""
         try:
             act(**parameters)
         except AwsError as error:
@@ -134,7 +135,7 @@ def _generational() -> list[Table]:
 
 
 def _definition(table: Table, name: str) -> dict[str, Any]:
-    """What CreateTable takes."""
+    """Return what CreateTable takes."""
     keys = {PARTITION_KEY, SORT_KEY}
     for index in table.indexes:
         keys |= {index.partition_key, index.sort_key}

@@ -27,7 +27,7 @@ class SecretsManagerTargets:
         self._secret = RememberedSecret(self._read, clock)
 
     def find(self, name: str) -> Target | None:
-        """See the port."""
+        """Return the target. See the port."""
         return self._secret.value().get(name) or self._secret.value(fresh=True).get(name)
 
     def _read(self) -> Mapping[str, Target]:
@@ -39,7 +39,7 @@ class SecretsManagerTargets:
 
 
 def parse_targets(text: str) -> Mapping[str, Target]:
-    """The targets in a secret's text. Raises Unavailable for a text of another shape; it is never quoted."""
+    """Parse the targets in a secret's text. Raises Unavailable for a text of another shape, and never quotes it."""
     try:
         return {
             str(name): Target(str(fields["memory_store_id"]), str(fields["token"]))

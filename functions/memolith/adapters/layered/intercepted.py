@@ -43,7 +43,7 @@ class Interceptor(Protocol):
     """Stands at every port call."""
 
     def __call__(self, call: Call, act: Callable[[], T]) -> T:
-        """Does `act`, or does not, and answers or raises what the port may."""
+        """Run `act`, or do not, and return or raise what the port may."""
 
 
 class InterceptedObjects:
@@ -119,7 +119,7 @@ class InterceptedIndex:
         return self._inner.generation
 
     def at(self, generation: int) -> Index:
-        """The other generation, with the same interceptor. Not a call of its own."""
+        """Return the other generation, with the same interceptor. Not a call of its own."""
         return InterceptedIndex(self._inner.at(generation), self._region, self._around)
 
     def read(self, keys: Sequence[RowKey]) -> RowMap:

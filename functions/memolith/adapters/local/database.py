@@ -39,7 +39,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A snapshot: everything committed before its first statement, and nothing after. Raises Unavailable."""
+        """Yield a snapshot: everything committed before its first statement, and nothing after. Raises Unavailable."""
         with self._connection() as connection, _mapped():
             connection.execute("BEGIN")
             try:
@@ -49,7 +49,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: committed when the block ends, nothing done when it raises.
+        """Open one transaction: committed when the block ends, nothing done when it raises.
 
         Raises:
             Unavailable: the database is busy, full or damaged, or a table is missing; nothing was done.
@@ -70,7 +70,7 @@ class Database:
                 raise OutcomeUnknown(f"the commit failed: {error}") from error
 
     def forget(self) -> None:
-        """Empties the log of writes, as far as no reader needs it, so that nothing deleted is left in it.
+        """Empty the log of writes, as far as no reader needs it, so that nothing deleted is left in it.
 
         Raises:
             Unavailable: not done now.
@@ -79,7 +79,7 @@ class Database:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Close the connections that are not in use."""
         with self._lock:
             free, self._free = self._free, []
         for connection in free:
@@ -102,7 +102,7 @@ class Database:
                     self._free.append(connection)
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection that any thread may use, one at a time, with transactions begun and ended by hand."""
+        """Open a connection that any thread may use, one at a time, with transactions begun and ended by hand."""
         connection = sqlite3.connect(self._path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA fullfsync = 1")
@@ -120,6 +120,6 @@ def _mapped() -> Iterator[None]:
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
-    """Ends the transaction, which SQLite may have ended itself; one that will not end is closed with its connection."""
+    """End the transaction, which SQLite may have ended itself; one that will not end is closed with its connection."""
     with suppress(sqlite3.Error):
         connection.execute("ROLLBACK")

@@ -14,7 +14,7 @@ PRIVATE_FOLDER = 0o700
 
 
 def sync(descriptor: int) -> None:
-    """Returns once the disk has it. On macOS fsync alone stops at the disk's cache.
+    """Return once the disk has it. On macOS fsync alone stops at the disk's cache.
 
     Source:
     https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/fsync.2.html
@@ -27,7 +27,7 @@ def sync(descriptor: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Returns once the disk has the names in a folder."""
+    """Return once the disk has the names in a folder."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         sync(descriptor)
@@ -36,7 +36,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Makes a folder with all above it that is missing; the disk has it then. Repeatable, also at the same time."""
+    """Make a folder and what is missing above it, on disk when this returns. Repeatable, also at the same time."""
     missing = []
     while not folder.is_dir():
         missing.append(folder)
@@ -47,7 +47,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_new(folder: Path, content: bytes) -> Path:
-    """A file of a new name in `folder` that has this content, on disk when this returns; nothing on an error."""
+    """Write a file of a new name in `folder` with this content, on disk when this returns; nothing on an error."""
     path = folder / secrets.token_hex(16)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     try:

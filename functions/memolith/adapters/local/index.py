@@ -33,11 +33,11 @@ class LocalIndex:
         return self._generation
 
     def at(self, generation: int) -> LocalIndex:
-        """The same database in another generation."""
+        """Return the same database in another generation."""
         return LocalIndex(self._database, generation)
 
     def read(self, keys: Sequence[RowKey]) -> RowMap:
-        """The rows that exist, all of them of one moment."""
+        """Read those of the rows that exist, all of them of one moment."""
         tables = {key: self._table(check_key(key)) for key in keys}
         found: dict[RowKey, Attributes] = {}
         with self._database.reading() as connection:
@@ -57,13 +57,13 @@ class LocalIndex:
         return [Found(RowKey(query.table, pk, sk), sort, json.loads(attributes)) for pk, sk, sort, attributes in rows]
 
     def count(self, table: str, pk: str) -> int:
-        """How many rows the partition has."""
+        """Count the rows of the partition."""
         name = self._table(check_key(RowKey(table, pk, "any"))).name
         with self._database.reading() as connection:
             return int(connection.execute(f"SELECT COUNT(*) FROM {name} WHERE pk = ?", (pk,)).fetchone()[0])
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """One transaction; everybody else's are before or after it. Raises Contended, Unavailable, OutcomeUnknown."""
+        """Commit in one transaction, isolated from all others. Raises Contended, Unavailable, OutcomeUnknown."""
         check_changes(changes)
         rows = [
             (
@@ -93,20 +93,20 @@ class LocalTables:
         self._database = database
 
     def made(self) -> bool:
-        """Whether any table was ever made here. Raises Unavailable."""
+        """Tell whether any table was ever made here. Raises Unavailable."""
         with self._database.reading() as connection:
             return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
 
     def make_lasting(self) -> None:
-        """Makes those tables outside the generations that are missing. Raises as `make`."""
+        """Make those tables outside the generations that are missing. Raises as `make`."""
         self._make([table for table in TABLES if not table.generational], 0)
 
     def make(self, generation: int) -> None:
-        """Makes every table that is missing, those outside the generations too. Raises Unavailable, OutcomeUnknown."""
+        """Make every table that is missing, those outside the generations too. Raises Unavailable, OutcomeUnknown."""
         self._make(TABLES, generation)
 
     def drop(self, generation: int) -> None:
-        """Drops the generation's tables. Raises Unavailable, OutcomeUnknown."""
+        """Drop the generation's tables. Raises Unavailable, OutcomeUnknown."""
         with self._database.writing() as connection:
             for table in TABLES:
                 if table.generational:
@@ -119,7 +119,7 @@ class LocalTables:
                     connection.execute(statement)
 
     def expire(self, now_s: int) -> None:
-        """Deletes rows whose time was up before `now_s` in the tables outside the generations. Raises as `drop`."""
+        """Delete rows whose time was up before `now_s` in the tables outside the generations. Raises as `drop`."""
         with self._database.writing() as connection:
             for table in TABLES:
                 if table.expires_attribute is not None and not table.generational:
@@ -146,7 +146,7 @@ class _SqlTable:
         return tuple(sorted((ordered | expires) - {PARTITION_KEY, SORT_KEY}))
 
     def definition(self) -> list[str]:
-        """What makes the table and its indexes where they are missing."""
+        """Return the statements that make the table and its indexes where they are missing."""
         columns = "".join(f", {name}" for name in self.columns)
         keys = "pk TEXT NOT NULL, sk TEXT NOT NULL, attributes TEXT NOT NULL"
         statements = [f"CREATE TABLE IF NOT EXISTS {self.name} ({keys}{columns}, PRIMARY KEY (pk, sk)) WITHOUT ROWID"]
@@ -156,13 +156,13 @@ class _SqlTable:
         return statements
 
     def row(self, connection: sqlite3.Connection, key: RowKey) -> dict[str, Any] | None:
-        """The row's attributes, or None."""
+        """Return the row's attributes, or None."""
         statement = f"SELECT attributes FROM {self.name} WHERE pk = ? AND sk = ?"
         found = connection.execute(statement, (key.pk, key.sk)).fetchone()
         return None if found is None else json.loads(found[0])
 
     def put(self, connection: sqlite3.Connection, key: RowKey, row: Attributes | None) -> None:
-        """Replaces a row; None deletes it."""
+        """Replace a row; None deletes it."""
         if row is None:
             connection.execute(f"DELETE FROM {self.name} WHERE pk = ? AND sk = ?", (key.pk, key.sk))
             return
@@ -171,7 +171,7 @@ class _SqlTable:
         connection.execute(f"INSERT OR REPLACE INTO {self.name} VALUES ({places})", values)
 
     def selection(self, query: Query) -> tuple[str, list[Any]]:
-        """What finds the rows of a query. Raises ValueError for an index that the table does not have."""
+        """Write the query's SQL and its values. Raises ValueError for an index that the table does not have."""
         order = self._order(query.index)
         partition, sort = order.partition_key, order.sort_key
         conditions, values = [f"{partition} = ?", f"{sort} >= ?"], [query.pk, query.prefix]
@@ -201,7 +201,7 @@ def _kept(key: RowKey, attributes: Attributes | None) -> dict[str, Any] | None:
 
 
 def _after_all(prefix: str) -> str | None:
-    """The first text after all that begin with `prefix`, in the order of code points; None where there is none."""
+    """Return the first text after all that begin with `prefix`, in code point order; None where there is none."""
     for position in range(len(prefix) - 1, -1, -1):
         following = ord(prefix[position]) + 1
         if following <= 0x10FFFF:

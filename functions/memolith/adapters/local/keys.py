@@ -24,7 +24,7 @@ _UNSAFE = re.compile(rb"[^a-z0-9_.-]|^\.")
 
 
 def path_of(folder: Path, key: str) -> Path:
-    """The file of an object. Raises ValueError for a key of which a part is longer than a name may be."""
+    """Return the file of an object. Raises ValueError for a key with a part longer than a name may be."""
     *folders, last = map(_written, key.split("/"))
     names = [*folders, last + OBJECT_SUFFIX]
     if max(map(len, names)) > NAME_MAX_BYTES:
@@ -33,13 +33,13 @@ def path_of(folder: Path, key: str) -> Path:
 
 
 def folder_of(folder: Path, prefix: str) -> tuple[Path, str]:
-    """The deepest folder that has every key beginning with `prefix`, and the beginning that its keys share."""
+    """Return the deepest folder that has every key beginning with `prefix`, and the beginning that its keys share."""
     whole, slash, _ = prefix.rpartition("/")
     return (folder.joinpath(*map(_written, whole.split("/"))), whole + slash) if slash else (folder, "")
 
 
 def part_of(name: str) -> tuple[str, bool]:
-    """The part of a key that a file or folder stands for, and whether it is an object."""
+    """Return the part of a key that a file or folder name means, and whether it is an object."""
     is_object = name.endswith(OBJECT_SUFFIX)
     written = name.removesuffix(OBJECT_SUFFIX)
     return "" if written == EMPTY else unquote_to_bytes(written).decode(), is_object

@@ -62,7 +62,7 @@ class LocalBucket:
         _sync_names(path)
 
     def replace(self, blank: StoredObject) -> None:
-        """Puts `blank` in the place of what is there, of which nothing stays. Raises ObjectNotFound, Unavailable."""
+        """Put `blank` in place of the object, of which nothing stays. Raises ObjectNotFound, Unavailable."""
         path = path_of(self._objects, blank.key)
         try:
             old = path.open("rb")
@@ -81,7 +81,7 @@ class LocalBucket:
             self._forget(lambda found: os.path.samestat(found, gone))
 
     def read(self, key: str, *, whole: bool) -> StoredObject:
-        """The object; without its body unless `whole`. Raises ObjectNotFound; Unavailable, also for a damaged one."""
+        """Read the object; without its body unless `whole`. Raises ObjectNotFound; Unavailable, also if damaged."""
         try:
             with path_of(self._objects, key).open("rb") as file:
                 header = _header(file.readline(HEADER_MAX_BYTES), key)
@@ -95,7 +95,7 @@ class LocalBucket:
         return StoredObject(key, body, header["metadata"], header["size_bytes"])
 
     def remove(self, key: str) -> bool:
-        """Takes a key away, on disk when it returns; whether it was there. Raises Unavailable."""
+        """Remove a key, on disk when this returns; return whether it existed. Raises Unavailable."""
         path = path_of(self._objects, key)
         try:
             path.unlink()
@@ -107,7 +107,7 @@ class LocalBucket:
         return True
 
     def version(self, key: str) -> ObjectVersion | None:
-        """The one version of a key, named by its file; None where there is none. Raises Unavailable."""
+        """Return the one version of a key, named by its file; None where there is none. Raises Unavailable."""
         try:
             file = path_of(self._objects, key).stat()
         except FileNotFoundError:
@@ -118,7 +118,7 @@ class LocalBucket:
         return ObjectVersion(key, f"{file.st_ino}-{file.st_mtime_ns}", True, size_bytes)
 
     def page(self, prefix: str, after: str | None, limit: int) -> KeyPage:
-        """One page of keys in byte order. Reads the folders on the way, not the objects. Raises Unavailable."""
+        """List one page of keys in byte order. Reads the folders on the way, not the objects. Raises Unavailable."""
         folder, shared = folder_of(self._objects, prefix)
         try:
             found = list(islice(_walk(folder, shared, prefix, after), limit + 1))
@@ -127,12 +127,12 @@ class LocalBucket:
         return KeyPage(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None)
 
     def sweep(self, before_s: float) -> None:
-        """Removes what writers left that died before that second. Raises Unavailable."""
+        """Remove what writers left that died before that second. Raises Unavailable."""
         self._forget(lambda found: found.st_mtime < before_s)
 
     @contextmanager
     def _written(self, new: StoredObject) -> Iterator[Path]:
-        """The object under a name that nobody reads, gone when the block ends; any failure in it is Unavailable."""
+        """Yield the object under a name that no reader uses, gone when the block ends; any failure is Unavailable."""
         self._announce(new.key)
         try:
             make_folder(path_of(self._objects, new.key).parent)
@@ -145,7 +145,7 @@ class LocalBucket:
             raise Unavailable(f"an object cannot be written: {error.strerror}") from error
 
     def _forget(self, chosen: Callable[[os.stat_result], bool]) -> None:
-        """Removes unfinished files; another process may be removing its own."""
+        """Remove unfinished files; another process may be removing its own."""
         try:
             for entry in os.scandir(self._unfinished):
                 with suppress(FileNotFoundError):
@@ -170,22 +170,22 @@ class LocalObjects:
         content_sha256: str | None = None,
         region: str | None = None,
     ) -> None:
-        """Two to four syncs of the disk. A body that is not what its checksum says is Unavailable, as on S3."""
+        """Put with two to four syncs of the disk. A body that does not match its checksum is Unavailable, as on S3."""
         check_object(key, metadata, content_sha256)
         if content_sha256 is not None and hashlib.sha256(body).hexdigest() != content_sha256:
             raise Unavailable(f"{key}: the body is not what content_sha256 says")
         self._bucket(region).put(StoredObject(key, bytes(body), dict(metadata), len(body)))
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
-        """The first line of the file."""
+        """Read the first line of the file."""
         return self._bucket(region).read(key, whole=False)
 
     def get(self, key: str, region: str | None = None) -> StoredObject:
-        """The whole file, its body compared with its checksum."""
+        """Read the whole file and compare its body with its checksum."""
         return self._bucket(region).read(key, whole=True)
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
-        """At most 1,000 keys a page, as S3 has it."""
+        """List at most 1,000 keys a page, as S3 does."""
         return self._bucket(region).page(prefix, after, check_listing(limit))
 
     def _bucket(self, region: str | None) -> LocalBucket:
@@ -202,13 +202,13 @@ class LocalErasableObjects:
         self._bucket = bucket
 
     def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
-        """Always 1: the blank takes the place of the one version that there was, in one step."""
+        """Replace the one version with the blank, in one step. Always returns 1."""
         check_object(key, metadata)
         self._bucket.replace(StoredObject(key, bytes(body), dict(metadata), len(body)))
         return 1
 
     def delete_older(self, key: str) -> int:
-        """Always 0: there are none."""
+        """Return 0: there are no older versions."""
         return 0
 
     def remove(self, key: str) -> int:
@@ -216,13 +216,13 @@ class LocalErasableObjects:
         return int(self._bucket.remove(key))
 
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
-        """One of each key: what is there."""
+        """List one version of each key: the object that is there."""
         page = self._bucket.page(prefix, None if after is None else after[0], check_listing(limit))
         found = tuple(version for key in page.keys if (version := self._bucket.version(key)) is not None)
         return VersionPage(found, None if page.next_after is None else (page.next_after, ""))
 
     def read_version(self, key: str, version_id: str) -> StoredObject:
-        """What is there, if it is still that."""
+        """Read the object, if it is still that version."""
         found = self._bucket.read(key, whole=True)
         now = self._bucket.version(key)
         if now is None or now.version_id != version_id:
@@ -242,7 +242,7 @@ def _framed(new: StoredObject) -> bytes:
 
 
 def _header(line: bytes, key: str) -> dict[str, Any]:
-    """The first line of the object's file. Raises Unavailable for a line that no put of this key wrote."""
+    """Parse the first line of the object's file. Raises Unavailable for a line that no put of this key wrote."""
     try:
         header: dict[str, Any] = json.loads(line)
         if header["memolith_object"] == FORMAT and header["key"] == key:

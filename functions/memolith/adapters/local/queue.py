@@ -38,7 +38,7 @@ class LocalQueue:
                 connection.execute(statement)
 
     def send(self, messages: Sequence[str], delay_s: float = 0.0) -> None:
-        """In one transaction; to be taken once the delay is over. Raises Unavailable."""
+        """Add the messages in one transaction, to be taken once the delay is over. Raises Unavailable."""
         check_messages(messages)
         due_us = self._clock.now_us() + round(delay_s * 1_000_000)
         rows = [(message, due_us) for message in messages]
@@ -72,18 +72,18 @@ class LocalQueue:
             connection.executemany("DELETE FROM messages WHERE id = ?", [(message.id,) for message in messages])
 
     def messages(self) -> list[Message]:
-        """Everything that is not finished, due or not, as it was last taken. Raises Unavailable."""
+        """List everything that is not finished, due or not, as it was last taken. Raises Unavailable."""
         with self._database.reading() as connection:
             return [Message(*row) for row in connection.execute("SELECT id, body, taken FROM messages")]
 
     def bury(self, message: Message, reason: str) -> None:
-        """Sets a message aside for good, with the reason. Raises Unavailable, OutcomeUnknown."""
+        """Move a message to the dead letters, with the reason. Raises Unavailable, OutcomeUnknown."""
         with self._database.writing() as connection:
             connection.execute("DELETE FROM messages WHERE id = ?", (message.id,))
             values = (message.body, reason, self._clock.now_us())
             connection.execute("INSERT INTO dead_letters VALUES (?, ?, ?)", values)
 
     def buried(self) -> list[tuple[str, str]]:
-        """What was set aside: text and reason, the oldest first. Raises Unavailable."""
+        """List the dead letters: text and reason, the oldest first. Raises Unavailable."""
         with self._database.reading() as connection:
             return [(body, reason) for body, reason in connection.execute("SELECT body, reason FROM dead_letters")]

@@ -19,7 +19,7 @@ class LocalSigningKeys:
         self._keys: Mapping[str, bytes] = {}
 
     def keys(self, fresh: bool = False) -> Mapping[str, bytes]:
-        """See the port."""
+        """Return the accepted keys. See the port."""
         if fresh or not self._keys:
             self._keys = self._read()
         return self._keys

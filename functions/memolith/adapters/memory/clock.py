@@ -33,7 +33,7 @@ class ManualClock:
             self._ticks_us += round(seconds * 1_000_000)
 
     def advance(self, seconds: float) -> None:
-        """Moves the clock; backwards if negative, as real ones do, when its ticks stay where they are."""
+        """Move the clock; backwards if negative, as real clocks do, without moving its ticks back."""
         with self._lock:
             self._now_us += round(seconds * 1_000_000)
             self._ticks_us += max(0, round(seconds * 1_000_000))

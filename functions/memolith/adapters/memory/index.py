@@ -34,7 +34,7 @@ class _Order:
     rows: dict[tuple[str, str], tuple[str, _Sort, dict[str, Any]]] = field(default_factory=dict)
 
     def replace(self, key: RowKey, row: dict[str, Any] | None) -> None:
-        """Takes the row out, and puts it in again where its attributes say; a row that lacks one of them stays out."""
+        """Remove the row and insert it where its attributes say; a row that lacks one of them is left out."""
         old = self.rows.pop((key.pk, key.sk), None)
         if old is not None:
             places = self.partitions[old[0]]
@@ -50,7 +50,7 @@ class _Order:
         self.rows[key.pk, key.sk] = (partition, place, row)
 
     def select(self, query: Query) -> list[tuple[_Sort, dict[str, Any]]]:
-        """At most `query.limit` places with their rows."""
+        """Return at most `query.limit` places with their rows."""
         places = self.partitions.get(query.pk, [])
         low = bisect_left(places, (query.prefix,))
         high = bisect_right(places, query.prefix, key=lambda place: place[0][: len(query.prefix)])
@@ -87,33 +87,33 @@ class MemoryDatabase:
             self.make(generation)
 
     def make_lasting(self) -> None:
-        """Makes those tables outside the generations that are missing."""
+        """Make those tables outside the generations that are missing."""
         with self.lock:
             for table in TABLES:
                 if not table.generational:
                     self._tables.setdefault((table.name, 0), _Table(table.name))
 
     def lose(self, name: str) -> None:
-        """A table outside the generations is deleted, by nobody who should."""
+        """Delete a table outside the generations, as an accident would."""
         with self.lock:
             del self._tables[name, 0]
 
     def make(self, generation: int) -> None:
-        """Makes every table of the generation that is missing."""
+        """Make every table of the generation that is missing."""
         with self.lock:
             for table in TABLES:
                 if table.generational:
                     self._tables.setdefault((table.name, generation), _Table(table.name))
 
     def drop(self, generation: int) -> None:
-        """Drops the generation's tables."""
+        """Drop the generation's tables."""
         with self.lock:
             for table in TABLES:
                 if table.generational:
                     self._tables.pop((table.name, generation), None)
 
     def table(self, name: str, generation: int) -> _Table:
-        """Raises Unavailable when the generation is not there, ValueError when no generation has such a table."""
+        """Return a table. Raises Unavailable for a generation that does not exist, ValueError for an unknown table."""
         if name not in BY_NAME:
             raise ValueError(f"there is no table {name!r}")
         found = self._tables.get((name, generation if BY_NAME[name].generational else 0))
@@ -122,7 +122,7 @@ class MemoryDatabase:
         return found
 
     def everything(self) -> list[tuple[RowKey, Attributes]]:
-        """Every row of every table of every generation, so that a test can see what an erasure left."""
+        """List every row of every table of every generation, so that a test can see what an erasure left."""
         with self.lock:
             return [
                 (RowKey(name, pk, sk), row)
@@ -131,7 +131,7 @@ class MemoryDatabase:
             ]
 
     def put(self, table: _Table, key: RowKey, row: dict[str, Any] | None) -> None:
-        """Replaces one row (None: removes it), and lets the indexes follow, now or late. The lock is held."""
+        """Replace one row (None: remove it), and let the indexes follow, now or late. The caller holds the lock."""
         table.order.replace(key, row)
         if table.indexes:
             self._late.append((table, key, row))
@@ -159,11 +159,11 @@ class MemoryIndex:
         return self._generation
 
     def at(self, generation: int) -> MemoryIndex:
-        """The same tables in another generation."""
+        """Return the same tables in another generation."""
         return MemoryIndex(self._database, generation)
 
     def read(self, keys: Sequence[RowKey]) -> RowMap:
-        """Copies of the rows that exist."""
+        """Return copies of the rows that exist."""
         found: dict[RowKey, Attributes] = {}
         with self._database.lock:
             for key in keys:
@@ -185,7 +185,7 @@ class MemoryIndex:
             ]
 
     def count(self, table: str, pk: str) -> int:
-        """How many rows the partition has."""
+        """Count the rows of the partition."""
         with self._database.lock:
             return len(self._table(table).order.partitions.get(pk, ()))
 

@@ -31,6 +31,6 @@ class RecordingMetrics:
             self.durations_ms[name, tuple(sorted(dimensions.items()))].append(value)
 
     def total(self, name: str) -> int:
-        """The sum of a counter over all its dimensions."""
+        """Sum a counter over all its dimensions."""
         with self._lock:
             return sum(value for (counted, _), value in self.counts.items() if counted == name)

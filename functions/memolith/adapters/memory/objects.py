@@ -75,18 +75,18 @@ class MemoryBuckets:
         return tuple(self._buckets)
 
     def current(self, region: str, key: str) -> StoredObject | None:
-        """The newest version of a key. Raises Unavailable for a region that has no bucket."""
+        """Return the newest version of a key. Raises Unavailable for a region that has no bucket."""
         with self._lock:
             versions = self._bucket(region).versions.get(key)
             return versions[-1].object if versions else None
 
     def versions(self, region: str, key: str) -> tuple[StoredVersion, ...]:
-        """Every version of a key, oldest first; none if it was never there."""
+        """List every version of a key, oldest first; none if it was never there."""
         with self._lock:
             return tuple(self._bucket(region).versions.get(key, ()))
 
     def page(self, region: str, prefix: str, after: str | None, limit: int) -> KeyPage:
-        """One page of keys in byte order."""
+        """List one page of keys in byte order."""
         with self._lock:
             keys = self._bucket(region).keys
             start = bisect_right(keys, after) if after is not None and after >= prefix else bisect_left(keys, prefix)
@@ -98,7 +98,7 @@ class MemoryBuckets:
         return KeyPage(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None)
 
     def version_page(self, region: str, prefix: str, after: VersionMark | None, limit: int) -> VersionPage:
-        """One page of versions: keys in byte order, of each key the newest first."""
+        """List one page of versions: keys in byte order, of each key the newest first."""
         found: list[ObjectVersion] = []
         with self._lock:
             bucket = self._bucket(region)
@@ -118,7 +118,7 @@ class MemoryBuckets:
         return VersionPage(page, (page[-1].key, page[-1].version_id) if len(found) > limit else None)
 
     def put(self, region: str, new: StoredObject, *, only_if_absent: bool) -> None:
-        """Adds a version of a key, and tells the observers. Raises ObjectExists, Unavailable."""
+        """Add a version of a key, and notify the observers. Raises ObjectExists, Unavailable."""
         with self._lock:
             bucket = self._bucket(region)
             if only_if_absent and new.key in bucket.versions:
@@ -129,7 +129,7 @@ class MemoryBuckets:
         self._tell(PutEvent(region, new.key, version.version_id, replica=False))
 
     def replicate(self, event: PutEvent, destination: str) -> bool:
-        """Copies the version that `event` names into another bucket, as the newest there; False if it is gone.
+        """Copy the version that `event` names into another bucket, as the newest there; False if it no longer exists.
 
         A version that is there already is not copied again. Which version is current when an older one arrives late is
         not documented for S3; here it is the one that arrived last, the worst case for an erasure.
@@ -143,7 +143,7 @@ class MemoryBuckets:
         return True
 
     def arrive(self, version: StoredVersion, destination: str) -> None:
-        """Puts a copy that was under way into a bucket, whatever became of its source meanwhile."""
+        """Put a copy that was under way into a bucket, even if its source is gone meanwhile."""
         key = version.object.key
         with self._lock:
             bucket = self._bucket(destination)
@@ -153,7 +153,7 @@ class MemoryBuckets:
         self._tell(PutEvent(destination, key, version.version_id, replica=True))
 
     def erase(self, region: str, blank: StoredObject) -> int:
-        """Puts `blank` over its key and drops every older version, in one step. Raises ObjectNotFound."""
+        """Put `blank` over its key and drop every older version, in one step. Raises ObjectNotFound."""
         with self._lock:
             versions = self._bucket(region).versions.get(blank.key)
             if not versions:
@@ -166,7 +166,7 @@ class MemoryBuckets:
         return older
 
     def delete_older(self, region: str, key: str, version_id: str | None = None) -> int:
-        """Drops every version of a key that is older than this one (default: the newest); how many there were."""
+        """Drop every version of a key that is older than this one (default: the newest); return how many."""
         with self._lock:
             versions = self._bucket(region).versions.get(key, [])
             ids = [one.version_id for one in versions]
@@ -175,7 +175,7 @@ class MemoryBuckets:
             return max(0, older)
 
     def remove(self, region: str, key: str) -> int:
-        """Drops a key with every version; how many there were."""
+        """Drop a key with every version; return how many."""
         with self._lock:
             return self._bucket(region).remove(key)
 
@@ -212,18 +212,18 @@ class MemoryObjects:
         self._buckets.put(region or self._region, _object(key, body, metadata), only_if_absent=True)
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
-        """As `get`, without the body."""
+        """Return what `get` returns, without the body."""
         return replace(self.get(key, region), body=b"")
 
     def get(self, key: str, region: str | None = None) -> StoredObject:
-        """The newest version. Raises ObjectNotFound; Unavailable for a region that has no bucket."""
+        """Return the newest version. Raises ObjectNotFound; Unavailable for a region that has no bucket."""
         found = self._buckets.current(region or self._region, key)
         if found is None:
             raise ObjectNotFound(key)
         return replace(found, metadata=dict(found.metadata))
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
-        """At most 1,000 keys a page, as S3 has it."""
+        """List at most 1,000 keys a page, as S3 does."""
         return self._buckets.page(region or self._region, prefix, after, check_listing(limit))
 
 
@@ -235,24 +235,24 @@ class MemoryErasableObjects:
         self._region = region
 
     def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
-        """How many older versions went. Raises ObjectNotFound."""
+        """Erase, and return how many older versions were dropped. Raises ObjectNotFound."""
         check_object(key, metadata)
         return self._buckets.erase(self._region, _object(key, body, metadata))
 
     def delete_older(self, key: str) -> int:
-        """How many older versions went. Tells no observer: nothing new is there."""
+        """Drop the older versions; return how many. Notifies no observer: nothing new is there."""
         return self._buckets.delete_older(self._region, key)
 
     def remove(self, key: str) -> int:
-        """How many versions went. Tells no observer."""
+        """Drop every version; return how many. Notifies no observer."""
         return self._buckets.remove(self._region, key)
 
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
-        """At most 1,000 versions a page, as S3 has it."""
+        """List at most 1,000 versions a page, as S3 does."""
         return self._buckets.version_page(self._region, prefix, after, check_listing(limit))
 
     def read_version(self, key: str, version_id: str) -> StoredObject:
-        """A copy. Raises ObjectNotFound."""
+        """Return a copy. Raises ObjectNotFound."""
         for version in self._buckets.versions(self._region, key):
             if version.version_id == version_id:
                 return replace(version.object, metadata=dict(version.object.metadata))

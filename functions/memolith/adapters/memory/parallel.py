@@ -12,7 +12,7 @@ class OneByOne:
     """`ports.parallel.Parallel` without threads. Every task runs, as it would with them, also after one has failed."""
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """A crash (a BaseException that is no Exception) ends it at once: the caller is dead."""
+        """Run the tasks one by one. A crash (a BaseException, no Exception) ends it at once: the caller is dead."""
         results: list[T] = []
         errors: list[Exception] = []
         for task in tasks:

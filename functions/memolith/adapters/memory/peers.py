@@ -18,11 +18,11 @@ class MemoryPeers:
         self._functions: dict[tuple[str, str], Handler] = {}
 
     def register(self, region: str, function: str, handler: Handler) -> None:
-        """Puts a function in its place, or replaces it."""
+        """Register a function, or replace it."""
         self._functions[region, function] = handler
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A function that raises counts as crashed: OutcomeUnknown, with the type of its error and nothing else."""
+        """Call a function. One that raises counts as crashed: OutcomeUnknown, with only the type of its error."""
         handler = self._functions.get((region, function))
         if handler is None:
             raise Unavailable(f"no function {function} in {region}")

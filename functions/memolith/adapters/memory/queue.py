@@ -22,6 +22,6 @@ class MemoryQueue:
             self.messages.extend(messages)
 
     def take(self, limit: int = 10) -> list[str]:
-        """Removes and returns up to `limit` messages. Delivering them twice, or late, is for the taker to play."""
+        """Remove and return up to `limit` messages. The caller simulates late or repeated delivery."""
         with self._lock:
             return [self.messages.popleft() for _ in range(min(limit, len(self.messages)))]

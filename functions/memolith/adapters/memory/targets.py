@@ -19,7 +19,7 @@ class MemoryTargets:
         self.unavailable = False
 
     def find(self, name: str) -> Target | None:
-        """See the port."""
+        """Return the target. See the port."""
         if self.unavailable:
             raise Unavailable("the targets cannot be read")
         return self.known.get(name)

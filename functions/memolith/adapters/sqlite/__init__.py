@@ -16,13 +16,13 @@ class SqlitePacks:
     """Packs in this process's memory; a pack that is kept is a SQLite database, byte for byte. Safe for threads."""
 
     def new(self) -> Pack:
-        """An empty one; a few milliseconds."""
+        """Make an empty segment; a few milliseconds."""
         from memolith.adapters.sqlite.pack import SqlitePack
 
         return SqlitePack.new()
 
     def open(self, body: bytes) -> Pack:
-        """One that was kept; as long as copying it takes."""
+        """Open a stored segment; as long as copying it takes."""
         from memolith.adapters.sqlite.pack import SqlitePack
 
         return SqlitePack.open(body)

@@ -58,14 +58,14 @@ class SqlitePack:
 
     @classmethod
     def new(cls) -> SqlitePack:
-        """An empty pack."""
+        """Make an empty segment."""
         connection = _connect()
         connection.executescript(_SCHEMA)
         return cls(connection)
 
     @classmethod
     def open(cls, body: bytes) -> SqlitePack:
-        """A pack from its bytes. Raises DamagedPack."""
+        """Open a segment from its bytes. Raises DamagedPack."""
         if not body.startswith(MAGIC):
             raise DamagedPack("not a database")
         connection = _connect()
@@ -89,13 +89,13 @@ class SqlitePack:
         return int(pages * size)
 
     def extent(self) -> tuple[int, float]:
-        """Two figures out of the rows."""
+        """Compute two figures from the rows."""
         with self._asking() as connection:
             count, length = connection.execute("SELECT count(*), coalesce(avg(length), 0) FROM doc").fetchone()
         return int(count), float(length)
 
     def heads(self, memory_ids: Sequence[str] | None = None) -> Mapping[str, str]:
-        """One pass over the rows, or one query for some hundreds."""
+        """Return versions by memory. One pass over the rows, or one query for some hundreds."""
         query = "SELECT memory_id, version_id FROM doc"
         with self._asking() as connection:
             if memory_ids is None:
@@ -106,14 +106,14 @@ class SqlitePack:
             return found
 
     def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
-        """One transaction."""
+        """Apply the changes in one transaction."""
         with self._asking() as connection, connection:
             self._forget(connection, [*gone, *(document.memory_id for document in put)])
             for document in put:
                 self._take_in(connection, document)
 
     def matching(self, wanted: Matching) -> list[str]:
-        """One query of FTS5, or of the rows where there is nothing to look for but a time."""
+        """Find memories with one query of FTS5, or of the rows where only a time is asked for."""
         parameters: dict[str, object] = {"limit": wanted.limit}
         conditions = []
         if wanted.interval is not None:
@@ -136,15 +136,15 @@ class SqlitePack:
             return [memory_id for (memory_id,) in connection.execute(found, parameters)]
 
     def frequencies(self, stems: Sequence[str]) -> Mapping[str, int]:
-        """One look into FTS5's own list of words for each."""
+        """Count with one look into FTS5's own list of words for each."""
         return self._frequencies(stems, "t")
 
     def name_frequencies(self, names: Sequence[str]) -> Mapping[str, int]:
-        """As `frequencies`."""
+        """Count as `frequencies` does."""
         return self._frequencies(names, "n")
 
     def stems_like(self, stem: str) -> Mapping[str, int]:
-        """A range of FTS5's list of words."""
+        """Scan a range of FTS5's list of words."""
         first, shortest = stem[:1], len(stem) - PARTED_MAX_DIFFERENCE
         query = (
             "SELECT term, doc FROM temp.vocabulary WHERE term >= ? AND term < ? AND col = 't' "
@@ -155,11 +155,11 @@ class SqlitePack:
             return dict(connection.execute(query, (first, after, shortest, len(stem) + PARTED_MAX_DIFFERENCE)))
 
     def documents(self, memory_ids: Sequence[str]) -> list[Document]:
-        """One query for some hundreds."""
+        """Read the rows. One query for some hundreds."""
         return [_document(row) for row in self._rows(memory_ids)]
 
     def contents(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
-        """One query for some hundreds."""
+        """Read the texts. One query for some hundreds."""
         found: dict[str, str] = {}
         with self._asking() as connection:
             for some in _parts(memory_ids):
@@ -171,7 +171,7 @@ class SqlitePack:
         return found
 
     def to_bytes(self) -> bytes:
-        """Merges FTS5's segments into one, which is what drops words that are forgotten, and rewrites every page."""
+        """Merge FTS5's internal segments into one, which drops removed words, and rewrite every page."""
         with self._asking() as connection:
             with connection:
                 connection.execute("INSERT INTO words (words) VALUES ('optimize')")
@@ -179,7 +179,7 @@ class SqlitePack:
             return bytes(connection.serialize())
 
     def close(self) -> None:
-        """Closes the database, with which it is gone."""
+        """Close the database, which deletes it."""
         with self._lock:
             self._connection.close()
 
@@ -240,7 +240,7 @@ def _connect() -> sqlite3.Connection:
 
 
 def _expression(wanted: Matching) -> str:
-    """What FTS5 is asked, every word quoted, so that none of them is one of its operators."""
+    """Write the expression for FTS5, every word quoted, so that none of them is one of its operators."""
     any_stem = " OR ".join(f'"{stem}"' for stem in map(_plain, wanted.stems))
     if not wanted.names:
         return f"t : ({any_stem})"

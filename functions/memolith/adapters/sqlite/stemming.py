@@ -6,5 +6,5 @@ from snowballstemmer.english_stemmer import EnglishStemmer
 
 
 def english(word: str) -> str:
-    """The stem of a word in lower case. A stemmer keeps the word that it works on, so that each call has its own."""
+    """Return the stem of a word in lower case. A stemmer keeps the word it works on, so each call makes its own."""
     return str(EnglishStemmer().stemWord(word))

@@ -7,7 +7,7 @@ class Unmeasured:
     """`ports.metrics.Metrics` that keeps nothing."""
 
     def count(self, name: str, value: int = 1, **dimensions: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def milliseconds(self, name: str, value: float, **dimensions: str) -> None:
-        """Nothing."""
+        """Do nothing."""

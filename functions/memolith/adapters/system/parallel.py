@@ -21,7 +21,7 @@ class ThreadParallel:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="memolith")
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """The first task runs in the caller's own thread, so that two cost one hand-over."""
+        """Run the tasks at once. The first runs in the caller's own thread, so that two cost one hand-over."""
         if not tasks:
             return []
         others = [self._pool.submit(task) for task in tasks[1:]]

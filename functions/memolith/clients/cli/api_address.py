@@ -34,11 +34,11 @@ class Address:
 
 
 def find_address(url: str | None, key: str | None) -> Address:
-    """The API that is meant, by the rules above.
+    """Find the API's address, by the rules above.
 
     Args:
-        url: as it was named, if it was.
-        key: as it was given on the command line, if it was.
+        url: as the caller named it, if it did.
+        key: as given on the command line, if it was.
 
     Raises:
         InvalidRequest: no address is known, or no key for it.
@@ -65,7 +65,7 @@ def _kept_key(url: str) -> str | None:
 
 
 def _kept() -> Iterator[Address]:
-    """What this folder and this person's home tell of. Raises InvalidRequest for a file that makes no sense."""
+    """Yield the addresses in this folder and this person's home. Raises InvalidRequest for an invalid file."""
     if DEV_FILE.exists():
         try:
             dev = json.loads(DEV_FILE.read_text())

@@ -42,10 +42,10 @@ Key = Annotated[
 
 
 def connect(url: str | None, key: str | None) -> Anthropic:
-    """A client of the API.
+    """Make a client of the API.
 
     Raises:
-        InvalidRequest: it was not said which, and none is known here; or the SDK is not installed.
+        InvalidRequest: no address was given, and none is known here; or the SDK is not installed.
     """
     try:
         from anthropic import Anthropic
@@ -56,13 +56,13 @@ def connect(url: str | None, key: str | None) -> Anthropic:
 
 
 def once(client: Anthropic) -> Anthropic:
-    """The same client, for writes: one whose answer was lost is told, and not made a second time."""
+    """Return the same client, for writes: it reports a write whose answer was lost and does not repeat it."""
     return client.with_options(max_retries=0)
 
 
 @contextmanager
 def speaking() -> Iterator[None]:
-    """Turns the SDK's errors into the one that a command ends with. Raises ApiFailed."""
+    """Turn the SDK's errors into the one that a command ends with. Raises ApiFailed."""
     try:
         from anthropic import APIConnectionError, APIStatusError
     except ImportError as error:
@@ -76,7 +76,7 @@ def speaking() -> Iterator[None]:
 
 
 def _no_answer(error: Any) -> ApiFailed:
-    """What is known of a request that got no answer: one that found nobody to take it has changed nothing."""
+    """Describe a request that got no answer: one that never reached a server has changed nothing."""
     from httpx2 import ConnectError, ConnectTimeout
 
     url = error.request.url
@@ -92,19 +92,19 @@ def _no_answer(error: Any) -> ApiFailed:
 
 
 def get(client: Anthropic, path: str, **query: str | int) -> dict[str, Any]:
-    """The JSON of an operation that the SDK has no method for. Raises as the SDK does."""
+    """Return the JSON of an operation that the SDK has no method for. Raises as the SDK does."""
     from anthropic._types import RequestOptions
 
     return _json(client.get(path, cast_to=object, options=RequestOptions(params=query)))
 
 
 def post(client: Anthropic, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The same for one that writes; it is made once. Raises as the SDK does."""
+    """Return the JSON of a write that the SDK has no method for; sent once. Raises as the SDK does."""
     return _json(once(client).post(path, cast_to=object, body=dict(body or {})))
 
 
 def rows(client: Anthropic, path: str, **query: str | int) -> Iterator[dict[str, Any]]:
-    """Every row of a listing, a page at a time. Raises as the SDK does."""
+    """Yield every row of a listing, a page at a time. Raises as the SDK does."""
     page: dict[str, str | int] = {}
     while True:
         answer = get(client, path, **query, **page)
@@ -115,7 +115,7 @@ def rows(client: Anthropic, path: str, **query: str | int) -> Iterator[dict[str,
 
 
 def store_address(store: str, part: str, version: str | None = None) -> str:
-    """The address of a part of a store, such as its quarantine, or of one version in it.
+    """Return the address of a part of a store, such as its quarantine, or of one version in it.
 
     Raises:
         InvalidRequest: for what is no id, and might name something else.
@@ -138,17 +138,17 @@ def _json(answer: object) -> dict[str, Any]:
 
 
 def check_path(what: str) -> None:
-    """Raises InvalidRequest for what is neither a path nor a memory's id."""
+    """Raise InvalidRequest unless it is a path or a memory's id."""
     if not what.startswith(("/", "mem_")):
         raise InvalidRequest("PATH|MEMORY", "must be a path, which begins with /, or an id, which begins with mem_")
 
 
 def memory_id_of(client: Anthropic, store_id: str, what: str) -> str:
-    """The id of a memory named by its id or its path: who is there now, or else who was there last.
+    """Return the id of a memory named by id or path: the memory there now, or else the last one that was.
 
     Raises:
         InvalidRequest: it is neither an id nor a path.
-        ApiFailed: nobody was ever there.
+        ApiFailed: no memory was ever there.
     """
     check_path(what)
     if what.startswith("mem_"):
@@ -163,7 +163,7 @@ def memory_id_of(client: Anthropic, store_id: str, what: str) -> str:
 
 
 def find_memory(client: Anthropic, store_id: str, what: str, *, full: bool = False) -> BetaManagedAgentsMemory:
-    """A memory that is live, named by its path or its id, as the store's home knows it. Two calls at most.
+    """Find a live memory, named by its path or its id, as the store's home knows it. Two calls at most.
 
     Raises:
         InvalidRequest: it is neither an id nor a path.
@@ -184,6 +184,6 @@ def find_memory(client: Anthropic, store_id: str, what: str, *, full: bool = Fal
 
 
 def nothing_at(store_id: str, path: str) -> ApiFailed:
-    """That there is no memory at a path."""
+    """Make the error that there is no memory at a path."""
     advice = f"`memolith ls {store_id}` says what is there, `memolith log` what was."
     return ApiFailed(f"no memory is at {path}", Exit.NOT_FOUND, advice)

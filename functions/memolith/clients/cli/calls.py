@@ -13,7 +13,7 @@ from memolith.ports import errors as port_errors
 
 
 def invoke(target: Target, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A function's answer, its errors as they were over there.
+    """Invoke a function and return its answer; raise its errors as it raised them.
 
     Raises:
         Unavailable: it cannot be invoked. OutcomeUnknown: it did not say what it did. InvalidRequest: no such region.

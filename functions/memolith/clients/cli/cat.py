@@ -50,7 +50,7 @@ def cat(
 
 
 def no_text(store: str, found: Any) -> ApiFailed:
-    """Why a memory, or a version, has no text to show."""
+    """Explain why a memory, or a version, has no text to show."""
     if getattr(found, "withheld", None):
         version = found.memory_version_id if found.type == "memory" else found.id
         advice = f"`memolith quarantine show {store} {version}` says why."

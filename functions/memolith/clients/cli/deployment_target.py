@@ -40,7 +40,7 @@ class Target:
 
 
 def find_target(aws: bool) -> Target:
-    """The local cloud if one runs in this folder and `aws` is off, else what ``cdk.json`` describes.
+    """Find the local cloud if one runs in this folder and `aws` is off, else what ``cdk.json`` describes.
 
     Raises:
         InvalidRequest: there is neither.

@@ -29,7 +29,7 @@ app = typer.Typer(
 
 
 def find_checkout(start: Path) -> Path | None:
-    """The checkout that `start` lies in; else the one that this file lies in; None outside of any."""
+    """Find the checkout that contains `start`; else the one that contains this file; None outside of any."""
     for folder in (start, *start.parents, *Path(__file__).resolve().parents):
         if (folder / "scripts" / "local_cloud" / "__main__.py").is_file():
             return folder

@@ -53,7 +53,7 @@ def diff(
 
 
 def _pair(client: Anthropic, store: str, memory_id: str, old: str | None, new: str | None) -> tuple[Any, Any]:
-    """The two versions with their content; the older one is None where the newest is the first.
+    """Return the two versions with their content; the older one is None where the newest is the first.
 
     Raises:
         InvalidRequest: a version of another memory, or one whose text was erased.
@@ -80,7 +80,7 @@ def _pair(client: Anthropic, store: str, memory_id: str, old: str | None, new: s
 
 
 def changes(before: Any, after: Any) -> list[str]:
-    """A unified diff, each line with its end; a rename shows in its first two lines alone."""
+    """Return a unified diff, each line with its end; a rename shows in its first two lines alone."""
     lines = list(unified_diff(_lines(before), _lines(after), n=3))[2:]
     moved = (before and before.path) != after.path
     return [f"--- {_label(before)}\n", f"+++ {_label(after)}\n", *_closed(lines)] if lines or moved else []

@@ -110,7 +110,7 @@ def dismiss(store: Store, version: Version, url: Url = None, key: Key = None, as
 
 
 def _diff(found: Mapping[str, Any]) -> Iterator[str]:
-    """From the memory as it is now to the divergent version; a line of each where a path differs, or a memory ends."""
+    """Yield the diff from the present memory to the divergent version; a line each where a path or memory ends."""
     current = found["current"]
     now = "nothing" if current is None else f"{current['path']} {current['memory_version_id']}"
     late = f"{found['path']} {found['id']} ({found['operation']}), divergent"

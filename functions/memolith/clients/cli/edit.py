@@ -88,7 +88,7 @@ def _show_unchanged(was: Any, as_json: bool) -> None:
 
 
 def _run_editor(file: Path) -> None:
-    """Raises InvalidRequest: there is no such editor. ApiFailed: it ended as if it had failed."""
+    """Run the editor. Raises InvalidRequest: there is no such editor. ApiFailed: it ended as if it had failed."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         ended = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode

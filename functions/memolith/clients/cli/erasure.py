@@ -146,7 +146,7 @@ def _row(region: str, answer: Mapping[str, Any]) -> dict[str, Any]:
 def _search(
     target: Target, region: str, question: Mapping[str, Any], report: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
-    """Every step of one region's search.
+    """Search one region, step by step.
 
     Raises:
         Unavailable, OutcomeUnknown: the region did not answer; a search that ends early proves nothing.

@@ -82,7 +82,7 @@ def _check_history(path: Path, whose: Format, under: str, replace: bool) -> None
 
 @contextmanager
 def _opened(path: Path, replace: bool) -> Iterator[Target]:
-    """Raises InvalidRequest: it cannot be written, or is there already."""
+    """Open the target. Raises InvalidRequest: it cannot be written, or exists already."""
     mode = next((mode for ending, mode in _TARS.items() if path.name.endswith(ending)), None)
     if mode is None or path.is_dir():
         yield Folder(path, replace=replace)

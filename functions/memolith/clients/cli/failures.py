@@ -76,7 +76,7 @@ _REFUSALS: dict[str, tuple[Exit, str]] = {
 
 
 def refusal(status: int, body: object) -> ApiFailed:
-    """What a command says of an answer that is an error.
+    """Make the error with which a command reports an error response.
 
     Args:
         status: the HTTP status.
@@ -97,13 +97,13 @@ def refusal(status: int, body: object) -> ApiFailed:
 
 
 def unanswered(error: StoreClientError, advice: str = "") -> ApiFailed:
-    """What a command says where a store did not do what was asked of it, and nobody else can say more."""
+    """Make the error of a command whose request to a store failed without a response to report."""
     exits = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, NoAnswer: Exit.NO_ANSWER}
     return ApiFailed(error.message, exits.get(type(error), Exit.FAILED), advice)
 
 
 def _findings(findings: Sequence[Mapping[str, Any]]) -> str:
-    """A line for each, with its place and what would mend it; never the text."""
+    """Write a line for each, with its place and what would mend it; never the text."""
     lines = ["Nothing was changed. The safety scanner says:"]
     for one in findings:
         place = f"line {one['line']}, column {one['column']}" if one.get("line") else "path"
@@ -112,11 +112,11 @@ def _findings(findings: Sequence[Mapping[str, Any]]) -> str:
 
 
 def exit_of(error: errors.MemolithError) -> Exit:
-    """The exit code of a command that ends with this."""
+    """Return the exit code of a command that ends with this."""
     return error.exit if isinstance(error, ApiFailed) else _EXITS.get(type(error), Exit.FAILED)
 
 
 def explain(error: errors.MemolithError) -> str:
-    """The error's own message, and advice where there is any."""
+    """Return the error's own message, and advice where there is any."""
     advice = error.advice if isinstance(error, ApiFailed) else _ADVICE.get(type(error), "")
     return f"error: {error.message}" + (f"\n{advice}" if advice else "")

@@ -167,7 +167,7 @@ def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) 
 
 
 def _is_held(new: Region, store_id: str) -> bool:
-    """Whether a region that stands in as the second one has everything, as it says itself; no answer is a no."""
+    """Ask a stand-in second region whether it has everything; no answer is a no."""
     try:
         return operator.is_held(new, store_id)
     except MemolithError:
@@ -203,7 +203,7 @@ def _shown(home: Home) -> dict[str, Any]:
 
 
 def _each(stores: Sequence[str], act: Callable[[str], Iterator[Step]], what: str, as_json: bool, at_once: int) -> None:
-    """Does it to a few stores at a time; exit code 2 when one was not done."""
+    """Act on a few stores at a time; exit code 2 when one was not done."""
     rows: list[dict[str, Any]] = []
     columns = (
         SpinnerColumn(),

@@ -110,7 +110,7 @@ def _import_history(
 
 
 def _make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
-    """A store as it was told, but for how it is scanned: a tar does not say what this deployment lets in."""
+    """Make a store as described, except for its scan settings: a tar must not decide what this deployment accepts."""
     also = {"retention": told["retention"]} if "retention" in told else {}
     made = once(client).beta.memory_stores.create(
         name=name or told["name"], description=told["description"], metadata=told["metadata"], extra_body=also
@@ -124,7 +124,7 @@ def _make(client: Any, name: str, description: str) -> str:
 
 @contextmanager
 def _read(place: KnownTool, under: str) -> Iterator[Found]:
-    """Raises InvalidRequest: there is nothing of that name, or it cannot be read."""
+    """Read the source. Raises InvalidRequest: nothing has that name, or it cannot be read."""
     source = place.folder
     try:
         if source.is_dir():

@@ -87,7 +87,7 @@ def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Consol
 
 
 def _rebuild(rebuilding: Rebuild, progress_on: Console) -> int:
-    """Runs it, with a line that says how far it is."""
+    """Run it, with a line that shows its progress."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -187,7 +187,7 @@ def _dead_letters(target: Target, region: str, queue: str) -> SqsDeadLetters:
 
 
 def _shown(found: IndexStatus) -> dict[str, Any]:
-    """A status as a line of the table."""
+    """Return a status as a line of the table."""
     behind = [f"{home}: {_duration(lag_ms)}" for home, lag_ms in found.lag_ms.items()]
     return {
         "region": found.region,
@@ -208,7 +208,7 @@ def _duration(milliseconds: int) -> str:
 
 
 def _redrive(target: Target, region: str, queue: str, dry_run: bool, quiet: bool) -> dict[str, Any]:
-    """Shows one queue's dead letters and, unless `dry_run`, sends them back."""
+    """Show one queue's dead letters and, unless `dry_run`, redrive them."""
     dead_letters = _dead_letters(target, region, queue)
     set_aside = operator.depths(dead_letters).set_aside
     letters = operator.look(dead_letters, LETTERS_SHOWN) if set_aside else []

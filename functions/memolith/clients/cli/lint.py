@@ -56,7 +56,7 @@ def command(
 
 
 def _remarks(sources: list[Source]) -> tuple[list[Remark], int]:
-    """What is amiss, and how many memories were read."""
+    """List what is amiss, and count the memories that were read."""
     paths = frozenset(source.path for source in sources)
     remarks: list[Remark] = []
     read = 0

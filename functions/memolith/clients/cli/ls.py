@@ -57,7 +57,7 @@ def ls(
 
 
 def _below(client: Anthropic, store: str, path: str, recursive: bool) -> list[Any]:
-    """The rows of a folder; or the one memory at that path. Raises ApiFailed where neither is there."""
+    """List the rows of a folder, or the one memory at that path. Raises ApiFailed where neither exists."""
     folder = path if path.endswith("/") else f"{path}/"
     listed = client.beta.memory_stores.memories.list(
         store, path_prefix=folder, depth=0 if recursive else 1, limit=100, extra_headers=AT_HOME

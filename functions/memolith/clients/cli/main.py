@@ -99,11 +99,11 @@ class LazyGroup(TyperGroup):
     """A group whose subcommands are imported on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order of `SUBCOMMANDS`."""
+        """Return the names, in the order of `SUBCOMMANDS`."""
         return list(SUBCOMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The subcommand, imported; None if there is none of that name."""
+        """Import the subcommand; None if none has that name."""
         if cmd_name not in SUBCOMMANDS:
             return None
         command: Any = typer.main.get_command(import_module(SUBCOMMANDS[cmd_name][0]).app)
@@ -111,7 +111,7 @@ class LazyGroup(TyperGroup):
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The subcommand that is named; for one that is not there, the complaint names those that are alike."""
+        """Resolve the subcommand; for an unknown one, the error names those that are alike."""
         if args and args[0] not in SUBCOMMANDS and not args[0].startswith("-"):
             alike = get_close_matches(args[0], [*SUBCOMMANDS, *USUAL_NAMES], n=3)
             meant = dict.fromkeys(USUAL_NAMES.get(name, name) for name in alike)
@@ -120,7 +120,7 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list of subcommands, without importing any of them."""
+        """List the subcommands, without importing any of them."""
         rows: dict[tuple[str, ...], str] = {}
         for name, (_, text) in SUBCOMMANDS.items():
             names = next((names for names in TOGETHER if name in names), (name,))

@@ -42,7 +42,7 @@ def mcp(
 
 
 def _only_store(client: Anthropic) -> str:
-    """The workspace's store, if it has one and no other. Raises InvalidRequest."""
+    """Return the workspace's store, if it has one and no other. Raises InvalidRequest."""
     stores = client.beta.memory_stores.list(limit=2).data
     if len(stores) != 1:
         raise InvalidRequest("--store", "must be given: the workspace has " + ("several stores" if stores else "none"))

@@ -18,7 +18,7 @@ aside = Console(stderr=True)
 
 
 def show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json: bool) -> None:
-    """Prints rows: as a JSON array, or as a table with these columns."""
+    """Print rows: as a JSON array, or as a table with these columns."""
     if as_json:
         print(json.dumps(list(rows)))
         return
@@ -31,7 +31,7 @@ def show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json
 
 
 def show_fields(fields: Mapping[str, Any], as_json: bool) -> None:
-    """Prints one thing: as a JSON object, or a line for each field that has a value."""
+    """Print one thing: as a JSON object, or a line for each field that has a value."""
     if as_json:
         print(json.dumps(dict(fields)))
         return
@@ -43,7 +43,7 @@ def show_fields(fields: Mapping[str, Any], as_json: bool) -> None:
 
 
 def show_memory(memory: Any, done: str, as_json: bool) -> None:
-    """Prints what became of one memory: as JSON with ``result``, or as a line."""
+    """Print what became of one memory: as JSON with ``result``, or as a line."""
     if as_json:
         print(json.dumps({**memory.to_dict(mode="json"), "result": done}))
         return

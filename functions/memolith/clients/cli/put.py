@@ -66,7 +66,7 @@ def _change(before: str, done: Any) -> str:
 
 
 def text_of(file: Path) -> str:
-    """A file's text, or standard input's, as it is: no line end is touched.
+    """Return a file's text, or standard input's, as it is: line ends stay unchanged.
 
     Raises:
         InvalidRequest: it cannot be read, or is not UTF-8.

@@ -97,7 +97,7 @@ def fill(
 
 
 def name_in_record(region: str, said_on: Console) -> None:
-    """Adds the region to ``cdk.json`` if it is not there; a region that the app refuses is taken out again.
+    """Add the region to ``cdk.json`` if it is missing; remove it again if the app refuses it.
 
     Raises:
         InvalidRequest: the app refuses the record; the reason is printed.
@@ -117,9 +117,9 @@ def name_in_record(region: str, said_on: Console) -> None:
 
 
 def run_cdk(said_on: Console, *words: str) -> None:
-    """Runs the CDK command line, which asks and answers on this terminal. Raises Unavailable if it fails.
+    """Run the CDK command line, which asks and answers on this terminal. Raises Unavailable if it fails.
 
-    What it says goes where the rest goes: to standard error, where standard output is for JSON.
+    Its output goes where other output goes: to standard error, where standard output is for JSON.
     """
     said_on.print(f"cdk {' '.join(words)}", style="bold", highlight=False)
     if subprocess.run([str(CDK), *words], stdout=2 if said_on is aside else None, check=False).returncode:
@@ -127,8 +127,9 @@ def run_cdk(said_on: Console, *words: str) -> None:
 
 
 def copy(target: Target, region: str, said_on: Console) -> int:
-    """Fills the region's bucket from the others, and says how far it is; how many were copied. As
-    `RegionBackfill.run`.
+    """Fill the region's bucket from the others, and show progress; return how many were copied.
+
+    Raises as `RegionBackfill.run`.
     """
     memolith = region_on_aws(target.clients, target.deployment(region), RecordingMetrics())
     others = [other for other in target.regions if other != region]

@@ -74,7 +74,7 @@ def _check(what: str | None, version: str | None, as_of: str | None, path_prefix
 
 
 def _restore_store(client: Anthropic, store: str, as_of: str, prefix: str, dry_run: bool, done: list[Done]) -> None:
-    """Adds to `done` what was done, as it is done, so that it can be told even if an error ends it."""
+    """Restore a store. Adds each finished step to `done` at once, so that an error does not lose the report."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("comparing", total=None)
@@ -93,10 +93,10 @@ def _restore_store(client: Anthropic, store: str, as_of: str, prefix: str, dry_r
 
 
 def _restore_version(client: Anthropic, store: str, what: str, version_id: str, dry_run: bool) -> Done:
-    """The version's content in the memory as it is now; or, if that was deleted, in a new one at the version's path.
+    """Put the version's content into the memory as it is now; or, if that was deleted, into a new one at its path.
 
     Raises:
-        InvalidRequest: the version is another memory's, a deletion, or its text is not there any more.
+        InvalidRequest: the version is another memory's, a deletion, or its text no longer exists.
     """
     from anthropic import NotFoundError
 

@@ -57,7 +57,7 @@ class Done:
     reason: str = ""
 
     def row(self) -> dict[str, Any]:
-        """As it is shown."""
+        """Return the row that is shown."""
         memory = self.action.now or self.action.then
         return {
             "action": self.action.kind,
@@ -69,10 +69,10 @@ class Done:
 
 
 def plan(then: Iterable[Seen], now: Iterable[Seen], prefix: str = "/") -> list[Action]:
-    """What makes `now` what was `then`, for every memory that is, or was, below `prefix`.
+    """Plan what turns `now` into `then`, for every memory that is, or was, below `prefix`.
 
-    A memory is the same one if it has the same id, or, where that id is not live any more, if it stands at its path: it
-    was created again, by an earlier run perhaps.
+    A memory is the same one if it has the same id, or, where that id is not live any more, if it is at its path: it was
+    created again, perhaps by an earlier run.
     """
     live = {one.id: one for one in now}
     past = {one.id: one for one in then}
@@ -118,19 +118,19 @@ class Restorer:
         self._tell = tell
 
     def then(self) -> list[Seen]:
-        """The store as it was. As many calls as it has pages."""
+        """Return the store as it was. As many calls as it has pages."""
         pages = self._memories.list(self._store_id, limit=100, extra_query=self._as_of, extra_headers=AT_HOME)
         return [Seen(row.id, row.path, row.content_sha256) for row in pages if row.type == "memory"]
 
     def now(self) -> list[Seen]:
-        """The store as its home knows it. As many calls as it has pages."""
+        """Return the store as its home knows it. As many calls as it has pages."""
         pages = self._memories.list(self._store_id, limit=100, extra_headers=AT_HOME)
         return [Seen(row.id, row.path, row.content_sha256) for row in pages if row.type == "memory"]
 
     def carry_out(self, actions: Iterable[Action]) -> list[Done]:
-        """Deletes, then moves and changes, then creates; a move waits until its place is free.
+        """Delete, then move and change, then create; a move waits until its place is free.
 
-        Two calls an action. What is refused is told and passed over; an address that does not answer ends it.
+        Two calls an action. A refused action is reported and skipped; an address that does not answer ends the run.
 
         Raises:
             anthropic.APIConnectionError; anthropic.APIStatusError: 401, 403 and 5xx.
@@ -145,7 +145,7 @@ class Restorer:
         return done
 
     def _change_all(self, waiting: list[Action]) -> list[Done]:
-        """As long as one of them gets its place; if none does, one of them steps aside, once for each."""
+        """Repeat while one of them gets its place; if none does, move one of them out of the way, once for each."""
         done: list[Done] = []
         aside: set[str] = set()
         while waiting:
@@ -162,7 +162,7 @@ class Restorer:
         return done
 
     def _step_aside(self, waiting: list[Action], aside: set[str]) -> bool:
-        """Moves one of those that stand in each other's way to a path of its own, for the moment."""
+        """Move one of those that block each other to a temporary path of its own."""
         for action in waiting:
             if action.now is None or action.now.id in aside or not action.moves:
                 continue
@@ -179,7 +179,7 @@ class Restorer:
         return Done(action, refused is None, refused or "")
 
     def _attempt(self, write: Callable[[], None]) -> str | None:
-        """None if it was done, else why it was refused."""
+        """Run the write. Return None if it was done, else why the API refused it."""
         from anthropic import APIStatusError
 
         try:

@@ -18,7 +18,7 @@ _SECURITY_SEVERITY = {Severity.HIGH: "8.0", Severity.MEDIUM: "5.0", Severity.LOW
 
 
 def sarif(results: Results) -> dict[str, Any]:
-    """One run: every finding a result, every rule that has one described, every unread source a notification."""
+    """Make one run: every finding a result, every rule found described, every unread source a notification."""
     found = [(scanned, finding) for scanned in results.scanned for finding in scanned.report.findings]
     rules = {finding.rule: finding for _, finding in reversed(found)}
     order = sorted(rules)
@@ -70,7 +70,7 @@ def _results(found: Iterable[tuple[Scanned, Finding]], order: Sequence[str]) -> 
 
 
 def _level(scanned: Scanned, finding: Finding) -> str:
-    """An error is what the policy rejects."""
+    """Return a finding's level: an error is what the policy rejects."""
     if finding in scanned.report.rejecting:
         return "error"
     return "note" if finding.severity is Severity.LOW else "warning"
@@ -84,7 +84,7 @@ def _place(scanned: Scanned, finding: Finding) -> dict[str, Any]:
 
 
 def _fingerprint(scanned: Scanned, finding: Finding) -> str:
-    """The same for the same finding after lines were added above it."""
+    """Return a fingerprint that stays the same after lines were added above the finding."""
     said = "\0".join((finding.rule, scanned.source.uri, finding.excerpt))
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
 

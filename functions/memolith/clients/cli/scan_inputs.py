@@ -50,7 +50,7 @@ class UnreadError(Exception):
 
 
 def files(target: Path) -> list[Source]:
-    """A file, or every file of a folder in the order of their paths. Links to folders are not followed.
+    """List a file, or every file of a folder in the order of their paths. Links to folders are not followed.
 
     Raises:
         InvalidRequest: there is nothing of that name.
@@ -96,7 +96,7 @@ def _text_of(path: Path) -> str:
 
 
 def memories(store_id: str, api_url: str | None, api_key: str | None) -> list[Source]:
-    """Every memory of a live store, through its API. One request for 20 memories, all made before the first is scanned.
+    """List every memory of a live store, through its API. Makes all requests, one for 20 memories, before scanning.
 
     Args:
         store_id: ``memstore_…``.

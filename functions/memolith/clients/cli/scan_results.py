@@ -37,12 +37,12 @@ class Results:
     deep: bool
 
     def count(self, verdict: Verdict) -> int:
-        """How many texts got this verdict."""
+        """Count the texts that got this verdict."""
         return sum(scanned.report.verdict is verdict for scanned in self.scanned)
 
 
 def as_text(results: Results) -> str:
-    """For people: a line a finding and what to do about it, then what was not read, then the sum."""
+    """Write the report for people: each finding and what to do about it, then what was not read, then the sum."""
     return "\n".join(_lines(results)) + "\n"
 
 
@@ -68,12 +68,12 @@ def _told(scanned: Scanned, finding: Finding) -> Iterator[str]:
 
 
 def _plain(name: str) -> str:
-    """A name that a terminal shows as it is: a file may be named with control characters."""
+    """Make a name safe for a terminal: a file may be named with control characters."""
     return "".join(char if char.isprintable() else f"<U+{ord(char):04X}>" for char in name)
 
 
 def as_json(results: Results) -> str:
-    """For programs: one object; ``results`` has every text, the clean ones too."""
+    """Write the report for programs: one object; ``results`` has every text, the clean ones too."""
     told = {
         "policy": results.policy.value,
         "deep": results.deep,

@@ -106,14 +106,14 @@ def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of(session: str) -> str:
-    """The address of a session. Raises InvalidRequest for what is no id."""
+    """Return the address of a session. Raises InvalidRequest for what is no id."""
     if ids.SESSION.fullmatch(session) is None:
         raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
     return f"/v1/sessions/{session}"
 
 
 def _show_token(session: Mapping[str, Any], as_json: bool) -> None:
-    """For people the token stands alone in the last line, so that it can be copied."""
+    """Print the token; for people it is alone in the last line, so that it can be copied."""
     if as_json:
         print(json.dumps(session))
         return

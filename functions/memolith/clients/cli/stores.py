@@ -147,7 +147,7 @@ def _given(**fields: Any) -> dict[str, Any]:
 
 
 def _pairs(words: Sequence[str] | None, *, removing: bool) -> Mapping[str, str | None] | None:
-    """Raises InvalidRequest for a word that is no pair."""
+    """Parse pairs. Raises InvalidRequest for a word that is no pair."""
     if not words:
         return None
     pairs: dict[str, str | None] = {}

@@ -70,7 +70,7 @@ def sync(
 
 
 def _pass(syncing: Syncing, json_wanted: bool, before: list[Row] | None) -> list[Row]:
-    """One pass, and its report; of a pass after others only what is new. A watch survives that nobody answers.
+    """Run one pass and report it; after the first, only what is new. A watch goes on when the store does not answer.
 
     Raises:
         ApiFailed: the store does not answer, or not to this key.

@@ -37,7 +37,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="Write over other texts
 
 @contextmanager
 def counting(doing: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while the block runs, where that is a terminal."""
+    """Show a bar on standard error while the block runs, where that is a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -47,7 +47,7 @@ def counting(doing: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def progress(doing: str, total: int | None, rows: list[Row]) -> Iterator[Tell]:
-    """The same, counting rows, and keeping each of them."""
+    """Show the same bar, counting rows, and keep each of them."""
     with counting(doing, total) as advance:
 
         def tell(row: Row) -> None:
@@ -59,7 +59,7 @@ def progress(doing: str, total: int | None, rows: list[Row]) -> Iterator[Tell]:
 
 @contextmanager
 def ending_report(rows: list[Row], json_wanted: bool) -> Iterator[dict[str, Any]]:
-    """Reports at the end what was done, also if an error ends it; the block fills in what the report is about."""
+    """Report at the end what was done, also if an error ends it; the block fills in what the report is about."""
     about: dict[str, Any] = {}
     try:
         yield about

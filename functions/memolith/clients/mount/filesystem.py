@@ -47,19 +47,19 @@ class Invalidating:
         self._thread = threading.Thread(target=self._tell, name="memolith-invalidating", daemon=True)
 
     def start(self) -> None:
-        """To be called by an operation of the mount that is to be told."""
+        """Start to notify; called by an operation of the mount that is to be notified."""
         if TOLD:
             self._fuse = ctypes.c_void_p(mfusepy._libfuse.fuse_get_context().contents.fuse)
             self._thread.start()
 
     def stop(self) -> None:
-        """Returns when nothing is told any more. Repeatable."""
+        """Return when all notifications are sent. Repeatable."""
         if self._thread.is_alive():
             self._paths.put(None)
             self._thread.join()
 
     def add(self, paths: Iterable[str]) -> None:
-        """Returns at once."""
+        """Queue paths and return at once."""
         for path in paths:
             self._paths.put(path)
 
@@ -228,12 +228,12 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         return 0
 
     def chmod(self, path: str, mode: int) -> int:
-        """Nothing: a memory has no mode. Not refused, so that `rsync -a` and `cp -p` go on."""
+        """Do nothing: a memory has no mode. Not refused, so that `rsync -a` and `cp -p` go on."""
         self._check(path)
         return 0
 
     def chown(self, path: str, uid: int, gid: int) -> int:
-        """Nothing, as `chmod`."""
+        """Do nothing, as `chmod`."""
         self._check(path)
         return 0
 
@@ -269,11 +269,11 @@ class Fuse(mfusepy.FUSE):  # type: ignore[misc]
         return int(super()._wrapper(func, *args))
 
     def rename_fuse_3(self, old: bytes, new: bytes, flags: int) -> int:
-        """As the parent's, with the flags: `mv -n` must not replace."""
+        """Call the operation with the flags, which the parent drops: `mv -n` must not replace."""
         words = (self.encoding, self.errors)
         return int(self.operations.rename(old.decode(*words), new.decode(*words), flags))
 
     def truncate_fuse_3(self, path: bytes | None, length: int, fip: Any) -> int:
-        """As the parent's, with the open file, so that its close commits."""
+        """Call the operation with the open file, which the parent drops, so that its close commits."""
         name = "" if path is None else path.decode(self.encoding, self.errors)
         return int(self.operations.truncate(name, length, fip.contents if fip else None))

@@ -38,7 +38,7 @@ log = logging.getLogger("memolith.mount")
 
 
 def check_fuse() -> None:
-    """Raises InvalidRequest: this machine has no FUSE. Chooses libfuse 3 where there is one."""
+    """Raise InvalidRequest unless this machine has FUSE. Chooses libfuse 3 where it is installed."""
     if "FUSE_LIBRARY_NAME" not in os.environ and ctypes.util.find_library("fuse3"):
         os.environ["FUSE_LIBRARY_NAME"] = "fuse3"
     try:
@@ -50,7 +50,7 @@ def check_fuse() -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Makes the folder if it is missing, and lets go of a mount whose process is dead.
+    """Make the folder if it is missing, and release a mount whose process is dead.
 
     Raises:
         InvalidRequest: it cannot be mounted on.
@@ -72,15 +72,15 @@ def check_folder(folder: Path) -> None:
 
 
 def _made_and_empty(folder: Path) -> bool:
-    """Raises OSError: ENOTCONN: a dead mount is there, which only who looks into the folder is told for sure."""
+    """Make a folder and tell whether it is empty. Raises OSError: ENOTCONN: a dead mount is there."""
     folder.mkdir(parents=True, exist_ok=True)
     return not any(folder.iterdir())
 
 
 def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCopy:
-    """A working copy of a store, with what dead mounts of it left; raises DeskError: the store cannot be read.
+    """Open a working copy of a store, with what its dead mounts left; raises DeskError: the store cannot be read.
 
-    One that writes nothing leaves what waits to the next that does.
+    A read-only copy leaves what waits to the next one that writes.
     """
     contents, shelf = ContentCache(place / "contents"), UnsavedTexts(place / "local", take_over=not read_only)
     copy = WorkingCopy(client, contents, shelf, SystemClock(), SystemRandomness(), read_only)
@@ -89,12 +89,12 @@ def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCo
 
 
 def place_of(desk: Path, url: str, store_id: str) -> Path:
-    """Where a store's texts are kept: one store of one address has one place."""
+    """Return where a store's texts are kept: one store of one address has one place."""
     return desk.expanduser() / f"{store_id}-{sha256(url.encode()).hexdigest()[:12]}"
 
 
 def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[[], None]) -> None:
-    """Shows a working copy in a folder until it is unmounted. To be called in the main thread.
+    """Show a working copy in a folder until it is unmounted. Call it in the main thread.
 
     Args:
         interval_s: how often others' writes are asked for.
@@ -134,7 +134,7 @@ def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[
 
 
 def loop_options() -> dict[str, int]:
-    """What this machine's libfuse is told of its threads, by the names of its options."""
+    """Return the options that limit the threads of this machine's libfuse."""
     from memolith.clients.mount.filesystem import BOUNDED, TOLD
 
     if BOUNDED:
@@ -156,7 +156,7 @@ class Freshness:
         self._thread.start()
 
     def stop(self) -> None:
-        """Returns when what is under way is done."""
+        """Return when what is under way is done."""
         self._ended.set()
         self._thread.join()
 

@@ -43,7 +43,7 @@ class Line:
     deleted: bool = False
 
     def to_json(self) -> str:
-        """In one line; text as it is, for people and for the scanner. Raises ValueError for what is no JSON."""
+        """Write it in one line; text as it is, for people and for the scanner. Raises ValueError if it is not JSON."""
         if self.deleted:
             return json.dumps({"id": self.id, "deleted": True}, ensure_ascii=False)
         fields = {"id": self.id, "timestamp": self.timestamp, "author": self.author, "role": self.role}
@@ -57,7 +57,7 @@ class Line:
         return document
 
     def entry(self, path: str) -> MemoryEntry:
-        """As a search gives it; its id says where it stands."""
+        """Make the entry that a search returns; its id says where the line is."""
         return MemoryEntry(
             id=f"{path}#{quote(self.id, safe='')}",
             content=types.Content(role=self.role, parts=[types.Part(text=self.text)]),
@@ -71,28 +71,28 @@ class Line:
 
 
 def user_folder(app_name: str, user_id: str) -> str:
-    """Everything of one user of an app. Raises ValueError for an empty name."""
+    """Return the folder of one user of an app. Raises ValueError for an empty name."""
     return f"/{_segment('app_name', app_name)}/{_segment('user_id', user_id)}/"
 
 
 def session_folder(app_name: str, user_id: str, session_id: str | None) -> str:
-    """The document of a session; events without one have a document together."""
+    """Return the document of a session; events without one have a document together."""
     user = user_folder(app_name, user_id)
     return f"{user}sessions/{_segment('session_id', session_id)}/" if session_id else f"{user}events/"
 
 
 def memories_folder(app_name: str, user_id: str) -> str:
-    """The document of what was added explicitly."""
+    """Return the document of what was added explicitly."""
     return f"{user_folder(app_name, user_id)}memories/"
 
 
 def part_path(folder: str, number: int) -> str:
-    """Where a part stands, the first being 1."""
+    """Return the path of a part, the first being 1."""
     return f"{folder}{number:04d}.jsonl"
 
 
 def part_number(folder: str, path: str) -> int | None:
-    """Which part stands at a path; None for what is no part of the document."""
+    """Return the number of the part at a path; None for what is no part of the document."""
     found = _PART.fullmatch(path.removeprefix(folder))
     return int(found[1]) if found else None
 
@@ -107,7 +107,7 @@ def _segment(name: str, value: str) -> str:
 
 
 def line_of_event(event: Event, metadata: Mapping[str, object] | None) -> Line | None:
-    """What was said in an event; None for one that says nothing (calls of tools, thoughts, files)."""
+    """Make the line of what was said in an event; None if it says nothing (calls of tools, thoughts, files)."""
     text = _text(event.content)
     if text is None:
         return None
@@ -117,7 +117,7 @@ def line_of_event(event: Event, metadata: Mapping[str, object] | None) -> Line |
 
 
 def line_of_entry(entry: MemoryEntry, metadata: Mapping[str, object] | None) -> Line | None:
-    """A memory that a caller made; None for one without text."""
+    """Make the line of a memory that a caller made; None for one without text."""
     text = _text(entry.content)
     if text is None:
         return None
@@ -127,7 +127,7 @@ def line_of_entry(entry: MemoryEntry, metadata: Mapping[str, object] | None) -> 
 
 
 def lines_of(content: str | None) -> Iterator[Line]:
-    """The lines of a part; what somebody else wrote into it, or what is withheld, is passed over."""
+    """Yield the lines of a part; skip what another writer put into it, and withheld content."""
     for written in (content or "").split("\n"):
         line = _parsed(written)
         if line is not None:
@@ -135,7 +135,7 @@ def lines_of(content: str | None) -> Iterator[Line]:
 
 
 def without(content: str | None, line_id: str) -> str | None:
-    """The part without the text of a line, every other byte as it was; None where the line is not there."""
+    """Return the part without the text of a line, every other byte as it was; None where the line is not there."""
     written = (content or "").split("\n")
     for number, one in enumerate(written):
         line = _parsed(one)
@@ -146,7 +146,7 @@ def without(content: str | None, line_id: str) -> str | None:
 
 
 def packed(last: tuple[int, str | None] | None, lines: Iterable[Line]) -> Iterator[tuple[int, str]]:
-    """Which parts become what when lines are appended.
+    """Yield which parts become what when lines are appended.
 
     Args:
         last: number and content of the last part, if there is one; where its content is withheld it is left alone.
@@ -203,12 +203,12 @@ def _hash(*told: str | None) -> str:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a text, without regard to case; a Latin word within a script that has no spaces is one too."""
+    """Return the words of a text in lower case; a Latin word within a script that has no spaces is one too."""
     lowered = unicodedata.normalize("NFC", text).lower()
     return set(re.findall(r"\w+", lowered)) | set(re.findall(r"[0-9a-z_\u00c0-\u024f]+", lowered))
 
 
 def shared_words(words: set[str], line: Line) -> int:
-    """How many of these words a line has. A word that is not ASCII counts within another too, as ADK's own does."""
+    """Count how many of these words a line has. A word that is not ASCII also counts within another, as in ADK."""
     own, lowered = words_of(line.text), unicodedata.normalize("NFC", line.text).lower()
     return sum(1 for word in words if word in own or (not word.isascii() and word in lowered))

@@ -61,7 +61,7 @@ class MemolithMemoryService(BaseMemoryService):
     # ---- ADK's interface ----------------------------------------------------------------------------------------
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Adds what was said in a session and is not there yet. As `add_events_to_memory`."""
+        """Add what was said in a session and is not there yet. As `add_events_to_memory`."""
         await self.add_events_to_memory(
             app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
         )
@@ -75,7 +75,7 @@ class MemolithMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Appends events that are not there yet, by their ids; what others append at the same time stays.
+        """Append events that are not there yet, by their ids; what others append at the same time stays.
 
         Events without text, and the thoughts in others, are left out. Safe to repeat.
 
@@ -96,7 +96,7 @@ class MemolithMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Appends memories of the caller's own making; one that has no id gets its content's hash.
+        """Append memories of the caller's own making; one that has no id gets its content's hash.
 
         Raises: as `add_events_to_memory`.
         """
@@ -104,7 +104,7 @@ class MemolithMemoryService(BaseMemoryService):
         await run_sync(self._append, adk_lines.memories_folder(app_name, user_id), lines)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """The memories of a user that share most words with the query, newest first where they share as many.
+        """Return the memories of a user that share most words with the query; of equals the newest first.
 
         Cost: one request for each 20 parts of the user's documents.
         """
@@ -112,7 +112,7 @@ class MemolithMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=found)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Takes the text of a memory away, by the id that a search gave; adding its session again brings none back.
+        """Remove the text of a memory, by the id that a search gave; adding its session again does not restore it.
 
         The version before stays readable in the store's history until it is redacted, or retention ends it.
 
@@ -151,7 +151,7 @@ class MemolithMemoryService(BaseMemoryService):
         _until_done(attempt, path)
 
     def _put(self, path: str, standing: Memory | None, content: str) -> bool:
-        """A part as it is to be, on exactly what was read: False if somebody else was there first."""
+        """Put a part on exactly what was read; False if another writer was first."""
         try:
             if standing is None:
                 self._memories.create(self._store_id, path=path, content=content)
@@ -178,12 +178,12 @@ class MemolithMemoryService(BaseMemoryService):
         return [line.entry(path) for _, _, path, line in scored[: self._results]]
 
     def _parts(self, folder: str) -> dict[int, Memory]:
-        """The parts of one document by number."""
+        """Return the parts of one document by number."""
         listed = ((adk_lines.part_number(folder, part.path), part) for part in self._listed(folder))
         return {number: part for number, part in listed if number is not None}
 
     def _listed(self, folder: str) -> Iterator[Memory]:
-        """Everything under a folder with its content, in order of path."""
+        """Yield everything under a folder with its content, in order of path."""
         for listed in self._memories.list(self._store_id, path_prefix=folder, view="full", limit=20):
             if listed.type == "memory":
                 yield listed

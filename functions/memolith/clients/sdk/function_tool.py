@@ -35,7 +35,7 @@ NOT_AN_OBJECT = 'The arguments must be an object such as {"command": "view", "pa
 
 
 def parameters() -> dict[str, Any]:
-    """The JSON schema of the function's arguments: one object for all six commands; only `command` is required.
+    """Return the JSON schema of the arguments: one object for all six commands; only `command` is required.
 
     It is not of the strict kind, in which every command would carry the parameters of all the others as null.
     """
@@ -81,14 +81,14 @@ class MemolithFunctionTool:
         self._tool = tool_on(client, store_id)
 
     def chat_tool(self) -> ChatCompletionFunctionToolParam:
-        """The function for `tools` of a chat completion."""
+        """Return the function for `tools` of a chat completion."""
         return {
             "type": "function",
             "function": {"name": NAME, "description": DESCRIPTION, "parameters": parameters(), "strict": False},
         }
 
     def responses_tool(self) -> FunctionToolParam:
-        """The function for `tools` of a response."""
+        """Return the function for `tools` of a response."""
         return {
             "type": "function",
             "name": NAME,
@@ -98,11 +98,10 @@ class MemolithFunctionTool:
         }
 
     def call(self, name: str, arguments_json: str) -> str:
-        """What to send back for one call of the model's: never an exception for what the model wrote.
+        """Return what to send back for one call of the model's: never an exception for what the model wrote.
 
         An edit is committed on exactly what was read, as with every way in to the memory tool. A result has no mark for
-        errors in this API, so that the text of a call that failed begins with ``Error: ``; so it does where the store
-        does not answer.
+        errors in this API, so the text of a failed call begins with ``Error: ``, also where the store does not answer.
 
         Args:
             name: of the function, as the model called it.

@@ -19,10 +19,10 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    """Whether each field that a filter names is what it asks for.
+    """Tell whether each field that a filter names is what it asks for.
 
     Raises:
-        ValueError: an operator that there is not, or one that compares with what is no number.
+        ValueError: an unknown operator, or a comparison with what is not a number.
     """
     return all(_fits(value.get(field), asked) for field, asked in (wanted or {}).items())
 

@@ -13,12 +13,12 @@ SUFFIX = ".json"
 
 
 def folder_of(namespace: tuple[str, ...]) -> str:
-    """The path prefix of a namespace and all that are under it, with its slash; that of the empty one is ``/``."""
+    """Return the path prefix of a namespace and all that are under it, with its slash; ``/`` for the empty one."""
     return "/" + "".join(f"{escaped(label)}/" for label in namespace)
 
 
 def place_of(namespace: tuple[str, ...], key: str) -> str:
-    """The path of an item. Whether the store takes it (20 segments, 1,024 bytes) the store itself says."""
+    """Return the path of an item. The store itself checks its limits (20 segments, 1,024 bytes)."""
     return f"{folder_of(namespace)}{escaped(key)}{SUFFIX}"
 
 

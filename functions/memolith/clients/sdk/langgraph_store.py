@@ -146,26 +146,27 @@ class MemolithStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`, in a thread."""
+        """Run `batch` in a thread."""
         return await run_sync(self.batch, list(ops))
 
     # ---- Memolith's own ------------------------------------------------------------------------------------------
 
     def put_if(self, namespace: Namespace, key: str, value: Mapping[str, Any], expected: Item | None) -> StoredItem:
-        """A put that is carried out only on what the caller has read: one conditional commit.
+        """Put an item only on what the caller has read: one conditional commit.
 
-        Where somebody else has meanwhile put the very same value, the call succeeds, for it may be this call, sent
-        again because its answer was lost. Whoever must be the only one (a count, a lock) puts one that tells who it is.
+        Where another writer has meanwhile put the very same value, the call succeeds, for it may be this call, sent
+        again because its answer was lost. A caller that must be the only one (a count, a lock) puts a value that names
+        itself.
 
         Args:
             expected: the item as `get` or `search` of this store gave it, or None: nothing may be there yet.
 
         Returns:
-            The item as it is now, to go on from. One that was renamed through another way in is followed: it is still
-            the memory that was read.
+            The item as it is now, to go on from. One that was renamed by another client is followed: it is still the
+            memory that was read.
 
         Raises:
-            ItemConflict: somebody else was there first; read again, then decide anew. Where nothing was expected and an
+            ItemConflict: another writer was first; read again, then decide again. Where nothing was expected and an
                 answer got lost, it may have been this very call.
             ValueError, InvalidNamespaceError, anthropic.APIError: as for `batch`; also an item of another place, or of
                 another store.
@@ -184,7 +185,7 @@ class MemolithStore(BaseStore):
     async def aput_if(
         self, namespace: Namespace, key: str, value: Mapping[str, Any], expected: Item | None
     ) -> StoredItem:
-        """As `put_if`, in a thread."""
+        """Run `put_if` in a thread."""
         return await run_sync(self.put_if, namespace, key, value, expected)
 
     # ---- reading ----------------------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ class MemolithStore(BaseStore):
         return StoredItem(memory, namespace, key, value)
 
     def _items(self, prefix: Namespace) -> Iterator[StoredItem]:
-        """The items under a prefix, in order of path."""
+        """Yield the items under a prefix, in order of path."""
         for memory in self._listed(folder_of(prefix), "full"):
             place, value = item_at(memory.path), _value_of(memory)
             if place is not None and value is not None:
@@ -223,7 +224,7 @@ class MemolithStore(BaseStore):
         return sorted({one[: op.max_depth] for one in namespaces})[op.offset : op.offset + op.limit]
 
     def _find(self, path: str) -> Memory | None:
-        """The memory at a path, with its content: by its id where that is known, else through its folder's listing."""
+        """Find the memory at a path, with its content: by its id if that is known, else in its folder's listing."""
         known = self._ids.get(path)
         memory = self._retrieve(known) if known else None
         if memory is None or memory.path != path:
@@ -323,7 +324,7 @@ def _occupied(error: anthropic.ConflictError) -> _Occupied:
 
 
 def _checked(op: Op) -> str | None:
-    """The document that an operation would store, if it is a put of one. Raises as `MemolithStore.batch` says."""
+    """Return the document that an operation would store, if it is a put. Raises as `MemolithStore.batch` says."""
     validate_op_namespace(op)
     if isinstance(op, PutOp):
         if op.ttl is not None:
@@ -348,7 +349,7 @@ def _document(value: Mapping[str, Any]) -> str:
 
 
 def _check_names(value: object) -> None:
-    """What `json` would write as a string without being one must not come back as another value."""
+    """Raise TypeError for a name that `json` would write as a string: it would come back as another value."""
     if isinstance(value, Mapping):
         for name, member in value.items():
             if not isinstance(name, str):
@@ -370,7 +371,7 @@ def _value_of(memory: Memory) -> dict[str, Any] | None:
 
 
 def _common_prefix(conditions: Iterable[MatchCondition]) -> Namespace:
-    """The longest start that every match must have."""
+    """Return the longest start that every match must have."""
     starts = [
         tuple(takewhile(lambda label: label != "*", one.path)) for one in conditions if one.match_type == "prefix"
     ]

@@ -41,7 +41,7 @@ class SdkCaller:
     def call(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
     ) -> Reply:
-        """One request. Raises ToolFailure where there is no answer."""
+        """Send one request. Raises ToolFailure where there is no answer."""
         options: Any = {"params": dict(query or {})}
         try:
             if method == "GET":
@@ -77,7 +77,7 @@ class MemolithMemoryTool(BetaAbstractMemoryTool):
         self._tool = tool_on(client, store_id)
 
     def call(self, input: object) -> BetaFunctionToolResultType:
-        """A command as the model wrote it, so that nothing is lost in the SDK's models of it.
+        """Run a command as the model wrote it, so that nothing is lost in the SDK's models of it.
 
         Raises:
             ToolError: what failed, in words for the model.
@@ -103,7 +103,7 @@ class MemolithMemoryTool(BetaAbstractMemoryTool):
         return self._run(command)
 
     def clear_all_memory(self) -> BetaFunctionToolResultType:
-        """Deletes every memory of the store, one by one; their versions stay listable."""
+        """Delete every memory of the store, one by one; their versions stay listable."""
         try:
             return self._tool.clear()
         except ToolFailure as failure:
@@ -130,7 +130,7 @@ class AsyncMemolithMemoryTool(BetaAsyncAbstractMemoryTool):
         self._tool = MemolithMemoryTool(client, store_id)
 
     async def call(self, input: object) -> BetaFunctionToolResultType:
-        """As `MemolithMemoryTool.call`."""
+        """Run `MemolithMemoryTool.call` in a thread."""
         return await run_sync(self._tool.call, input)
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> BetaFunctionToolResultType:
@@ -156,12 +156,12 @@ class AsyncMemolithMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 def tool_on(client: anthropic.Anthropic, store_id: str) -> MemoryTool:
-    """The memory tool on a store, through an SDK client."""
+    """Make the memory tool on a store, through an SDK client."""
     return MemoryTool(Tree(SdkCaller(client), store_id), SystemClock(), SystemRandomness())
 
 
 def run(tool: MemoryTool, command: object) -> str:
-    """One command, given as the SDK's model or as the model's own JSON.
+    """Run one command, given as the SDK's model or as the model's own JSON.
 
     Raises:
         ToolError: what failed, in words for the model.

@@ -38,7 +38,7 @@ _RETRY = "x-should-retry"
 
 
 def http_client(base_urls: Sequence[str]) -> httpx2.Client:
-    """For `Anthropic(base_url=base_urls[0], http_client=…)`: the SDK's own client, over these regions.
+    """Make the SDK's own client over these regions, for `Anthropic(base_url=base_urls[0], http_client=…)`.
 
     Args:
         base_urls: each region's API, the one to prefer first.
@@ -78,7 +78,7 @@ class RegionsTransport(httpx2.BaseTransport):
         self._avoided_until_s: dict[httpx2.URL, float] = {}
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The first answer that stands; the last one where none does.
+        """Return the first final answer of a region; the last answer where none is final.
 
         Raises:
             httpx2.TransportError: no region was reached, or (for a read) none answered.
@@ -108,11 +108,11 @@ class RegionsTransport(httpx2.BaseTransport):
         raise failure or httpx2.ConnectError("no region was asked", request=request)
 
     def close(self) -> None:
-        """Closes what sends."""
+        """Close the inner transport."""
         self._inner.close()
 
     def _order(self) -> list[httpx2.URL]:
-        """As given, those to be avoided last."""
+        """Return the regions as given, those to be avoided last."""
         now_s = self._now_s()
         return sorted(self._bases, key=lambda base: self._avoided_until_s.get(base, 0.0) > now_s)
 
@@ -120,7 +120,7 @@ class RegionsTransport(httpx2.BaseTransport):
         self._avoided_until_s[base] = self._now_s() + AVOIDED_S
 
     def _addressed(self, request: httpx2.Request, base: httpx2.URL) -> httpx2.Request:
-        """The same request, to this region. A base may have a path of its own."""
+        """Address the same request to this region. A base may have a path of its own."""
         own = _path(self._bases[0])
         target = request.url.raw_path
         rest = target[len(own) :] if target.startswith(own) else target
@@ -143,14 +143,14 @@ def _may_go_on(request: httpx2.Request, response: httpx2.Response) -> bool:
 
 
 def _final(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    """The answer; a write's 5xx that is not Memolith's own is marked so that the SDK does not repeat it."""
+    """Mark a write's 5xx that is not Memolith's own, so that the SDK does not repeat it; return the answer."""
     if request.method not in _READS and response.status_code >= 500 and _REGION not in response.headers:
         response.headers[_RETRY] = "false"
     return response
 
 
 def _unknown(request: httpx2.Request) -> httpx2.Response:
-    """What Memolith answers where it does not know itself."""
+    """Make the answer that Memolith gives when it does not know the outcome."""
     failure = failure_of(OutcomeUnknown("the connection broke; the write may have been done: look first"), writes=True)
     return httpx2.Response(
         failure.status, headers=dict(failure.headers), json=failure.body("req_unanswered"), request=request

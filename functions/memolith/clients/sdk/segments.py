@@ -36,5 +36,5 @@ def _encoded(character: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """What was escaped. Raises UnicodeDecodeError for what never was."""
+    """Undo `escaped`. Raises UnicodeDecodeError for text that `escaped` did not make."""
     return unquote(text.replace("%", "%25").replace(SIGN, "%"), errors="surrogatepass")

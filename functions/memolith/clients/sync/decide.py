@@ -24,7 +24,7 @@ class Step(StrEnum):
 
 
 def step(here: str | None, there: str | None, base: str | None) -> Step:
-    """The step for one path. Whatever it is, no text that only one side has is lost by it."""
+    """Choose the step for one path. No step loses a text that only one side has."""
     if here == there:
         return Step.AGREE
     if here == base:

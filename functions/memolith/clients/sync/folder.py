@@ -94,7 +94,7 @@ class Look:
     staying: list[str]
 
     def hides(self, path: str) -> bool:
-        """Whether there may be a file all the same: something is at the path, or above it, that could not be read."""
+        """Tell whether there may be a file all the same: something at the path, or above it, could not be read."""
         in_the_way = {one.path.rstrip("/") for one in self.left_out if one.lossy}
         parts = path.split("/")
         return any("/".join(parts[:count]) in in_the_way for count in range(2, len(parts) + 1))
@@ -120,7 +120,7 @@ class SyncFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """With what is remembered now, whoever wrote it down.
+        """Lock the folder and load what is remembered, whichever process wrote it.
 
         Raises:
             InvalidRequest: another process syncs this folder.
@@ -139,7 +139,7 @@ class SyncFolder:
             os.close(descriptor)
 
     def look(self, there: Container[str], now_us: int) -> Look:
-        """Every file by its path, and what is none. A file of the stamp that is remembered is not read.
+        """List every file by its path, and what is not a file. Skips reading a file whose stamp is as remembered.
 
         Programs' temporary files, and texts that were kept beside others, stay here, as in a mount; not so one whose
         name is a memory's (`there`, or remembered).
@@ -185,7 +185,7 @@ class SyncFolder:
         self.memory.refused.pop(path, None)
 
     def put(self, path: str, text: bytes, was: Here | None, changed_at_us: int) -> Stamp:
-        """Writes a text that the store has, whole or not at all; the file's time is that of the memory.
+        """Write a text that the store has, whole or not at all; the file's time is that of the memory.
 
         Returns: the file's stamp, by which a write that comes after this one is noticed.
 
@@ -207,11 +207,11 @@ class SyncFolder:
         return replace(written, inode_changed_at_ns=now.inode_changed_at_ns)
 
     def has(self, path: str) -> bool:
-        """Whether anything is at a path now."""
+        """Tell whether anything is at a path now."""
         return os.path.lexists(self.root / path[1:])
 
     def delete(self, path: str, was: Here) -> None:
-        """Takes a file away that the store does not have any more, and folders that are empty then. Raises OSError."""
+        """Delete a file that the store no longer has, and folders that become empty. Raises OSError."""
         self._require(path, was)
         place = self._place(path)
         place.unlink()
@@ -222,7 +222,7 @@ class SyncFolder:
                 parent.rmdir()
 
     def set_beside(self, path: str, now_us: int) -> str:
-        """Gives a file the name under which a text is kept that met another one; which name. Raises OSError."""
+        """Rename a file whose text conflicts, to the name of a kept text; return that name. Raises OSError."""
         taken = 0
         while self._place(kept := beside(path, "conflict", now_us, taken)).exists():
             taken += 1
@@ -230,7 +230,7 @@ class SyncFolder:
         return kept
 
     def save(self) -> None:
-        """Writes down what is remembered, whole or not at all."""
+        """Write what is remembered, whole or not at all."""
         told = {
             "format": FORMAT,
             "memory_store_id": self.memory.store_id,
@@ -259,7 +259,7 @@ class SyncFolder:
             raise InvalidRequest("DIR", message) from error
 
     def _place(self, path: str) -> Path:
-        """Raises OSError: a link leads out of the folder."""
+        """Return the file of a path. Raises OSError: a link leads out of the folder."""
         place = self.root / path[1:]
         for folder in place.parents[: path.count("/") - 1]:
             if folder.is_symlink():

@@ -69,7 +69,7 @@ class Syncing:
         self._many_deletions = many_deletions
 
     def run(self, tell: Tell) -> None:
-        """One pass; tells every path at which something was done, or could not be.
+        """Run one pass; report every path at which something was done, or could not be.
 
         A listing, and a request for each text that is sent, deleted or fetched; twenty texts a request for many.
 
@@ -108,7 +108,7 @@ class Syncing:
         self._fetch(steps[Step.FETCH], one)
 
     def _gone(self, paths: list[str], look: Look) -> list[str]:
-        """The paths whose files are gone for good: nothing hides them, and no editor is just writing them anew."""
+        """Return the paths whose files are gone for good: nothing hides them, and no editor is rewriting them."""
         if paths:
             self._clock.pause(SAVED_WITHIN_S)
         return [path for path in paths if not look.hides(path) and not self._folder.has(path)]
@@ -123,7 +123,7 @@ class Syncing:
     # ---- to the store -------------------------------------------------------------------------------------------
 
     def _move(self, steps: Mapping[Step, list[str]], one: _Pass) -> set[str]:
-        """A file that is gone, and whose text is at a new path: its memory moves, and keeps its history."""
+        """Move the memory of a file that is gone and whose text is at a new path, so that it keeps its history."""
         new = {one.here[path].sha256: path for path in steps[Step.SEND] if path not in one.there}
         done: set[str] = set()
         for path in steps[Step.DELETE_THERE]:
@@ -192,7 +192,7 @@ class Syncing:
     # ---- to the folder ------------------------------------------------------------------------------------------
 
     def _delete_here(self, path: str, one: _Pass) -> None:
-        """Only once the store's home says so: a region may not have heard yet of what was written just now."""
+        """Delete the file once the store's home confirms; a region may not have heard yet of a recent write."""
         if self._client.at(path) is not None:
             return
         try:
@@ -204,7 +204,7 @@ class Syncing:
         one.tell(Row(path, "removed"))
 
     def _conflict(self, path: str, one: _Pass, head: Head | None) -> None:
-        """Puts the folder's text beside the file, and takes what the store has."""
+        """Put the folder's text beside the file, and take what the store has."""
         try:
             kept = self._folder.set_beside(path, self._clock.now_us())
         except OSError as error:

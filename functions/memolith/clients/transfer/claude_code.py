@@ -44,7 +44,7 @@ class Located:
 
 
 def locate(start: Path) -> Located:
-    """The memory folder of the project that `start` lies in; it need not be there yet.
+    """Find the memory folder of the project that contains `start`; it need not exist yet.
 
     Args:
         start: any folder of the project, its folder among Claude Code's projects, or the memory folder itself.
@@ -68,7 +68,7 @@ def locate(start: Path) -> Located:
 
 
 def _is_there(folder: Path) -> bool:
-    """False also for a name that is longer than a file system has them."""
+    """Tell whether a folder exists; False also for a name too long for the file system."""
     try:
         return folder.is_dir()
     except OSError:
@@ -76,7 +76,7 @@ def _is_there(folder: Path) -> bool:
 
 
 def project_name(root: Path) -> str:
-    """What Claude Code calls the folder of a project: its path, with ``-`` for all but ASCII letters and digits.
+    """Return Claude Code's name for a project's folder: its path, with ``-`` for all but ASCII letters and digits.
 
     A character beyond U+FFFF becomes two, because JavaScript sees it as two. A long name is cut, and ends in a hash of
     the whole path.
@@ -92,7 +92,7 @@ def _utf16_units(char: str) -> int:
 
 
 def _hash36(text: str) -> str:
-    """The sum of 31**k times the UTF-16 units, as a signed number of 32 bits, without its sign and to base 36."""
+    """Sum 31**k times the UTF-16 units, as a signed number of 32 bits, without its sign and to base 36."""
     sum32 = 0
     units = text.encode("utf-16-le", "surrogatepass")
     for at in range(0, len(units), 2):
@@ -106,7 +106,7 @@ def _hash36(text: str) -> str:
 
 
 def _also_named(roots: tuple[Path, ...], projects: Path) -> Iterator[Path]:
-    """As the worktree alone is called, and as earlier releases called it: with underscores or dots, or another hash."""
+    """Yield the names of the worktree alone, and of earlier releases: with underscores, dots, or another hash."""
     for root in roots:
         name, text = project_name(root), str(root)
         for spelt in (name, re.sub(r"[^a-zA-Z0-9_]", "-", text), re.sub(r"[^a-zA-Z0-9_.]", "-", text)):
@@ -123,7 +123,7 @@ def _home() -> Path:
 
 
 def _named_by_settings(folders: tuple[Path, ...]) -> tuple[Path | None, list[Path]]:
-    """The folder that settings name, if they do; and those that only a checkout names that nobody has trusted."""
+    """Return the folder that settings name, if any; and those that only an untrusted checkout names."""
     override = _valid(os.environ.get("CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"), home=False)
     if override is not None:
         return override, []
@@ -142,7 +142,7 @@ def _setting(file: Path) -> Path | None:
 
 
 def _valid(named: Any, *, home: bool) -> Path | None:
-    """A folder by its whole path, or by one below ``~/``; anything else Claude Code passes over."""
+    """Return a folder given by its whole path, or by one below ``~/``; None for others, as Claude Code ignores them."""
     if not isinstance(named, str) or "\0" in named:
         return None
     if home and named.startswith("~/"):
@@ -157,7 +157,7 @@ def _valid(named: Any, *, home: bool) -> Path | None:
 
 
 def _trusted(folders: tuple[Path, ...]) -> bool:
-    """Whether its owner has answered that a folder, or one that it lies in, is to be trusted."""
+    """Tell whether its owner has answered that a folder, or one that contains it, is to be trusted."""
     configured = os.environ.get("CLAUDE_CONFIG_DIR")
     record = json_of((Path(configured) if configured else Path.home()) / ".claude.json").get("projects")
     known = record if isinstance(record, dict) else {}
@@ -174,10 +174,10 @@ def _git_root(start: Path) -> Path | None:
 
 
 def _main_worktree(root: Path) -> Path:
-    """The folder of the main worktree, or of the bare repository, that a worktree belongs to; itself, for any other.
+    """Return the folder of the main worktree, or bare repository, that a worktree belongs to; for others, itself.
 
-    A worktree's ``.git`` is a file that names its folder in the repository, which names it back: what is not named back
-    is not believed. Source: gitrepository-layout(5), git-worktree(1).
+    A worktree's ``.git`` is a file that names its folder in the repository, which names it back; without the name back
+    the file is not believed. Source: gitrepository-layout(5), git-worktree(1).
     """
     try:
         words = (root / ".git").read_text().split(maxsplit=1)

@@ -10,7 +10,7 @@ from memolith.core.errors import InvalidRequest
 
 
 def json_of(file: Path) -> dict[str, Any]:
-    """What a file of JSON says; nothing, where there is none.
+    """Read a file of JSON; empty where there is none.
 
     Raises:
         InvalidRequest: it cannot be read, or makes no sense.

@@ -57,7 +57,7 @@ class Found:
 
 
 def text_of(file: File) -> str:
-    """The file as a memory's content, byte for byte.
+    """Return the file as a memory's content, byte for byte.
 
     Raises:
         ValueError: it cannot be one; the message says why.
@@ -81,10 +81,10 @@ def text_of(file: File) -> str:
 
 
 def folder(root: Path, under: str = "/", own_files: Mapping[str, str] | None = None) -> Found:
-    """Every file below a folder; `under` is the folder of the store that it stands for.
+    """List every file below a folder; `under` is the folder of the store that it corresponds to.
 
     Args:
-        own_files: what lies in the folder itself and is not looked at, by the beginning of its name; and why.
+        own_files: what to skip in the folder itself, by the beginning of its name; and why.
 
     Raises:
         OSError: the folder itself cannot be listed.
@@ -97,9 +97,9 @@ def folder(root: Path, under: str = "/", own_files: Mapping[str, str] | None = N
 
 
 def composed(found: Found) -> Found:
-    """With names in Unicode's form NFC, as paths of memories are: macOS keeps the same name in another form.
+    """Put names into Unicode's form NFC, as paths of memories are: macOS keeps the same name in another form.
 
-    What another file has as its name already is left out.
+    A file whose composed name another file has already is left out.
     """
     taken = {file.path for file in found.files}
     into = Found(left_out=list(found.left_out))
@@ -150,7 +150,7 @@ def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str]) 
 
 @contextmanager
 def archive(path: Path, under: str = "/") -> Iterator[Found]:
-    """Every file of a tar, compressed or not, while the block runs. Of two of one name the last counts, as for tar.
+    """Yield every file of a tar, compressed or not. Of two with one name the last counts, as for tar.
 
     Raises:
         InvalidRequest: it is no tar. OSError: it cannot be read.

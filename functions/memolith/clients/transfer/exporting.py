@@ -28,7 +28,7 @@ class Target(Protocol):
     """Where texts are written."""
 
     def write(self, name: str, text: bytes, at_s: float) -> Row:
-        """Writes one file; `name` is relative, with ``/``; `at_s` is its time, in seconds since 1970."""
+        """Write one file; `name` is relative, with ``/``; `at_s` is its time, in seconds since 1970."""
 
 
 class Folder:
@@ -39,7 +39,7 @@ class Folder:
         self._replace = replace
 
     def write(self, name: str, text: bytes, at_s: float) -> Row:
-        """See `Target`."""
+        """Write one file. See `Target`."""
         if VERSION_CONTROL.intersection(part.lower() for part in name.split("/")):
             return Row(name, "left out", "its folder would be one of version control")
         try:
@@ -75,7 +75,7 @@ class Folder:
 
 
 def _linked(beside: Path, path: Path) -> bool:
-    """Whether the file has its name now; False where the file system knows no second names. Raises FileExistsError."""
+    """Link the file to its name; False where the file system has no hard links. Raises FileExistsError."""
     try:
         os.link(beside, path)
     except OSError as error:
@@ -92,7 +92,7 @@ class Tar:
         self._opened = opened
 
     def write(self, name: str, text: bytes, at_s: float) -> Row:
-        """See `Target`."""
+        """Write one file. See `Target`."""
         member = tarfile.TarInfo(name)
         member.size, member.mtime, member.mode = len(text), int(at_s), 0o600
         self._opened.addfile(member, BytesIO(text))
@@ -100,7 +100,7 @@ class Tar:
 
 
 def memories(client: Anthropic, store_id: str, prefix: str) -> Iterable[Any]:
-    """Every memory below `prefix`, with its text, as the store's home knows it. A request for 20 memories."""
+    """Yield every memory below `prefix`, with its text, as the store's home knows it. A request for 20 memories."""
     listed = client.beta.memory_stores.memories.list(
         store_id, path_prefix=prefix, view="full", limit=20, extra_headers=AT_HOME
     )
@@ -108,7 +108,7 @@ def memories(client: Anthropic, store_id: str, prefix: str) -> Iterable[Any]:
 
 
 def export(listed: Iterable[Any], target: Target, prefix: str, tell: Tell) -> None:
-    """Writes each memory under its path without `prefix`, and tells what became of it."""
+    """Write each memory under its path without `prefix`, and report what became of it."""
     for memory in listed:
         if memory.content is None:
             tell(Row(memory.path, "left out", _why_no_text(memory)))

@@ -57,9 +57,9 @@ class Manifest:
 
 
 def export(client: Anthropic, store_id: str, path: Path, tell: Tell, advance: Callable[[int], None]) -> int:
-    """Writes the tar, and tells of each text that is missing from it; how many versions it has.
+    """Write the tar, and report each text that is missing from it; return how many versions it has.
 
-    The API tells versions newest first, so that they are kept in a file beside until all are there. A request for 20.
+    The API lists versions newest first, so a temporary file keeps them until all are there. A request for 20.
 
     Raises:
         OSError: the tar cannot be written. What the SDK raises.
@@ -136,7 +136,7 @@ class _Lines:
 
 
 def is_history(path: Path) -> bool:
-    """Whether a file is such a tar, of whatever version."""
+    """Tell whether a file is such a tar, of any version of the format."""
     try:
         with tarfile.open(path) as opened:
             first = opened.next()
@@ -147,7 +147,7 @@ def is_history(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[Manifest, Iterator[dict[str, Any]]]]:
-    """The manifest, and the versions oldest first, while the block runs. All of them are checked before the first.
+    """Yield the manifest, and the versions oldest first. All of them are checked before the first.
 
     Raises:
         InvalidRequest: it is damaged, or of another version of this format.
@@ -268,7 +268,7 @@ class HistoryImporter:
         return waiting + (self._send(batch) if batch else [])
 
     def _send(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """One call; those of its versions that have to wait."""
+        """Send one call; return those of its versions that have to wait."""
         path = f"/v1/memory_stores/{self._store_id}/memory_versions"
         answer: Any = self._client.post(path, cast_to=object, body={"versions": batch})
         rows = answer["data"]

@@ -103,7 +103,7 @@ class Importer:
             raise
 
     def _after_conflict(self, path: str, text: str, error: Exception) -> Row:
-        """A write whose answer was lost, and that was made again, meets itself."""
+        """Recognise a write that was repeated after its answer was lost and now conflicts with itself."""
         live = live_at(self._client, self._store_id, path)
         if live is not None and live.content_sha256 == sha256_hex(text):
             return Row(path, "created")

@@ -51,15 +51,15 @@ class KnownTool:
 
 
 def find(format: Format, what: str | None) -> KnownTool:
-    """The place that is meant.
+    """Find the tool's folder.
 
     Args:
-        format: whose it is.
+        format: the tool.
         what: for a folder its path; for Claude Code any folder of the project (default: this one), or the memory
             folder itself; for Codex its home or memories folder; for Basic Memory a project's name or folder.
 
     Raises:
-        InvalidRequest: it was not said which, or there is no such project.
+        InvalidRequest: the folder was not given, or there is no such project.
     """
     if format is Format.CLAUDE_CODE:
         return claude(Path(what or "."))
@@ -77,7 +77,7 @@ def find(format: Format, what: str | None) -> KnownTool:
 
 
 def claude(start: Path) -> KnownTool:
-    """The memory of the project that `start` lies in (see `claude_code.locate`)."""
+    """Find the memory of the project that contains `start` (see `claude_code.locate`)."""
     found = claude_code.locate(start)
     told = f"What Claude Code has learned in {found.name}."
     return KnownTool(found.folder, found.name, told, "Claude Code", found.beside, claude_code.OWN_FILES)
@@ -99,7 +99,7 @@ def codex(where: Path | None) -> KnownTool:
 
 
 def basic_memory(what: str | None) -> KnownTool:
-    """A project of Basic Memory by its name, as its configuration has it, or by its folder; by default its default one.
+    """Find a project of Basic Memory by its configured name, or by its folder; by default its default project.
 
     Raises:
         InvalidRequest: there is no such project; the message names those that there are.

@@ -14,14 +14,14 @@ AT_HOME = {"x-memolith-consistency": "home"}
 
 
 def reason_of(error: Exception) -> str:
-    """What the API said of it, in one line."""
+    """Return what the API said of it, in one line."""
     body = getattr(error, "body", None)
     told = body.get("error", {}).get("message") if isinstance(body, dict) else None
     return str(told or getattr(error, "message", "") or type(error).__name__)
 
 
 def live_at(client: Anthropic, store_id: str, path: str) -> BetaManagedAgentsMemory | None:
-    """The memory at a path now, as the store's home knows it. A listing of its folder."""
+    """Find the memory at a path now, as the store's home knows it. A listing of its folder."""
     folder = path[: path.rindex("/") + 1]
     listed = client.beta.memory_stores.memories.list(
         store_id, path_prefix=folder, depth=1, limit=100, extra_headers=AT_HOME

@@ -55,16 +55,16 @@ Tell = Callable[[Row], None]
 
 
 def told(left_out: Iterable[LeftOut]) -> list[Row]:
-    """The rows of what a source cannot give."""
+    """Make the rows of what a source cannot give."""
     return [Row(one.path, "left out" if one.lossy else "noted", one.reason) for one in left_out]
 
 
 def as_json(rows: Iterable[Row], **also: object) -> dict[str, Any]:
-    """The report for programs: how often each result came, and every row."""
+    """Make the report for programs: how often each result came, and every row."""
     listed = sorted(rows, key=lambda row: row.path)
     return {**also, "results": dict(Counter(row.result for row in listed)), "rows": [asdict(row) for row in listed]}
 
 
 def complete(rows: Iterable[Row]) -> bool:
-    """Whether every text is on the other side."""
+    """Tell whether every text is on the other side."""
     return not any(row.result in LOSSES for row in rows)

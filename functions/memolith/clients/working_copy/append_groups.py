@@ -35,6 +35,6 @@ class AppendGroups:
                     self._changed.notify_all()
 
     def wait(self, path: str) -> None:
-        """Returns when nobody is expected to write this file, and after a moment at the latest."""
+        """Return when no writer is expected for this file, and after a moment at the latest."""
         with self._changed:
             self._changed.wait_for(lambda: path not in self._expected, MOMENT_S)

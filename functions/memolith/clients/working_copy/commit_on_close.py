@@ -28,12 +28,12 @@ class CommitOnClose:
         self._state, self._committing = state, committing
 
     def commit(self, local: LocalText) -> None:
-        """Makes an edit the store's; it is no local text any more then. One request; none if nothing changed.
+        """Commit an edit; it is no local text any more then. One request; none if nothing changed.
 
         Raises:
             OSError: ESTALE: others changed it too; EILSEQ: it is not UTF-8; EFBIG: it is too long; EPERM: the safety
                 scanner refuses it; EINVAL, EACCES, ENOENT: the store does. The text is kept beside the file. EIO:
-                nobody answered; the text stays in its place, and is tried again.
+                the store did not answer; the text stays in its place, and is tried again.
         """
         local.complete = True
         self._state.shelf.record(local)
@@ -53,14 +53,14 @@ class CommitOnClose:
             self._took(local, done, text)
 
     def keep_unsaved(self, local: LocalText) -> None:
-        """A text whose writer died before it closed: it is put beside the file, for a person to look at."""
+        """Put a text whose writer died before closing it beside the file, for a person to look at."""
         self._move_beside(local, "unsaved", "its writer ended before it closed the file")
 
     def delete(self, head: Head) -> None:
-        """Deletes a memory, if it is as it was last shown here. One request.
+        """Delete a memory, if it is as it was last shown here. One request.
 
         Raises:
-            OSError: EBUSY: somebody else changed it; it is shown now, and may be deleted. EACCES, EIO.
+            OSError: EBUSY: another client changed it; it is shown now, and may be deleted. EACCES, EIO.
         """
         expected = self._state.seen.get(head.path, head.content_sha256)
         for attempt in range(DELETE_ATTEMPTS):
@@ -81,7 +81,7 @@ class CommitOnClose:
         self._state.seen.pop(head.path, None)
 
     def took(self, path: str, head: Head, changed_at_ns: int) -> None:
-        """Notes what the store has taken from here: it is shown with the time at which it was written here."""
+        """Note what the store has accepted from here: the file shows the time at which it was written here."""
         state = self._state
         with state.lock:
             state.table.put(head)
@@ -121,7 +121,7 @@ class CommitOnClose:
         fail(errno.EIO, error.message)
 
     def _keep(self, local: LocalText, why: str, message: str, number: int, now: Head | None = None) -> None:
-        """Puts the text beside the file, and shows in the file what the store has."""
+        """Put the text beside the file, and show in the file what the store has."""
         path = local.path
         local.failure = number
         self._move_beside(local, why, message)

@@ -59,11 +59,11 @@ class ConditionalCommit:
         self._client, self._clock, self._randomness = client, clock, randomness
 
     def commit(self, edit: Edit) -> Committed:
-        """Writes an edit. One request; two or three more each time an append is made again.
+        """Write an edit. One request; two or three more each time an append is made again.
 
         Raises:
-            Overtaken: somebody else was first, and `now` says what is at the path. Nothing was written.
-            Refused, Denied: the store will not have it. Nothing was written.
+            Overtaken: another writer was first, and `now` says what is at the path. Nothing was written.
+            Refused, Denied: the store does not accept it. Nothing was written.
             NoAnswer: it is not known to be written; to commit the same edit again is safe.
         """
         base, text = edit.base, edit.text
@@ -83,7 +83,7 @@ class ConditionalCommit:
         raise NoAnswer("too many others append to it at once")
 
     def _write(self, path: str, base: Head | None, text: str, doubtful: set[str]) -> Head:
-        """Adds to `doubtful` the hash of a text that may have been written without an answer."""
+        """Write the text. Adds to `doubtful` the hash of a text that may have been written without an answer."""
         for attempt in range(ANSWER_ATTEMPTS):
             try:
                 if base is None:
@@ -98,7 +98,7 @@ class ConditionalCommit:
         raise AssertionError("unreachable")
 
     def _found(self, path: str, base: Head | None) -> tuple[Head, str] | None:
-        """The memory that the edit was made on, wherever it is now; else the one that is at the path."""
+        """Find the memory that the edit was made on, wherever it is now; else the one that is at the path."""
         if base is not None:
             try:
                 return self._text(base.memory_id)
@@ -125,5 +125,5 @@ class ConditionalCommit:
 
 
 def hash_of(text: str) -> str:
-    """A text's ``content_sha256``."""
+    """Return a text's ``content_sha256``."""
     return sha256(text.encode()).hexdigest()

@@ -33,7 +33,7 @@ class ContentCache:
         folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
 
     def get(self, content_sha256: str) -> bytes | None:
-        """A text, or None. A file that is not what its name says (a disk that lost its end) is none."""
+        """Return a text, or None. A file that does not match its name (a disk that lost its end) counts as none."""
         ahead = self._ahead.get(content_sha256)
         if ahead is not None:
             return ahead
@@ -44,11 +44,11 @@ class ContentCache:
         return text if sha256(text).hexdigest() == content_sha256 else None
 
     def has(self, content_sha256: str) -> bool:
-        """Whether it is here."""
+        """Tell whether it is here."""
         return content_sha256 in self._ahead or self._place(content_sha256).exists()
 
     def put(self, text: bytes) -> str:
-        """Keeps a text; its hash. Repeatable. A disk that is full keeps nothing, and that is no error of the caller."""
+        """Keep a text and return its hash. Repeatable. A full disk keeps nothing, which is no error of the caller."""
         content_sha256 = sha256(text).hexdigest()
         place = self._place(content_sha256)
         if place.exists():
@@ -66,7 +66,7 @@ class ContentCache:
         return content_sha256
 
     def put_soon(self, text: bytes) -> str:
-        """As `put`, but the disk gets it later: it can be read when this returns, and is lost if the process ends."""
+        """Keep a text as `put` does, but write it later: readable when this returns, lost if the process ends."""
         content_sha256 = sha256(text).hexdigest()
         with self._changed:
             self._changed.wait_for(lambda: self._ahead_bytes < AHEAD_MAX_BYTES)
@@ -79,12 +79,12 @@ class ContentCache:
         return content_sha256
 
     def settle(self) -> None:
-        """Returns once the disk has what it can have of all that was put."""
+        """Return once the disk has what it can have of all that was put."""
         with self._changed:
             self._changed.wait_for(lambda: not self._ahead)
 
     def _catch_up(self) -> None:
-        """Writes what is in memory alone, the oldest first, until nothing is; not what is forgotten meanwhile."""
+        """Write what is only in memory, the oldest first, until nothing is; skip what is removed meanwhile."""
         while True:
             with self._changed:
                 if not self._ahead:
@@ -98,14 +98,14 @@ class ContentCache:
                 self.forget([content_sha256])
 
     def _let_go(self, content_sha256: str) -> bool:
-        """Whether it was in memory; it is not any more."""
+        """Release a text from memory; return whether it was there."""
         text = self._ahead.pop(content_sha256, None)
         self._ahead_bytes -= len(text or b"")
         self._changed.notify_all()
         return text is not None
 
     def forget(self, hashes: Iterable[str]) -> None:
-        """Takes texts off the disk. Repeatable."""
+        """Remove texts from the disk. Repeatable."""
         for content_sha256 in hashes:
             with self._changed:
                 self._let_go(content_sha256)
@@ -113,7 +113,7 @@ class ContentCache:
                 self._place(content_sha256).unlink(missing_ok=True)
 
     def keep_only(self, hashes: Set[str]) -> None:
-        """Takes every other text off the disk, and what a crash left half written."""
+        """Remove every other text from the disk, and what a crash left half written."""
         for place in self._folder.glob("??/*"):
             if place.name not in hashes:
                 with contextlib.suppress(OSError):

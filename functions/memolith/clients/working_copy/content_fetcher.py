@@ -59,7 +59,7 @@ class ContentFetcher:
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="memolith-texts")
 
     def read(self, head: Head) -> bytes:
-        """The text of a head, or of what it has become.
+        """Return the text of a head, or of what the memory has become.
 
         No request for a text that is here. Raises DeskError.
         """
@@ -76,7 +76,7 @@ class ContentFetcher:
         return text
 
     def close(self) -> None:
-        """Ends what is under way."""
+        """Stop what is under way."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _goes_on(self) -> bool:
@@ -87,7 +87,7 @@ class ContentFetcher:
             return self._under_way or self._misses >= MISSES
 
     def _from_many(self, head: Head) -> bytes | None:
-        """Waits until the text has come with others, or all have."""
+        """Wait until the text has come with others, or all have."""
         with self._arrived:
             if not self._under_way:
                 fetch = self._fetch_for(self._missing(self._table.under("/")))
@@ -99,7 +99,7 @@ class ContentFetcher:
         return self._contents.get(head.content_sha256)
 
     def _fetch_for(self, missing: Sequence[Head]) -> Callable[[], None] | None:
-        """How to get what is missing; None where one by one is best."""
+        """Choose how to get what is missing; None where one by one is best."""
         if len(missing) < MISSES:
             return None
         if len(missing) * WORTH >= len(self._table.under("/")):

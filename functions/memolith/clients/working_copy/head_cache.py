@@ -44,33 +44,33 @@ class HeadCache:
     # ---- reading ------------------------------------------------------------------------------------------------
 
     def at(self, path: str) -> Head | None:
-        """The head at a path."""
+        """Return the head at a path."""
         with self._lock:
             memory_id = self._paths.get(path)
             return None if memory_id is None else self._heads[memory_id]
 
     def is_folder(self, path: str) -> bool:
-        """Whether a memory is under it."""
+        """Tell whether a memory is under it."""
         with self._lock:
             return self._tree.is_folder(path)
 
     def names(self, folder: str) -> list[str]:
-        """The names in a folder."""
+        """Return the names in a folder."""
         with self._lock:
             return list(self._tree.names(folder))
 
     def under(self, folder: str) -> list[Head]:
-        """Every head under a folder."""
+        """List every head under a folder."""
         with self._lock:
             return [self._heads[self._paths[path]] for path in self._tree.under(folder)]
 
     def hashes(self) -> set[str]:
-        """Every text that the store has, by its hash."""
+        """Return the hash of every text that the store has."""
         with self._lock:
             return {head.content_sha256 for head in self._heads.values()}
 
     def let_go(self) -> set[str]:
-        """The hashes of texts that the store had when this was last called, and has not any more."""
+        """Return the hashes of texts that the store had at the last call of this, and no longer has."""
         with self._lock:
             replaced, self._replaced = self._replaced, set()
             return replaced - self.hashes() if replaced else replaced
@@ -78,14 +78,14 @@ class HeadCache:
     # ---- this machine's own writes ------------------------------------------------------------------------------
 
     def put(self, head: Head) -> None:
-        """What a write answered, or a read. Older than what is known, it changes nothing."""
+        """Take in the head that a write or a read returned. One older than what is known changes nothing."""
         with self._lock:
             self._changes += 1
             self._put[head.memory_id] = self._changes
             self._apply([head], [])
 
     def remove(self, memory_id: str) -> None:
-        """A memory that was deleted. A listing that began before does not bring it back."""
+        """Remove a deleted memory. A listing that began before does not bring it back."""
         with self._lock:
             self._changes += 1
             self._removed[memory_id] = self._changes
@@ -126,7 +126,7 @@ class HeadCache:
             return self._apply(heads, gone)
 
     def _next_since(self, answer: Heads | Changes) -> int:
-        """By the clock of who answered: this machine's may be wrong."""
+        """Compute the next listing's start by the server's clock: this machine's may be wrong."""
         now = self._clock.now_us() if answer.answered_at_us is None else answer.answered_at_us
         return max(now - UNSURE_US, (answer.complete_until_us or 0) - MARGIN_US)
 
@@ -134,7 +134,7 @@ class HeadCache:
         return _identity(version) not in self._known and version.memory_id not in self._removed
 
     def _apply(self, heads: Iterable[Head], gone: Iterable[str]) -> set[str]:
-        """Takes heads that are newer than what is known, and takes out what is gone; the paths that changed."""
+        """Take in heads newer than what is known, and remove what was deleted; return the paths that changed."""
         newer = [head for head in heads if self._is_newer(head)]
         changed: set[str] = set()
         for memory_id in [*gone, *(head.memory_id for head in newer)]:
@@ -172,7 +172,7 @@ def _identity(version: Version) -> str:
 
 
 def _newest(versions: Iterable[Version]) -> tuple[list[Head], list[str]]:
-    """Of versions, newest first: the heads of memories that are there, and the ids of those that were deleted."""
+    """Reduce versions, newest first, to the heads of existing memories and the ids of deleted ones."""
     newest: dict[str, Version] = {}
     for version in versions:
         newest.setdefault(version.memory_id, version)

@@ -40,11 +40,11 @@ class HistoryView:
 
     @staticmethod
     def covers(path: str) -> bool:
-        """Whether a path is under here."""
+        """Tell whether a path is in this view."""
         return path == ROOT or path.startswith(ROOT + "/")
 
     def stat(self, path: str) -> Shown:
-        """What is at a path; asks for a memory's versions when one of its files is looked at. Raises OSError."""
+        """Return what is at a path; a look at a file of a memory requests the memory's versions. Raises OSError."""
         if self._is_folder(path):
             return Shown(True)
         if path == LOCAL:
@@ -53,7 +53,7 @@ class HistoryView:
         return Shown(False, version.size_bytes or 0, version.made_at_us * 1_000, version.version_id)
 
     def names(self, folder: str) -> list[tuple[str, bool]]:
-        """The names in a folder, and whether each is a folder too. Raises OSError."""
+        """List the names in a folder, and whether each is a folder too. Raises OSError."""
         if folder == ROOT:
             return [("local", False), ("versions", True)]
         if not self._is_folder(folder):
@@ -65,7 +65,7 @@ class HistoryView:
         return [(name, False) for name in sorted(self._versions(head))]
 
     def read(self, path: str, offset: int, size: int) -> bytes:
-        """A part of a version's text. Raises OSError."""
+        """Return a part of a version's text. Raises OSError."""
         if path == LOCAL:
             return standing(self._state)[offset : offset + size]
         version_id = self._version(path).version_id
@@ -97,7 +97,7 @@ class HistoryView:
         return version
 
     def _versions(self, head: Head) -> Mapping[str, Version]:
-        """By name. Asked for once for each version that the memory comes to have."""
+        """Return the versions by name. One listing for each version that the memory comes to have."""
         with self._lock:
             known = self._listed.get(head.version_id)
         if known is not None:

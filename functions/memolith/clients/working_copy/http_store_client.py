@@ -127,7 +127,7 @@ class HttpStoreClient:
     def _pages(
         self, path: str, query: Mapping[str, str | int], headers: Mapping[str, str] | None = None
     ) -> Iterator[tuple[dict[str, Any], httpx2.Headers]]:
-        """Each page, and the headers of its answer."""
+        """Yield each page, and the headers of its response."""
         while True:
             page, told = self._get(path, query, headers)
             yield page, told
@@ -153,7 +153,7 @@ class HttpStoreClient:
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx2.Response:
-        """The answer. Raises what `client` draws."""
+        """Send a request and return the response. Raises the errors of `StoreClient`."""
         attempts = READ_ATTEMPTS if method == "GET" else 1
         for attempt in range(1, attempts + 1):
             try:
@@ -202,7 +202,7 @@ def _refusal(answer: httpx2.Response, writes: bool) -> Exception:
 
 
 def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
-    """What the API says of an error; nothing where something else answered in its place."""
+    """Parse what the API says of an error; empty where something else answered in its place."""
     try:
         told = answer.json()["error"]
     except (ValueError, KeyError, TypeError):

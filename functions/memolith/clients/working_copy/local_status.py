@@ -10,19 +10,19 @@ from memolith.clients.working_copy.unsaved_texts import Kind, LocalText
 
 
 def state_of(local: LocalText) -> str:
-    """``waiting``, ``temporary`` or ``kept``."""
+    """Return ``waiting``, ``temporary`` or ``kept``."""
     return "waiting" if local.kind is Kind.EDIT else local.kind.value
 
 
 def reason_of(local: LocalText) -> str:
-    """Why the store does not have it, for a person; empty where its writer has not closed it yet."""
+    """Explain to a person why the store does not have it; empty where its writer has not closed it yet."""
     if local.kind is Kind.TEMPORARY:
         return why_local(local.path)
     return local.reason
 
 
 def standing(state: State) -> bytes:
-    """A line for each local text, by path: its state, its path and the reason, between tabs."""
+    """Write a line for each local text, by path: its state, its path and the reason, between tabs."""
     with state.lock:
         known = sorted(state.locals.items())
     return "".join(f"{state_of(local)}\t{path}\t{reason_of(local)}\n" for path, local in known).encode()

@@ -32,7 +32,7 @@ class Rename:
         self._state, self._closing = state, closing
 
     def rename(self, old: str, new: str, *, replace: bool) -> None:
-        """As rename(2); a folder's is one rename for each memory under it, and may stop in between.
+        """Rename as rename(2) does; a folder's is one rename for each memory under it, and may stop in between.
 
         Raises:
             OSError: as rename(2) does, and as `CommitOnClose.commit` does; what was to be moved is where it was.
@@ -53,10 +53,10 @@ class Rename:
             self._rename_file(old, new)
 
     def come_back(self) -> set[str]:
-        """Ends for good what nobody went on with; the paths that show something else now.
+        """End the saves that no program continued; return the paths that show something else now.
 
-        A displaced memory for which nobody wrote a new text is renamed, if a person may have meant its new name;
-        else its file is shown again.
+        A displaced memory that got no new text is renamed, if a person may have meant its new name; else its file is
+        shown again.
         """
         state, now = self._state, self._state.clock.now_us()
         with state.lock:
@@ -106,7 +106,7 @@ class Rename:
     # ---- local texts --------------------------------------------------------------------------------------------
 
     def _stays_local(self, local: LocalText, new: str) -> None:
-        """A new file that was not committed yet becomes a temporary one."""
+        """Turn a new file that was not committed yet into a temporary one."""
         self._drop_at(new)
         local.kind, local.waiting = Kind.TEMPORARY, False
         self._state.move_local(local, new)
@@ -123,12 +123,12 @@ class Rename:
             self._save_over(local, new)
 
     def _is_undone(self, local: LocalText, new: str) -> bool:
-        """Whether a backup comes back to where it was, unchanged."""
+        """Tell whether a backup comes back to where it was, unchanged."""
         displaced = self._state.displaced.get(new)
         return displaced is not None and displaced.backup == local.path and local.base == displaced.base
 
     def _save_over(self, local: LocalText, new: str) -> None:
-        """The text of a temporary file becomes that of the memory at `new`, or a new memory."""
+        """Commit the text of a temporary file as that of the memory at `new`, or as a new memory."""
         check_name(new)
         base = self._state.base_unseen(new)
         self._drop_at(new)
@@ -138,7 +138,7 @@ class Rename:
         self._state.drop_local(local)
 
     def _drop_at(self, path: str) -> None:
-        """What is replaced by a rename; whoever writes it still, writes into nothing, as everywhere."""
+        """Drop what a rename replaces. A program that still writes it loses what it writes, as on any file system."""
         local = self._state.locals.get(path)
         if local is not None:
             self._state.drop_local(local)
@@ -191,7 +191,7 @@ class Rename:
             self._closing.took(new, moved, shown[1] if shown else head.changed_at_us * 1_000)
 
     def _now(self, head: Head, error: Overtaken) -> Head:
-        """The memory as it is now: a rename takes whatever text it has. Raises OSError: the path is taken."""
+        """Return the memory as it is now: a rename takes whatever text it has. Raises OSError: the path is taken."""
         try:
             now, text = self._state.client.text(head.memory_id)
         except StoreClientError as unread:

@@ -39,12 +39,12 @@ _ERRNOS: dict[type[StoreClientError], int] = {
 
 
 def fail(number: int, message: str) -> NoReturn:
-    """Raises OSError."""
+    """Raise OSError."""
     raise OSError(number, message)
 
 
 def errno_of(error: StoreClientError) -> int:
-    """What a program is told of it."""
+    """Return the errno that a program gets for it."""
     if isinstance(error, Refused) and error.scanner:
         return errno.EPERM
     return _ERRNOS[type(error)]
@@ -92,7 +92,7 @@ class State:
     # ---- what there is ------------------------------------------------------------------------------------------
 
     def find(self, path: str) -> LocalText | Head | None:
-        """What stands at a path, as this machine sees it."""
+        """Return what is at a path, as this machine sees it."""
         with self.lock:
             local = self.locals.get(path)
             if local is not None:
@@ -100,14 +100,14 @@ class State:
             return None if path in self.displaced else self.table.at(path)
 
     def is_folder(self, path: str) -> bool:
-        """Whether it is a folder; ``/`` always is."""
+        """Tell whether it is a folder; ``/`` always is."""
         if path == "/":
             return True
         with self.lock:
             return self._places.is_folder(path) or self.table.is_folder(path)
 
     def names(self, folder: str) -> list[str]:
-        """The names in a folder, sorted."""
+        """Return the names in a folder, sorted."""
         with self.lock:
             names = {*self._places.names(folder), *self.table.names(folder)} - {""}
             if self.displaced:
@@ -120,7 +120,7 @@ class State:
     # ---- local texts --------------------------------------------------------------------------------------------
 
     def add_local(self, path: str, kind: Kind, base: Head | None = None, text: bytes = b"") -> LocalText:
-        """A new local text, over whatever is at the path."""
+        """Add a local text, over whatever is at the path."""
         local = self.shelf.add(path, kind, base, text, self.now_ns())
         local.left_us = self.clock.now_us()
         self.show_local(local)
@@ -134,7 +134,7 @@ class State:
             self.locals[local.path] = local
 
     def hide_local(self, local: LocalText) -> None:
-        """Takes a local text away from its path; it is on disk still."""
+        """Remove a local text from its path; it stays on disk."""
         with self.lock:
             if self.locals.get(local.path) is local:
                 del self.locals[local.path]
@@ -147,7 +147,7 @@ class State:
         self.shelf.drop(local)
 
     def move_local(self, local: LocalText, path: str) -> None:
-        """Gives a local text another path."""
+        """Give a local text another path."""
         with self.lock:
             self.hide_local(local)
             local.path, local.left_us = path, self.clock.now_us()
@@ -157,14 +157,14 @@ class State:
     # ---- folders ------------------------------------------------------------------------------------------------
 
     def add_folder(self, path: str) -> None:
-        """A folder that is there though nothing is in it. Repeatable."""
+        """Add a folder that stays though it is empty. Repeatable."""
         with self.lock:
             if path != "/" and path not in self._folders:
                 self._folders.add(path)
                 self._places.add(path + "/")
 
     def remove_folder(self, path: str) -> None:
-        """A folder is there only for what is in it. Repeatable."""
+        """Show the folder only while something is in it. Repeatable."""
         with self.lock:
             if path in self._folders:
                 self._folders.discard(path)
@@ -177,7 +177,7 @@ class State:
 
     @contextmanager
     def keeping_folder(self, path: str) -> Iterator[None]:
-        """While something leaves its folder: the folder stays, though nothing be left in it."""
+        """Keep the folder of a path while something leaves it, even if it becomes empty."""
         folder, _ = split(path)
         with self.lock:
             lasting = folder in self._folders
@@ -189,15 +189,15 @@ class State:
     # ---- bases --------------------------------------------------------------------------------------------------
 
     def base_of(self, path: str) -> Head | None:
-        """The head that a new text for a path replaces."""
+        """Return the head that a new text for a path replaces."""
         with self.lock:
             displaced = self.displaced.get(path)
             return displaced.base if displaced is not None else self.table.at(path)
 
     def base_unseen(self, path: str) -> Head | None:
-        """The same for a writer who replaces all of the text: with the text that was last shown here.
+        """Return the same head for a writer that replaces all of the text: with the text that was last shown here.
 
-        If that is not the store's any more, the commit fails: nobody replaces a text that was not shown to him.
+        If the store has another text by now, the commit fails: no writer replaces a text that it was not shown.
         """
         head = self.base_of(path)
         if head is None:
@@ -215,11 +215,11 @@ class State:
             yield
 
     def now_ns(self) -> int:
-        """The clock's, as files have it."""
+        """Return the clock's time, as files have it."""
         return self.clock.now_us() * 1_000
 
     def check_writable(self) -> None:
-        """Raises OSError: EROFS."""
+        """Raise OSError (EROFS) if the mount is read-only."""
         if self.read_only:
             fail(errno.EROFS, "mounted read-only")
 
@@ -229,7 +229,7 @@ class State:
 
 
 def check_name(path: str) -> None:
-    """Raises OSError for a path that a memory cannot have."""
+    """Raise OSError for a path that a memory cannot have."""
     try:
         check_path(path)
     except InvalidRequest as error:

@@ -126,13 +126,13 @@ class StoreClient(Protocol):
     """One store. May be shared between threads. Every method may raise `NoAnswer`, `Denied`, and `Gone`."""
 
     def heads(self) -> Heads:
-        """Every memory, without text. One request for each hundred."""
+        """List every memory, without text. One request for each hundred."""
 
     def changes(self, since_us: int) -> Changes:
         """Versions made at or after an instant. One request for each hundred."""
 
     def text(self, memory_id: str) -> tuple[Head, bytes]:
-        """A memory and its text. One request. Raises Denied: it is withheld."""
+        """Return a memory and its text. One request. Raises Denied: it is withheld."""
 
     def texts(self, folder: str, *, deep: bool) -> Iterator[tuple[Head, bytes]]:
         """Memories in a folder (``/``, ``/notes``) with their texts, withheld ones left out.
@@ -141,26 +141,26 @@ class StoreClient(Protocol):
         """
 
     def everything(self) -> Iterator[tuple[Head, bytes]]:
-        """Every memory with its text, withheld ones left out. One request for each thousand, or each five megabytes."""
+        """Yield every memory with its text, except withheld ones. One request per thousand, or per five megabytes."""
 
     def at(self, path: str) -> Head | None:
-        """What the store's home has at a path now. One request for each hundred memories of its folder, up to it."""
+        """Return what the store's home has at a path now. One request per hundred memories of its folder, up to it."""
 
     def create(self, path: str, text: str) -> Head:
-        """A new memory. One request, never repeated. Raises Overtaken, Refused."""
+        """Create a memory. One request, never repeated. Raises Overtaken, Refused."""
 
     def update(self, memory_id: str, *, expected_sha256: str, text: str | None = None, path: str | None = None) -> Head:
-        """A memory's new text, path, or both, if it still has the text with that hash.
+        """Change a memory's text, path, or both, if it still has the text with that hash.
 
-        One request, never repeated; to repeat it is safe: a store that is so already answers as if it had done it.
-        Raises Overtaken, Refused.
+        One request, never repeated; a caller may repeat it: a store that has the result already answers as if it had
+        just done it. Raises Overtaken, Refused.
         """
 
     def delete(self, memory_id: str, *, expected_sha256: str) -> None:
-        """Deletes a memory if it still has the text with that hash. One request, never repeated. Raises Overtaken."""
+        """Delete a memory if it still has the text with that hash. One request, never repeated. Raises Overtaken."""
 
     def versions(self, memory_id: str) -> Sequence[Version]:
-        """A memory's versions, newest first. One request for each hundred."""
+        """List a memory's versions, newest first. One request for each hundred."""
 
     def version_text(self, version_id: str) -> bytes:
-        """A version's text. One request. Raises Denied: it is withheld, erased, or a deletion's."""
+        """Return a version's text. One request. Raises Denied: it is withheld, erased, or a deletion's."""

@@ -47,31 +47,31 @@ _BESIDE = re.compile(r".+\.(conflict|refused|unsaved)-\d{8}T\d{6}Z(-\d+)?")
 
 
 def is_local(path: str) -> bool:
-    """Whether a new file of this path stays on the desk: for good, or at first (`may_be_meant`)."""
+    """Tell whether a new file of this path stays in the working copy: for good, or at first (`may_be_meant`)."""
     name = path.rpartition("/")[2]
     return any(pattern.fullmatch(name) for pattern in (_TEMPORARY, _PERHAPS, _BESIDE))
 
 
 def may_be_meant(path: str) -> bool:
-    """Whether a person may well give a file this name, though programs do: it stays for `STAYS_US` only."""
+    """Tell whether a person may well give a file this name, though programs do: it stays for `STAYS_US` only."""
     name = path.rpartition("/")[2]
     return _PERHAPS.fullmatch(name) is not None and not any(one.fullmatch(name) for one in (_TEMPORARY, _BESIDE))
 
 
 def why_local(path: str) -> str:
-    """Why a new file of this path is not in the store, for a person."""
+    """Explain to a person why a new file of this path is not in the store."""
     if may_be_meant(path):
         return "a temporary file could have this name: it becomes a memory once it was left alone for a minute"
     return "only a program's temporary file has such a name: it stays on this machine until it is renamed"
 
 
 def is_kept(path: str) -> bool:
-    """Whether this is the path of a text that was kept beside a file."""
+    """Tell whether this is the path of a text that was kept beside a file."""
     return _BESIDE.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def beside(path: str, why: str, now_us: int, taken: int = 0) -> str:
-    """Where a text is kept beside the file at `path`: ``todo.md.conflict-20261122T052530Z``.
+    """Return the path for a text kept beside the file at `path`: ``todo.md.conflict-20261122T052530Z``.
 
     Args:
         why: ``conflict``, ``refused`` or ``unsaved``.

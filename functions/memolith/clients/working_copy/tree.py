@@ -19,19 +19,19 @@ class Tree:
         self._count(path, 1)
 
     def remove(self, path: str) -> None:
-        """Takes away one addition of the path."""
+        """Remove one addition of the path."""
         self._count(path, -1)
 
     def is_folder(self, path: str) -> bool:
-        """Whether anything is under it."""
+        """Tell whether anything is under it."""
         return path in self._folders
 
     def names(self, folder: str) -> Collection[str]:
-        """The names in a folder, in no order; none if there is no such folder."""
+        """Return the names in a folder, in no order; none if there is no such folder."""
         return list(self._folders.get(folder, ()))
 
     def under(self, folder: str) -> list[str]:
-        """Every path under a folder that has nothing under it."""
+        """List every path under a folder that has nothing under it."""
         found: list[str] = []
         for name in self.names(folder):
             path = join(folder, name)
@@ -57,10 +57,10 @@ def split(path: str) -> tuple[str, str]:
 
 
 def join(folder: str, name: str) -> str:
-    """``/a``, ``b`` -> ``/a/b``."""
+    """Join a folder and a name: ``/a``, ``b`` -> ``/a/b``."""
     return f"/{name}" if folder == "/" else f"{folder}/{name}"
 
 
 def within(path: str, folder: str) -> bool:
-    """Whether a path is under a folder."""
+    """Tell whether a path is under a folder."""
     return folder == "/" or path.startswith(folder + "/")

@@ -91,7 +91,7 @@ class UnsavedTexts:
             self.inherited = list(self._inherit(folder)) if take_over else []
 
     def add(self, path: str, kind: Kind, base: Head | None, text: bytes, now_ns: int) -> LocalText:
-        """A new local text, on disk when this returns."""
+        """Add a local text, on disk when this returns."""
         local = LocalText(token_hex(8), path, kind, base, text=bytearray(text), changed_at_ns=now_ns)
         self._open(local)
         os.pwrite(local.descriptor, text, 0)
@@ -99,7 +99,7 @@ class UnsavedTexts:
         return local
 
     def record(self, local: LocalText) -> None:
-        """Writes down where it belongs and what it is; whole or not at all. Nothing for one that was dropped."""
+        """Record its path, kind and base, whole or not at all. Does nothing for one that was dropped."""
         if local.descriptor < 0:
             return
         told = {
@@ -116,7 +116,7 @@ class UnsavedTexts:
         whole.replace(self._folder / (local.id + RECORD))
 
     def write(self, local: LocalText, offset: int, content: bytes) -> None:
-        """Writes into the text; what lies between its end and `offset` becomes NUL bytes, as in any file."""
+        """Write into the text; bytes between its end and `offset` become NUL, as in any file."""
         end = len(local.text)
         if offset > end:
             local.text.extend(bytes(offset - end))
@@ -124,7 +124,7 @@ class UnsavedTexts:
         os.pwrite(local.descriptor, content, offset)
 
     def truncate(self, local: LocalText, size: int) -> None:
-        """Makes the text so long: cut, or filled with NUL bytes."""
+        """Make the text so long: cut, or filled with NUL bytes."""
         if size < len(local.text):
             del local.text[size:]
         else:
@@ -132,7 +132,7 @@ class UnsavedTexts:
         os.ftruncate(local.descriptor, size)
 
     def settle(self, local: LocalText) -> None:
-        """Returns once the disk has the text, through a loss of power too."""
+        """Return once the disk has the text, through a loss of power too."""
         sync(local.descriptor)
         self.record(local)
 
@@ -181,7 +181,7 @@ class UnsavedTexts:
                 os.close(lock)
 
     def _take_over(self, record: Path, local: LocalText) -> LocalText:
-        """The text first, then its record: who dies in between leaves the record where the next one finds both."""
+        """Move a text and then its record. If the process dies in between, the record stays and the next finds both."""
         old = record.with_suffix(TEXT)
         if old.exists():
             local.text = bytearray(old.read_bytes())
@@ -194,7 +194,7 @@ class UnsavedTexts:
 
 
 def _read(record: Path) -> LocalText | None:
-    """What a record tells of; None for one that a loss of power has torn, which is left where it is."""
+    """Read a record; None for one that a loss of power has torn, which is left where it is."""
     try:
         told = json.loads(record.read_text())
         base = None if told["base"] is None else Head(**told["base"])
@@ -205,7 +205,7 @@ def _read(record: Path) -> LocalText | None:
 
 
 def _lock(folder: Path) -> int:
-    """Raises BlockingIOError where a living process holds it, and FileNotFoundError where it went meanwhile."""
+    """Lock a folder. Raises BlockingIOError where a living process holds it, FileNotFoundError where it was removed."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -94,7 +94,7 @@ class WorkingCopy:
     # ---- reading ------------------------------------------------------------------------------------------------
 
     def stat(self, path: str) -> Shown:
-        """What is at a path. No request. Raises OSError: ENOENT."""
+        """Return what is at a path. No request. Raises OSError: ENOENT."""
         state = self.state
         found = state.find(path)
         if isinstance(found, LocalText):
@@ -112,14 +112,14 @@ class WorkingCopy:
         return Shown(False, head.size_bytes, changed_at_ns, head.content_sha256)
 
     def names(self, folder: str) -> list[tuple[str, bool]]:
-        """The names in a folder, and whether each is a folder too. No request. Raises OSError: ENOTDIR, ENOENT."""
+        """List a folder's names, and whether each is a folder too. No request. Raises OSError: ENOTDIR, ENOENT."""
         if not self.state.is_folder(folder):
             fail(errno.ENOENT if self.state.find(folder) is None else errno.ENOTDIR, "there is no such folder")
         parent = folder.rstrip("/")
         return [(name, self._is_shown_as_folder(f"{parent}/{name}")) for name in self.state.names(folder)]
 
     def open_to_read(self, path: str) -> str:
-        """Notes that somebody is shown this text; its tag, as `Shown` has it. No request. Raises OSError."""
+        """Note that a program is shown this text; return its tag, as `Shown` has it. No request. Raises OSError."""
         found = self.state.find(path)
         if not isinstance(found, Head):
             return self.stat(path).tag
@@ -127,7 +127,7 @@ class WorkingCopy:
         return found.content_sha256
 
     def read(self, path: str, offset: int, size: int) -> bytes:
-        """A part of a text. A request if the text is not here; for many, a few. Raises OSError."""
+        """Return a part of a text. A request if the text is not here; for many, a few. Raises OSError."""
         found = self.state.find(path)
         if isinstance(found, LocalText):
             return bytes(found.text[offset : offset + size])
@@ -136,7 +136,7 @@ class WorkingCopy:
         return self._text(found)[offset : offset + size]
 
     def attributes(self, path: str) -> dict[str, str]:
-        """What Memolith has to say of a file. Raises OSError: ENOENT."""
+        """Return Memolith's attributes of a file. Raises OSError: ENOENT."""
         found = self.state.find(path)
         if found is None:
             self.stat(path)
@@ -152,7 +152,7 @@ class WorkingCopy:
     # ---- writing ------------------------------------------------------------------------------------------------
 
     def create(self, path: str, *, append: bool = False, exclusive: bool = False, emptied: bool = False) -> Writing:
-        """A new file, open to be written. Nothing is in the store yet. Raises OSError.
+        """Create a file, open to be written. Nothing is in the store yet. Raises OSError.
 
         Args:
             exclusive: one that has come to be there meanwhile is an error; else it is opened, and `emptied`.
@@ -175,7 +175,7 @@ class WorkingCopy:
             return self._opened(Writing(append, path, local))
 
     def open_to_write(self, path: str, *, append: bool = False, emptied: bool = False) -> Writing:
-        """An existing file, open to be written, `emptied` at once if that is wanted. Raises OSError."""
+        """Open an existing file to write, `emptied` at once if asked. Raises OSError."""
         self.state.check_writable()
         if self.stat(path).folder:
             fail(errno.EISDIR, "it is a folder")
@@ -190,7 +190,7 @@ class WorkingCopy:
         return writing
 
     def write(self, path: str, writing: Writing, offset: int, content: bytes) -> int:
-        """Writes a part of a text, at its end if it is open to be appended to; how much. Raises OSError."""
+        """Write a part of a text, at its end if it is open to be appended to; return how much. Raises OSError."""
         with self.state.hold(path):
             local = self._local(path, append=writing.append)
             if writing.append:
@@ -220,9 +220,10 @@ class WorkingCopy:
             local.touched = touched
 
     def flush(self, path: str, writing: Writing, *, last: bool = False) -> None:
-        """A close, or an fsync. One commit if something was written. Raises OSError as `CommitOnClose.commit` does.
+        """Handle a close or an fsync. One commit if something was written. Raises OSError as `CommitOnClose.commit`
+        does.
 
-        One commit for all who append at the same time; each of them is told if it fails.
+        One commit for all programs that append at the same time; each of them gets the error if it fails.
         """
         if writing.append and writing.local is not None and writing.local.touched:
             self._appending.wait(writing.path)
@@ -248,7 +249,7 @@ class WorkingCopy:
                 self._let_go(writing)
 
     def release(self, path: str, writing: Writing) -> None:
-        """The last close. What was only made or emptied is committed now; nobody can be told if that fails."""
+        """Handle the last close. Commits what was only made or emptied; no program gets the error if that fails."""
         self._appending.settled(writing.path, writing)
         local = writing.local
         if local is None:
@@ -261,7 +262,7 @@ class WorkingCopy:
                 self.flush(local.path, writing, last=True)
 
     def unlink(self, path: str) -> None:
-        """Deletes a file. Raises OSError."""
+        """Delete a file. Raises OSError."""
         state = self.state
         state.check_writable()
         with state.hold(path):
@@ -275,12 +276,12 @@ class WorkingCopy:
                     self._closing.delete(found)
 
     def rename(self, old: str, new: str, *, replace: bool = True) -> None:
-        """As rename(2). Raises OSError."""
+        """Rename as rename(2) does. Raises OSError."""
         self.state.check_writable()
         self._moving.rename(old, new, replace=replace)
 
     def mkdir(self, path: str) -> None:
-        """A folder, of this mount alone while nothing is in it. Raises OSError."""
+        """Make a folder, of this mount alone while it is empty. Raises OSError."""
         self.state.check_writable()
         check_name(path)
         if self.state.find(path) is not None or self.state.is_folder(path):
@@ -288,7 +289,7 @@ class WorkingCopy:
         self.state.add_folder(path)
 
     def rmdir(self, path: str) -> None:
-        """Takes away an empty folder. Raises OSError."""
+        """Remove an empty folder. Raises OSError."""
         state = self.state
         state.check_writable()
         if not state.is_folder(path):
@@ -299,7 +300,7 @@ class WorkingCopy:
             state.remove_folder(path)
 
     def set_time(self, path: str, changed_at_ns: int) -> None:
-        """The time that a file shows, here, as long as it has the text that it has now. Raises OSError."""
+        """Set the time that a file shows here, for as long as it has its present text. Raises OSError."""
         self.state.check_writable()
         found = self.state.find(path)
         if isinstance(found, LocalText):
@@ -325,7 +326,7 @@ class WorkingCopy:
         return changed | self._moving.come_back()
 
     def settle(self, *, all: bool = False) -> None:
-        """Commits what waits and nobody has open; `all`: also what was written just now. Errors are told in the log."""
+        """Commit waiting texts that are not open; `all`: also those written just now. Logs errors."""
         now_us = self.clock.now_us()
         for local in list(self.state.locals.values()):
             if local.writers:
@@ -337,7 +338,7 @@ class WorkingCopy:
                 self._settle_temporary(local)
 
     def close(self) -> None:
-        """Commits what waits and lets go of the shelf; what could not be committed is offered at the next start."""
+        """Commit what waits and release the local texts; the next start tries what could not be committed."""
         self.settle(all=True)
         self.state.texts.close()
         self.contents.settle()
@@ -351,7 +352,7 @@ class WorkingCopy:
                     self._closing.commit(local)
 
     def _settle_temporary(self, local: LocalText) -> None:
-        """A file that was taken for a program's, and that nobody has renamed or deleted: it was meant, or is told."""
+        """Commit a supposed temporary file that was left alone, if its name allows, or log that it stays local."""
         path = local.path
         if not may_be_meant(path):
             if not local.told:
@@ -369,7 +370,7 @@ class WorkingCopy:
     # ---- local texts --------------------------------------------------------------------------------------------
 
     def _take_over(self, local: LocalText) -> None:
-        """What a dead mount left: edits that were closed wait to be committed, others are put beside their files."""
+        """Take over what a dead mount left: closed edits wait to be committed, others are put beside their files."""
         if local.kind is Kind.EDIT and not local.complete:
             self._closing.keep_unsaved(local)
             return
@@ -382,7 +383,7 @@ class WorkingCopy:
             self.state.show_local(local)
 
     def _local(self, path: str, *, append: bool = False, emptied: bool = False) -> LocalText:
-        """The local text that is written to; the first write makes it."""
+        """Return the local text that is written to; the first write makes it."""
         state = self.state
         found = state.find(path)
         if isinstance(found, LocalText):
@@ -423,7 +424,7 @@ class WorkingCopy:
             local.writers += 1
 
     def _close_local(self, local: LocalText) -> None:
-        """A close of what is no edit: what a dead mount leaves of it is whole."""
+        """Note the close of a local text that is no edit: if the mount dies, what it leaves of it is whole."""
         local.left_us = self.clock.now_us()
         if not local.complete:
             local.complete = True
@@ -460,7 +461,7 @@ class WorkingCopy:
 
 @contextlib.contextmanager
 def _told(path: str) -> Iterator[None]:
-    """What nobody waits for any more is told in the log."""
+    """Log an error that no program waits for any more."""
     try:
         yield
     except OSError as error:

@@ -28,7 +28,7 @@ class ApiKeyRecord:
 
     @classmethod
     def from_json(cls, body: bytes) -> ApiKeyRecord:
-        """Raises ValueError for a body that no writer of this schema made."""
+        """Parse a record. Raises ValueError for a body that no writer of this schema made."""
         try:
             return cls(**_load(body))
         except TypeError as error:

@@ -50,7 +50,7 @@ class Checkpoint:
     listed: bool = False
 
     def part_key(self, number: int) -> CheckpointPartKey:
-        """Where part `number` stands, from 0."""
+        """Return the key of part `number`, from 0."""
         return CheckpointPartKey(self.home, self.period, self.run, number)
 
     def to_json(self) -> bytes:
@@ -60,7 +60,7 @@ class Checkpoint:
 
     @classmethod
     def from_json(cls, body: bytes) -> Checkpoint:
-        """The inverse of `to_json`. Raises ValueError."""
+        """Parse what `to_json` made. Raises ValueError."""
         fields = _load(body, dict)
         try:
             return cls(
@@ -77,12 +77,12 @@ class Checkpoint:
 
 
 def part_to_json(names: tuple[Named, ...]) -> bytes:
-    """The body of one part."""
+    """Return the body of one part."""
     return json.dumps(_to_lists(names), separators=(",", ":")).encode()
 
 
 def part_from_json(body: bytes) -> tuple[Named, ...]:
-    """The inverse of `part_to_json`. Raises ValueError."""
+    """Parse what `part_to_json` made. Raises ValueError."""
     return _from_lists(_load(body, list))
 
 

@@ -100,10 +100,10 @@ class Entry:
         return self.operation in (Operation.CREATED, Operation.MODIFIED, Operation.MOVED_IN) and not self.blank
 
     def same_write(self, other: Entry) -> bool:
-        """Whether `other`, met in the slot, is this very write: a reply was lost, and it had won.
+        """Tell whether `other`, met in the slot, is this very write: its reply was lost, and it had won.
 
-        A repetition of the call, running beside it, made its entry at another instant: that is the same version, but
-        not the same write, so that nobody folds an entry other than the one that stands.
+        A repetition of the call that runs beside it makes its entry at another instant: the same version, but not the
+        same write. So a writer never projects another entry than the one in the log.
         """
         return self.version_id == other.version_id and self._links == other._links
 
@@ -113,7 +113,7 @@ class Entry:
         return (self.operation, self.memory_id, self.generation, self.created_at, *moved)
 
     def blanked(self) -> Entry:
-        """What stays of it after retention or redaction: ids, links and times; no content, path or hash."""
+        """Return what stays of it after retention or redaction: ids, links and times; no content, path or hash."""
         return replace(self, path=None, content_sha256=None, content_size_bytes=None, flags=(), blank=True)
 
     def to_metadata(self) -> dict[str, str]:
@@ -153,7 +153,7 @@ class Entry:
 
     @classmethod
     def from_metadata(cls, key: LogKey, metadata: Mapping[str, str]) -> Entry:
-        """The inverse of `to_metadata`. Raises ValueError for metadata that no writer of this schema made."""
+        """Parse what `to_metadata` made. Raises ValueError for metadata that no writer of this schema made."""
         if metadata.get("schema") != SCHEMA:
             raise ValueError(f"{key}: schema {metadata.get('schema')!r} is not {SCHEMA!r}")
         try:
@@ -188,7 +188,7 @@ _FLAG = re.compile(r"[!-+\--~]+")
 
 
 def kept_flags(flags: Iterable[str]) -> tuple[str, ...]:
-    """As many of the first flags, each once, as one version's metadata has room for."""
+    """Keep as many of the first flags, each once, as one version's metadata has room for."""
     kept: tuple[str, ...] = ()
     for flag in dict.fromkeys(flags):
         if len(",".join((*kept, flag))) > FLAGS_MAX_BYTES:

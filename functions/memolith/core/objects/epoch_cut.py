@@ -34,12 +34,12 @@ class Cut:
 
     @staticmethod
     def shard_of(path_hash: str) -> int:
-        """The shard that has a path's tail."""
+        """Return the shard that has a path's tail."""
         return int(path_hash[0], 16)
 
     @staticmethod
     def shard_of_memory(memory_id: str) -> int:
-        """The shard that has a memory's place."""
+        """Return the shard that has a memory's place."""
         return int(hashlib.sha256(memory_id.encode()).hexdigest()[0], 16)
 
     def to_json(self) -> bytes:
@@ -48,6 +48,6 @@ class Cut:
 
     @classmethod
     def from_json(cls, body: bytes) -> Cut:
-        """Raises ValueError for a body that no writer of this schema made."""
+        """Parse a shard. Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
         return cls(fields.get("tails", {}), fields.get("residents", {}), fields.get("occupants", {}))

@@ -28,7 +28,7 @@ class Redaction:
 
     @classmethod
     def from_json(cls, body: bytes) -> Redaction:
-        """Raises ValueError for a body that no writer of this schema made."""
+        """Parse an order. Raises ValueError for a body that no writer of this schema made."""
         try:
             return cls(**_load(body))
         except TypeError as error:

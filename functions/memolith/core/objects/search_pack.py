@@ -44,12 +44,12 @@ class PackKey:
 
     @staticmethod
     def prefix(store_id: str) -> str:
-        """What the keys of all packs of a store begin with."""
+        """Return what the keys of all search segments of a store begin with."""
         return f"{PREFIX}{store_id}/"
 
     @staticmethod
     def parse(key: str) -> PackKey:
-        """The inverse of ``str``. Raises ValueError."""
+        """Parse what ``str`` made. Raises ValueError."""
         match = _KEY.fullmatch(key)
         if match is None:
             raise ValueError(f"not a key of a pack: {key!r}")
@@ -79,7 +79,7 @@ class Manifest:
 
     @staticmethod
     def from_metadata(metadata: Mapping[str, str]) -> Manifest:
-        """The inverse. Raises ValueError, KeyError."""
+        """Parse what `to_metadata` made. Raises ValueError, KeyError."""
         until = metadata.get("complete-until")
         return Manifest(
             int(metadata["began-at"]), None if until is None else int(until), int(metadata["count"]), metadata["sha256"]
@@ -87,9 +87,9 @@ class Manifest:
 
 
 def text_max_bytes(sizes_bytes: Sequence[int], budget_bytes: int = TEXT_BUDGET_BYTES) -> int:
-    """How much of each text a pack takes, so that all of them together keep within the budget.
+    """Return how much of each text a segment takes, so that all of them together keep within the budget.
 
-    Short texts are taken whole, and what they leave is for the longer ones: the highest bound that keeps it.
+    Short texts are taken whole and leave their share to longer ones. The result is the highest bound that fits.
     """
     left, bound = budget_bytes, 0
     for position, size_bytes in enumerate(sorted(sizes_bytes)):

@@ -56,7 +56,7 @@ class StorePins:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> StorePins:
-        """Raises TypeError, KeyError for what no writer of this schema made."""
+        """Parse a store's pins. Raises TypeError, KeyError for what no writer of this schema made."""
         index = fields["index"]
         return cls(
             memory_store_id=fields["memory_store_id"],
@@ -90,7 +90,7 @@ class SessionRecord:
 
     @classmethod
     def from_json(cls, body: bytes) -> SessionRecord:
-        """Raises ValueError for a body that no writer of this schema made."""
+        """Parse a record. Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
         try:
             attachments = tuple(Attachment(**one) for one in fields.pop("attachments"))

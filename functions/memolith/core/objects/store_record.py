@@ -73,7 +73,7 @@ class StoreRecord:
         return bool(self.name or self.description or self.metadata or self.salt)
 
     def blanked(self) -> StoreRecord:
-        """What stays of it once its store is deleted: ids, places, times and who; no name, description or salt."""
+        """Return what stays of it once its store is deleted: ids, places, times, actors; no name, text or salt."""
         return replace(self, name="", description="", metadata={}, salt="")
 
     def to_json(self) -> bytes:
@@ -90,7 +90,7 @@ class StoreRecord:
 
     @classmethod
     def from_json(cls, body: bytes) -> StoreRecord:
-        """Raises ValueError for a body that no writer of this schema made."""
+        """Parse a record. Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
         try:
             names = ("epochs", "scan_allow", "cuts", "adopted", "apart")
@@ -105,7 +105,7 @@ class StoreRecord:
         return parse_epoch(self.epochs[-1])
 
     def ended(self, at_us: int) -> StoreRecord:
-        """The record that ends the store: from then on nobody finds it, and nothing of its own is kept."""
+        """Make the record that ends the store: from then on no call finds it, and nothing of its own is kept."""
         return replace(
             self,
             name="",
@@ -118,7 +118,7 @@ class StoreRecord:
         )
 
     def begun(self) -> StoreRecord:
-        """The first record of the home that a `moved` record names; the same whoever puts it."""
+        """Make the first record of the home that a `moved` record names; every writer makes the same one."""
         return replace(self, state=StoreState.ACTIVE, moving_to=None)
 
 

@@ -66,7 +66,7 @@ class VerdictRecord:
 
     @classmethod
     def from_json(cls, body: bytes) -> VerdictRecord:
-        """Raises ValueError for a body that no writer of this schema made."""
+        """Parse a record. Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
         try:
             findings = tuple({"rule": finding["rule"], **finding} for finding in fields["findings"])

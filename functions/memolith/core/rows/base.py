@@ -37,7 +37,7 @@ _NAMES: dict[type, Mapping[str, None]] = {}
 
 
 def _names(row: type[Row]) -> Mapping[str, None]:
-    """The attributes of a kind of row, in their order; every call reads rows, so they are looked up once."""
+    """Return the attributes of a kind of row, in their order; cached, because every call reads rows."""
     names = _NAMES.get(row)
     if names is None:
         names = _NAMES[row] = dict.fromkeys(f.name for f in fields(row))
@@ -45,5 +45,5 @@ def _names(row: type[Row]) -> Mapping[str, None]:
 
 
 def mark_key(table: str) -> RowKey:
-    """Where each table of a generation carries its mark (`CompletenessRow.mark`); who empties the table takes it."""
+    """Return where each table of a generation has its mark (`CompletenessRow.mark`); emptying the table removes it."""
     return RowKey(table, "mark", "mark")

@@ -120,5 +120,5 @@ class VersionRow(Row):
 
     @staticmethod
     def late_key(store_id: str, version_id: str) -> RowKey:
-        """Where a version stands that came late, and was not adopted: before all of the store's history."""
+        """Return where a straggler's version is that was not replayed: before all of the store's history."""
         return RowKey("versions", store_id, f"{LATE_PREFIX}{version_id}")

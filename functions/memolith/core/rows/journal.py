@@ -17,12 +17,12 @@ class JournalRow(Row):
 
     @staticmethod
     def partition(home: str, period: int, shard: int) -> str:
-        """One of several partitions a period, so that writers of one instant seldom meet."""
+        """Return one of several partitions of a period, so that writers of one instant seldom contend."""
         return f"{home}#{period:012d}#{shard}"
 
     @staticmethod
     def key(home: str, period: int, shard: int, object_key: str) -> RowKey:
-        """The object's own key sorts, and makes a repetition harmless."""
+        """Return the row's key. It sorts by the object's own key, which makes a repetition harmless."""
         return RowKey("journal", JournalRow.partition(home, period, shard), object_key)
 
     @staticmethod

@@ -49,5 +49,5 @@ class SightingRow(Row):
 
     @staticmethod
     def prefix(kind: str, digest: str = "") -> str:
-        """What the sort keys of all sightings of a kind, or of one fingerprint, begin with."""
+        """Return what the sort keys of all sightings of a kind, or of one fingerprint, begin with."""
         return f"seen#{kind}#{digest}"

@@ -72,7 +72,7 @@ class Word:
 
 
 def words(text: str) -> Iterator[Word]:
-    """The words of a text in order. A contraction is one word: ``don't`` -> ``don``, as its tail says nothing."""
+    """Yield the words of a text in order. A contraction is one word: ``don't`` -> ``don``, as its tail says nothing."""
     for match in _WORD.finditer(text):
         found = match[0]
         if found.isascii() and found.isalnum():
@@ -115,7 +115,7 @@ class Analysed:
 
 
 def analysed(text: str, stem: Stem) -> Analysed:
-    """A text taken apart, in one way through it."""
+    """Analyse a text in one pass."""
     found = list(words(text))
     parts = (found[start : start + PASSAGE_WORDS] for start in range(0, len(found), PASSAGE_WORDS))
     stems = tuple(tuple(stem(word.lower) for word in part if word.lower not in STOP_WORDS) for part in parts)
@@ -133,7 +133,7 @@ def _names(text: str, word: Word, *, first: bool) -> bool:
 
 
 def place(text: str, passage: int, wanted: Callable[[str], bool]) -> tuple[int, int]:
-    """Where a passage begins, and its first word that is wanted; where it begins, twice, if none is."""
+    """Return where a passage begins, and its first wanted word; where it begins, twice, if it has none."""
     inside = islice(words(text), passage * PASSAGE_WORDS, (passage + 1) * PASSAGE_WORDS)
     first = next(inside, None)
     if first is None:
@@ -143,7 +143,7 @@ def place(text: str, passage: int, wanted: Callable[[str], bool]) -> tuple[int, 
 
 
 def path_names(path: str) -> frozenset[str]:
-    """The words of a path, which name what the memory is about; not what any file's name ends with."""
+    """Return the words of a path, which name what the memory is about, without a file name's extension."""
     stem, dot, ending = path.rpartition(".")
     named = stem if dot and len(ending) <= ENDING_MAX_CHARS and "/" not in ending else path
     return frozenset(word.lower for word in words(named) if word.lower not in STOP_WORDS)
@@ -163,7 +163,7 @@ class QueryWords:
 
 
 def query_words(query: str, stem: Stem) -> QueryWords:
-    """A query taken apart. Words that only ask are left out, unless nothing else is left."""
+    """Analyse a query. Words that only ask are left out, unless nothing else is left."""
     found = list(words(query))
     telling = [word for word in found if word.lower not in STOP_WORDS and word.lower not in QUESTION_WORDS]
     telling = telling or [word for word in found if word.lower not in STOP_WORDS]

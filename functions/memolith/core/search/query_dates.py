@@ -30,7 +30,7 @@ _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 def named_intervals(query: str, now_us: int) -> tuple[Interval, ...]:
-    """Every interval that the query names; what can be no date is none. Days are UTC's.
+    """List every interval that the query names; what cannot be a date is skipped. Days are UTC's.
 
     A day or a month without a year is the last one that had begun by `now_us`.
     """

@@ -71,7 +71,7 @@ def rank(
     when: Sequence[Interval],
     corpus: Corpus,
 ) -> list[Ranked]:
-    """The candidates in order, the best first; those of one score by their id, so that an order is the same again."""
+    """Return the candidates, the best first; equal scores are ordered by id, so that the order is repeatable."""
     weights = {stem: rarity(corpus.frequencies.get(stem, 0), corpus.count) for stem in stems}
     name_weights = {name: rarity(corpus.name_frequencies.get(name, 0), corpus.count) for name in names}
     found = []
@@ -88,12 +88,12 @@ def rank(
 
 
 def rarity(frequency: int, count: int) -> float:
-    """How much a word tells: BM25's idf, never negative."""
+    """Return how much a word tells: BM25's idf, never negative."""
     return math.log(1 + (max(count, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
 def _weighed(candidate: Candidate, weights: Mapping[str, float], average_length: float) -> tuple[float, int, float]:
-    """What all of the text is worth, which passage is worth most, and how much."""
+    """Return what all of the text is worth, which passage is worth most, and how much."""
     total: dict[str, int] = {}
     length, best, best_worth = 0, 0, 0.0
     for number, passage in enumerate(candidate.passages):
@@ -125,7 +125,7 @@ def nearness(candidate: Candidate, when: Sequence[Interval]) -> float:
 
 
 def alike(word: str, other: str) -> bool:
-    """Whether one letter more, less, other, or two that changed places make the one word of the other."""
+    """Tell whether one letter more, less or changed, or two letters swapped, turns the one word into the other."""
     if abs(len(word) - len(other)) > 1 or word == other:
         return word == other
     at = next((at for at, pair in enumerate(zip(word, other, strict=False)) if pair[0] != pair[1]), None)
