@@ -19,8 +19,8 @@ from memolith.adapters.memory import MemoryBuckets, MemoryObjects
 from memolith.app.api import linearizable_reads, memories, snapshots
 from memolith.app.api import service as facade
 from memolith.app.auth import authorizer as access
-from memolith.app.commit import adoption, sync_replica, writer
-from memolith.app.commit.attempt import Attempt, Outcome
+from memolith.app.commit import adoption, log_steps, rename, reservation, sync_replica, writer
+from memolith.app.commit.attempt import Attempt, Outcome, Step
 from memolith.app.epochs import fence
 from memolith.app.erasure import eraser, store_purge
 from memolith.app.erasure import retention as retaining
@@ -176,25 +176,25 @@ class EagerSlots(conditional_put.ConditionalPut):
 # ---- the writer ---------------------------------------------------------------------------------------------------
 
 
-class TrustingWriter(writer.Writer):
-    """After a 412 it believes the index, and puts behind what it finds taken without looking at it."""
+class TrustingSteps(log_steps.LogSteps):
+    """After a 412 the writer believes the index, and puts behind what it finds taken without looking at it."""
 
-    def _catch_up(self, attempt: Any, hash: str, slot: Slot, paths_too: bool = False) -> int:
+    def catch_up(self, attempt: Any, hash: str, slot: Slot, paths_too: bool = False) -> int:
         return 0
 
-    def _next(self, attempt: Any, head: MemoryRow) -> Slot | None:
-        slot = super()._next(attempt, head)
-        while slot is not None and self._logs.entry(LogKey(head.store_id, head.path_hash, slot)) is not None:
+    def slot_after(self, attempt: Any, head: MemoryRow) -> Slot | None:
+        slot = super().slot_after(attempt, head)
+        while slot is not None and self.logs.entry(LogKey(head.store_id, head.path_hash, slot)) is not None:
             slot = slot.following
         return slot
 
 
-class Amnesiac(writer.Writer):
-    """Does not fold its own void entries."""
+class AmnesiacSteps(log_steps.LogSteps):
+    """The writer does not fold its own void entries."""
 
-    def _fold_own(self, attempt: Any, settled: Any, known: Any) -> None:
+    def project_own(self, attempt: Any, settled: Any, known: Any) -> None:
         if not any(one.void for one in settled):
-            super()._fold_own(attempt, settled, known)
+            super().project_own(attempt, settled, known)
 
 
 class UnhelpfulLogs(log_reader.LogReader):
@@ -522,14 +522,14 @@ class AdoptingAgain(adoption.Adoption):
     def _take_up(self, store: StoreRow, entry: Entry) -> bool:
         view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id)])
         attempt = Attempt(view, store, Outcome(), entry.flags, entry.created_at, adopts=entry.slot)
-        head = self._head(attempt, entry.memory_id)
+        head = self._steps.head(attempt, entry.memory_id)
         if head is None or head.gone or entry.operation is not Operation.MODIFIED:
             return super()._take_up(store, entry)
         command = UpdateMemory(
             store.store_id, entry.memory_id, entry.version_id, str(entry.created_by), self._text(entry)
         )
         commit = decide.Commit(entry.operation, head.path or "", command.content)
-        return self._append(attempt, command, head, commit)
+        return self._append(attempt, command, head, commit) is Step.DECIDED
 
 
 def wavering(seed: int) -> Options:
@@ -602,18 +602,18 @@ def three_hurried(seed: int) -> Options:
 # ---- what no draw of the ordinary worlds gives away ---------------------------------------------------------------
 
 
-class ClaimBreaker(writer.Writer):
+class ClaimBreaker(reservation.Reservation):
     """An expired claim is taken away, and the slot that it names is left to whoever claimed it."""
 
     def _break(self, attempt: Any, claimed: PathRow) -> None:
         self._claims.remove_broken(attempt.view, claimed)
 
 
-class UndoneHalves(writer.Writer):
+class UndoneHalves(rename.Rename):
     """A rename whose second put is refused is told as what that put was: nothing was done."""
 
     def _depart(self, attempt: Any, departure: Entry) -> Put:
-        return self._take(attempt, departure)
+        return self._steps.put(attempt, departure)
 
 
 class UndoubtingSlots(conditional_put.ConditionalPut):
@@ -645,10 +645,10 @@ class ListedByPath(memories.Memories):
                 yield memories._Listed(replace(memories.to_memory(row), path=path), path, row)
 
 
-class IndexedRefusals(writer.Writer):
+class IndexedRefusals(log_steps.LogSteps):
     """What is refused, and what changes nothing, is decided by the index, whatever the log holds beyond."""
 
-    def _caught_up(self, attempt: Any, head: MemoryRow) -> bool:
+    def has_more(self, attempt: Any, head: MemoryRow) -> bool:
         return False
 
 
@@ -716,7 +716,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "trust the index after a 412",
-        lambda: _in_place_of((facade, "Writer", TrustingWriter)),
+        lambda: _in_place_of((writer, "LogSteps", TrustingSteps)),
         ("operations_are_linearizable", "history_has_no_gaps"),
     ),
     Bug(
@@ -731,37 +731,39 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "acknowledge before the put",
-        lambda: _in_place_of((writer, "ConditionalPut", EagerSlots)),
+        lambda: _in_place_of((log_steps, "ConditionalPut", EagerSlots)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
     ),
     Bug(
         "no helping in a rename",
-        lambda: _in_place_of((writer, "LogReader", UnhelpfulLogs)),
+        lambda: _in_place_of((log_steps, "LogReader", UnhelpfulLogs)),
         ("operations_are_linearizable", "one_memory_one_path"),
         crowded,
     ),
     Bug(
         "a 412 that was mine is another's",
-        lambda: _in_place_of((writer, "ConditionalPut", NeverMine)),
+        lambda: _in_place_of((log_steps, "ConditionalPut", NeverMine)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         unheard,
     ),
     Bug(
         "one version_id for every attempt of a rename",
         lambda: _in_place_of(
-            (writer, "derived_version_id", _one_id), (Entry, "same_write", _same_id), (facade, "Writer", Amnesiac)
+            (rename, "derived_version_id", _one_id),
+            (Entry, "same_write", _same_id),
+            (writer, "LogSteps", AmnesiacSteps),
         ),
         ("operations_are_linearizable", "nothing_acknowledged_is_lost"),
         crowded,
     ),
     Bug(
         "rows of the listing are joined instead of recomputed",
-        lambda: _in_place_of((fold, "path_row", _stale_path_row), (writer, "Projector", JoinedPaths)),
+        lambda: _in_place_of((fold, "path_row", _stale_path_row), (log_steps, "Projector", JoinedPaths)),
         ("one_memory_one_path", "replicas_converge"),
     ),
     Bug(
         "no claim",
-        lambda: _in_place_of((writer, "Claims", NoClaims)),
+        lambda: _in_place_of((reservation, "Claims", NoClaims)),
         ("one_memory_one_path", "operations_are_linearizable"),
     ),
     Bug(
@@ -803,13 +805,13 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "two regions: acknowledge before the second put",
-        lambda: _in_place_of((writer, "SyncReplica", NeverThere)),
+        lambda: _in_place_of((log_steps, "SyncReplica", NeverThere)),
         ("what_is_acknowledged_is_in_two_regions",),
         doubled,
     ),
     Bug(
         "two regions: leave behind what a dead writer left undone",
-        lambda: _in_place_of((writer, "SyncReplica", AsIfAllBelow)),
+        lambda: _in_place_of((log_steps, "SyncReplica", AsIfAllBelow)),
         ("what_is_acknowledged_is_in_two_regions",),
         abandoned,
     ),
@@ -908,19 +910,19 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "an expired claim is broken without its slot",
-        lambda: _in_place_of((facade, "Writer", ClaimBreaker)),
+        lambda: _in_place_of((writer, "Reservation", ClaimBreaker)),
         ("operations_are_linearizable", "one_memory_one_path"),
         stalling,
     ),
     Bug(
         "half a rename is told as undone",
-        lambda: _in_place_of((facade, "Writer", UndoneHalves)),
+        lambda: _in_place_of((writer, "Rename", UndoneHalves)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         refusing,
     ),
     Bug(
         "a put that is refused after one in doubt is told as undone",
-        lambda: _in_place_of((writer, "ConditionalPut", UndoubtingSlots)),
+        lambda: _in_place_of((log_steps, "ConditionalPut", UndoubtingSlots)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         refusing,
     ),
@@ -938,7 +940,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a refusal is decided by the index",
-        lambda: _in_place_of((facade, "Writer", IndexedRefusals)),
+        lambda: _in_place_of((writer, "LogSteps", IndexedRefusals)),
         ("operations_are_linearizable", "one_memory_one_path"),
         vanishing,
     ),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from memolith.app.commit.attempt import Attempt, Outcome
+from memolith.app.commit.attempt import Attempt, Outcome, Step
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.writer import Writer
 from memolith.app.kernel.eraser_client import erase
@@ -100,19 +100,19 @@ class Adoption(Writer):
         if row is not None and row.redacted_at is not None and row.position is not None:
             erase(self._region, str(LogRef.parse(row.position).key_in(row.store_id)))
 
-    def _adopt(self, attempt: Attempt, command: Command, entry: Entry) -> bool:
-        """Whether it is decided: committed, or not to be."""
-        head = self._head(attempt, entry.memory_id)
-        if head is not None and self._judging.memory(attempt.view, attempt.store, head):
-            return False
+    def _adopt(self, attempt: Attempt, command: Command, entry: Entry) -> Step:
+        """Commit the late version, or decide that it is not to be."""
+        head = self._steps.head(attempt, entry.memory_id)
+        if head is not None and self._repair.memory(attempt.view, attempt.store, head):
+            return Step.AGAIN
         if head is None:
             self._region.require_whole(attempt.view, "memories")
-            return self._create(attempt, command) if isinstance(command, CreateMemory) else True
+            return self._creation.commit(attempt, command) if isinstance(command, CreateMemory) else Step.DECIDED
         follows = head.path_hash == entry.key.path_hash and self._builds_on(entry, head.version_id)
         if isinstance(command, CreateMemory) or head.gone or not follows:
-            return True
+            return Step.DECIDED
         if head.path is None and self._has_another(attempt, head):
-            return True
+            return Step.DECIDED
         path = entry.path if entry.path is not None else head.path
         commit = decide.Commit(entry.operation, path or "", getattr(command, "content", None))
         return self._append(attempt, command, head, commit)

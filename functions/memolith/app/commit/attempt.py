@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import Enum
 from typing import Any
 
 from memolith.app.kernel.peer_messages import decode_error, decode_settled, encode_error, encode_settled
@@ -46,6 +47,20 @@ class Outcome:
     memory: MemoryRow | None = None
     error: MemolithError | None = None
     settled: list[ResolvedEntry] = field(default_factory=list)
+
+
+class Step(Enum):
+    """What one step of the commit loop came to.
+
+    Attributes:
+        DECIDED: the attempt's outcome is the command's answer.
+        AGAIN: the step learned something that the decision did not know; the command is decided again.
+        CLEAR: nothing stands in the way; the next step may go on.
+    """
+
+    DECIDED = "decided"
+    AGAIN = "again"
+    CLEAR = "clear"
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memolith.app.commit.attempt import Attempt, Outcome
+from memolith.app.commit.attempt import Attempt, Outcome, Step
+from memolith.app.commit.log_steps import known_rows
 from memolith.app.commit.writer import Writer
 from memolith.app.index.path_claims import Claim
 from memolith.app.kernel.region import View
@@ -38,20 +39,24 @@ class HistoryWriter(Writer):
 
     def answer_for(self, store: StoreRow, position: LogRef) -> None:
         """Makes sure of a version that was here before. No call for a store in one region. Raises Unavailable."""
-        self._second.secure(store, position.key_in(store.store_id))
-        self._second.confirm(store)
+        self._steps.replica.secure(store, position.key_in(store.store_id))
+        self._steps.replica.confirm(store)
 
-    def _bring(self, attempt: Attempt, command: Command, version: ImportedVersion) -> bool:
-        head = self._head(attempt, version.memory_id)
-        if self._was_done(attempt, head):
-            return False
+    def _bring(self, attempt: Attempt, command: Command, version: ImportedVersion) -> Step:
+        head = self._steps.head(attempt, version.memory_id)
+        if self._steps.was_done(attempt, head):
+            return Step.AGAIN
         if head is None:
             if attempt.number:
                 self._region.require_whole(attempt.view, "memories")
             attempt.view.require_complete()
             if version.operation == Operation.DELETED:
                 raise InvalidRequest("versions", "a history cannot begin with a deletion")
-            return self._create(attempt, _creation(command)) if not version.blank else self._begin(attempt, version)
+            return (
+                self._creation.commit(attempt, _creation(command))
+                if not version.blank
+                else self._begin(attempt, version)
+            )
         if head.gone:
             raise NotFound("memory", version.memory_id)
         hash = None if version.path is None else path_hash(bytes.fromhex(attempt.store.salt), version.path)
@@ -61,55 +66,58 @@ class HistoryWriter(Writer):
             commit = decide.Commit(Operation.MODIFIED, version.path or head.path or "", version.content)
         else:
             commit = decide.Commit(Operation.MOVED_IN, version.path, version.content)
-            return self._rename(attempt, _change(command), head, commit)
+            return self._rename.commit(attempt, _change(command), head, commit)
         if commit.content is not None and not fold.is_live(head):
             return self._come_back(attempt, command, head, commit)
         return self._follow(attempt, command, head, commit, blank=version.blank)
 
-    def _begin(self, attempt: Attempt, version: ImportedVersion) -> bool:
+    def _begin(self, attempt: Attempt, version: ImportedVersion) -> Step:
         """A memory whose first version is blank, in the log that is named after the memory and no path."""
         hash = path_hash(bytes.fromhex(attempt.store.salt), version.memory_id)
         key = LogRow.key(attempt.store.store_id, hash)
         rows = self._region.read(attempt.view.index, [key])
-        slot = self._free_slot(attempt, hash, LogRow.from_attributes(rows[key]) if key in rows else None)
+        slot = self._steps.free_slot(attempt, hash, LogRow.from_attributes(rows[key]) if key in rows else None)
         if slot is None:
-            return False
-        draft = self._draft(_command(attempt.store, version), attempt)
+            return Step.AGAIN
+        draft = self._steps.draft(_command(attempt.store, version), attempt)
         entry = decide.created(draft, LogKey(attempt.store.store_id, hash, slot), "", "").blanked()
         return self._commit(attempt, entry, "", None)
 
     def _follow(
         self, attempt: Attempt, command: Command, head: MemoryRow, commit: decide.Commit, *, blank: bool
-    ) -> bool:
-        slot = self._next(attempt, head)
+    ) -> Step:
+        slot = self._steps.slot_after(attempt, head)
         if slot is None:
-            return False
+            return Step.AGAIN
         key = LogKey(head.store_id, head.path_hash, slot)
-        entry = decide.follows(self._draft(command, attempt), head, key, commit)
+        entry = decide.follows(self._steps.draft(command, attempt), head, key, commit)
         return self._commit(attempt, entry.blanked() if blank else entry, commit.content, head)
 
-    def _come_back(self, attempt: Attempt, command: Command, head: MemoryRow, commit: decide.Commit) -> bool:
+    def _come_back(self, attempt: Attempt, command: Command, head: MemoryRow, commit: decide.Commit) -> Step:
         """A text after a blank: the memory is to be seen at its path again, which others may claim by now."""
-        slot = self._next(attempt, head)
+        slot = self._steps.slot_after(attempt, head)
         if slot is None:
-            return False
-        _, path_row = self._occupancy(attempt, head.path_hash, commit.path)
+            return Step.AGAIN
+        _, path_row = self._steps.occupancy(attempt, head.path_hash, commit.path)
         claim_id = f"{command.version_id}.{attempt.number}"
         claim = Claim(head.store_id, commit.path, claim_id, LogRef(head.path_hash, slot))
-        if not self._claim(attempt, claim, path_row, moving_id=head.memory_id):
-            return attempt.outcome.error is not None
-        entry = decide.follows(self._draft(command, attempt), head, LogKey(head.store_id, head.path_hash, slot), commit)
+        step = self._reservation.make(attempt, claim, path_row, moving_id=head.memory_id)
+        if step is not Step.CLEAR:
+            return step
+        entry = decide.follows(
+            self._steps.draft(command, attempt), head, LogKey(head.store_id, head.path_hash, slot), commit
+        )
         done = self._commit(attempt, entry, commit.content, head)
-        self._claims.withdraw(attempt.view, claim)
+        self._reservation.withdraw(attempt, claim)
         return done
 
-    def _commit(self, attempt: Attempt, entry: Entry, content: str | None, head: MemoryRow | None) -> bool:
-        if self._take(attempt, entry, content) is Put.TAKEN:
-            self._catch_up(attempt, entry.key.path_hash, entry.slot, paths_too=True)
-            return False
-        self._fold_own(attempt, [ResolvedEntry(entry)], None if head is None else self._known(head, entry))
+    def _commit(self, attempt: Attempt, entry: Entry, content: str | None, head: MemoryRow | None) -> Step:
+        if self._steps.put(attempt, entry, content) is Put.TAKEN:
+            self._steps.catch_up(attempt, entry.key.path_hash, entry.slot, paths_too=True)
+            return Step.AGAIN
+        self._steps.project_own(attempt, [ResolvedEntry(entry)], None if head is None else known_rows(head, entry))
         attempt.outcome.memory = fold.join_memory(head, entry)
-        return True
+        return Step.DECIDED
 
 
 def _command(store: StoreRow, version: ImportedVersion) -> Command:

@@ -1,0 +1,193 @@
+"""Single steps of a commit along the logs: read the head, find the next slot, catch up with the log, put, project.
+
+Each step of the commit loop (`writer`) is made of these. None of them decides what a command comes to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from memolith.app.commit.attempt import Attempt
+from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.fence import Fence
+from memolith.app.index.projector import Projector
+from memolith.app.kernel.region import Region
+from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.log_reader import LogReader
+from memolith.core import decide, fold
+from memolith.core.commands import Command
+from memolith.core.epochs import current_epoch
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.objects.entry import Actor, Entry
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
+from memolith.core.settled import ResolvedEntry
+
+WRITE_MIN_US = 1_000
+"""Less than any write takes: a head that is newer than a read's beginning by less was written before the read."""
+
+
+class LogSteps:
+    """Reads, puts and projects entries for one attempt at a command, at the store's home."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self.logs = LogReader(region)
+        self.slots = ConditionalPut(region, self.logs)
+        self.replica = SyncReplica(region, self.logs)
+        self.fence = Fence(region)
+        self._projector = Projector(region)
+
+    def head(self, attempt: Attempt, memory_id: str) -> MemoryRow | None:
+        """Return the memory's row. No call at first; one read later on, or where a home that changed does not know it.
+
+        A batch is not one moment: the record in it may be newer than the row, which was missing here before the home
+        came.
+        """
+        key = MemoryRow.key(attempt.store.store_id, memory_id)
+        if attempt.number or (key not in attempt.view.rows and len(attempt.store.epochs) > 1):
+            return self.fresh_head(attempt, memory_id)
+        return MemoryRow.from_attributes(attempt.view.rows[key]) if key in attempt.view.rows else None
+
+    def fresh_head(self, attempt: Attempt, memory_id: str) -> MemoryRow | None:
+        """Return the memory's row as it stands now. One read."""
+        key = MemoryRow.key(attempt.store.store_id, memory_id)
+        rows = self._region.read(attempt.view.index, [key])
+        return MemoryRow.from_attributes(rows[key]) if key in rows else None
+
+    def was_done(self, attempt: Attempt, head: MemoryRow | None, suspect: bool = False) -> bool:
+        """Return whether another copy of a passed-on call has carried it out; `attempt.done` says where then.
+
+        To be asked once the rows that the command would be decided by have been read. One read from the second attempt
+        on; at first, where something is `suspect`, or `head` was written while the first batch was being read: a batch
+        is not one moment, and its row of the own version may be older than the head.
+        """
+        if attempt.passed_on_us is None:
+            return False
+        is_new = head is not None and head.updated_at > attempt.passed_on_us + WRITE_MIN_US
+        if suspect or is_new or attempt.number:
+            keys = [VersionRow.key(attempt.store.store_id, version_id) for version_id in attempt.own]
+            attempt.done = position_of(self._region.read(attempt.view.index, keys), keys)
+        return attempt.done is not None
+
+    def occupancy(self, attempt: Attempt, hash: str, path: str) -> tuple[LogRow | None, PathRow | None]:
+        """Return the rows of a path: of its log, and of its listing. No call where the first batch asked for them."""
+        log_key, path_key = LogRow.key(attempt.store.store_id, hash), PathRow.key(attempt.store.store_id, path)
+        rows = attempt.view.rows
+        if not attempt.view.asked.issuperset((log_key, path_key)):
+            rows = self._region.read(attempt.view.index, [log_key, path_key])
+        log = LogRow.from_attributes(rows[log_key]) if log_key in rows else None
+        return log, PathRow.from_attributes(rows[path_key]) if path_key in rows else None
+
+    def slot_after(self, attempt: Attempt, head: MemoryRow) -> Slot | None:
+        """Return the slot after the head; None when the log had more than the index knew, which is folded now."""
+        slot = self._after(attempt, head)
+        if slot.epoch != current_epoch(attempt.store):
+            self.catch_up(attempt, head.path_hash, slot)
+            return None
+        return slot
+
+    def has_more(self, attempt: Attempt, head: MemoryRow) -> bool:
+        """Return whether the log had more than `head`, which is folded now. One HEAD where it had not."""
+        return self.catch_up(attempt, head.path_hash, self._after(attempt, head)) > 0
+
+    def _after(self, attempt: Attempt, head: MemoryRow) -> Slot:
+        """Return the slot after the head and all that was met above it: a void leaves the head where it was."""
+        known = Slot.parse(head.slot)
+        tail = max(known, attempt.tails.get(head.path_hash, known))
+        return self.logs.next_slot(attempt.store, head.path_hash, tail)
+
+    def free_slot(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot | None:
+        """Return the slot after the tail that the index knows; None when the log had more, which is folded now."""
+        slot = self.after_tail(attempt, hash, log)
+        if slot.epoch != current_epoch(attempt.store):
+            self.catch_up(attempt, hash, slot, paths_too=True)
+            return None
+        return slot
+
+    def after_tail(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot:
+        """Return the slot after all that the index knows, or this call has met: of a void no row may tell."""
+        tail = fold.tail_of(log)
+        known = [slot for slot in (None if tail is None else Slot.parse(tail), attempt.tails.get(hash)) if slot]
+        return self.logs.next_slot(attempt.store, hash, max(known, default=None))
+
+    def catch_up(self, attempt: Attempt, hash: str, slot: Slot, paths_too: bool = False) -> int:
+        """Fold everything from `slot` to the log's tail; return how much it was. `paths_too`: see `Projector.fold`."""
+        met = 0
+        while (entry := self.logs.entry(LogKey(attempt.store.store_id, hash, slot))) is not None:
+            self.observe(attempt, entry, paths_too)
+            attempt.tails[hash] = slot
+            slot = self.logs.next_slot(attempt.store, hash, slot)
+            met += 1
+        if slot.epoch != current_epoch(attempt.store):
+            raise Unavailable("an older version of this memory has not arrived in its home yet; try again")
+        return met
+
+    def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
+        """Fold one entry that was met, and finish its rename where that is half done."""
+        settled = self.logs.settle(entry, self._finish, store=attempt.store)
+        self._projector.fold(attempt.view, settled, paths_too=paths_too)
+        attempt.outcome.settled.extend(settled)
+
+    def _finish(self, moved_in: Entry) -> None:
+        departure = decide.moved_out(moved_in)
+        self.slots.take(departure, body_of(departure, None))
+
+    def put(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Put:
+        """Put an entry, in as many regions as the store asks for; not once the home's term may have ended.
+
+        Raises: as `SyncReplica.take`; Unavailable: the store's home is changing, and nothing was done.
+        """
+        if not self.fence.may_put(attempt.view, attempt.store):
+            raise Unavailable("the store's home changed while this was decided; try again")
+        return self.replica.take(self.slots, attempt.store, entry, body_of(entry, content))
+
+    def project_own(
+        self, attempt: Attempt, settled: Sequence[ResolvedEntry], known: dict[RowKey, Attributes | None] | None
+    ) -> None:
+        """Fold what this call committed: it stands in the log, so an index that fails now leaves it unacknowledged."""
+        try:
+            self._projector.fold(attempt.view, settled, known, own=True)
+        except Unavailable as error:
+            raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
+        attempt.outcome.settled.extend(settled)
+
+    def draft(self, command: Command, attempt: Attempt, version_id: str | None = None) -> decide.Draft:
+        """Return what the entries of this attempt share. The time is the clock's, unless the attempt brings its own."""
+        actor = Actor.parse(command.actor)
+        now_us = self._region.clock.now_us() if attempt.told_us is None else attempt.told_us
+        return decide.Draft(
+            version_id or command.version_id,
+            command.memory_id,
+            actor,
+            now_us,
+            attempt.flags,
+            attempt.imported,
+            adopts=attempt.adopts,
+        )
+
+
+def known_rows(head: MemoryRow, entry: Entry) -> dict[RowKey, Attributes | None]:
+    """Return the rows that a version after `head` changes, as they stand before it: its fold need not read them."""
+    return {
+        MemoryRow.key(head.store_id, head.memory_id): head.to_attributes(),
+        VersionRow.key(head.store_id, entry.version_id): None,
+    }
+
+
+def position_of(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> LogRef | None:
+    """Return where the first of these versions stands, of those that are known to stand anywhere."""
+    for key in keys:
+        row = VersionRow.from_attributes(rows[key]) if key in rows else None
+        if row is not None and row.position is not None:
+            return LogRef.parse(row.position)
+    return None
+
+
+def body_of(entry: Entry, content: str | None) -> bytes:
+    """Return the content; or, for an entry without any, a record that says what it is to whoever reads the bucket."""
+    if entry.has_content:
+        return (content or "").encode()
+    return json.dumps({"operation": entry.operation.value, "version_id": entry.version_id}).encode()

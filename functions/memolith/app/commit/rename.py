@@ -1,0 +1,104 @@
+"""Rename: two puts in two logs. The second, in the source's next slot, commits for both paths at once."""
+
+from __future__ import annotations
+
+from memolith.app.commit.attempt import Attempt, Step
+from memolith.app.commit.create import Creation, is_erased
+from memolith.app.commit.log_steps import LogSteps, known_rows
+from memolith.app.commit.reservation import Reservation
+from memolith.app.epochs.epoch_repair import EpochRepair
+from memolith.app.index.path_claims import Claim
+from memolith.app.kernel.region import Region
+from memolith.app.log.conditional_put import Put
+from memolith.core import decide, fold
+from memolith.core.commands import UpdateMemory
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.core.ids import derived_version_id
+from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.objects.entry import Entry
+from memolith.core.paths import path_hash
+from memolith.core.rows.content import MemoryRow
+from memolith.core.settled import ResolvedEntry
+from memolith.ports import errors as port_errors
+
+
+class Rename:
+    """Commits the moves of memories to other paths."""
+
+    def __init__(
+        self, region: Region, steps: LogSteps, repair: EpochRepair, reservation: Reservation, creation: Creation
+    ) -> None:
+        self._region = region
+        self._steps = steps
+        self._repair = repair
+        self._reservation = reservation
+        self._creation = creation
+
+    def commit(self, attempt: Attempt, command: UpdateMemory, head: MemoryRow, commit: decide.Commit) -> Step:
+        """Reserve the destination, put the first half there, then the second in the source's next slot.
+
+        Raises:
+            IntentConflict: another creator's claim is in the way. Unavailable, Busy; OutcomeUnknown: the first half
+            stands, and somebody may finish the rename yet.
+        """
+        store = attempt.store
+        attempt.view.require_complete()
+        hash = path_hash(bytes.fromhex(store.salt), commit.path)
+        source_slot = self._steps.slot_after(attempt, head)
+        if source_slot is None:
+            return Step.AGAIN
+        log, path_row = self._steps.occupancy(attempt, hash, commit.path)
+        if self._repair.log(attempt.view, store, hash, log):
+            return Step.AGAIN
+        occupant = fold.occupant_of(log)
+        if occupant == head.memory_id:
+            self._steps.catch_up(attempt, hash, self._steps.after_tail(attempt, hash, log), paths_too=True)
+            return Step.AGAIN
+        holder = None if occupant is None else self._steps.fresh_head(attempt, occupant)
+        if occupant is not None and not is_erased(holder, hash):
+            return self._still(attempt, head, self._creation.refuse(attempt, occupant, holder, commit.path, hash))
+        slot = self._steps.free_slot(attempt, hash, log)
+        if slot is None:
+            return Step.AGAIN
+        content = commit.content if commit.content is not None else self._content(head)
+        draft = self._steps.draft(command, attempt, derived_version_id(command.version_id, attempt.number))
+        claim = Claim(store.store_id, commit.path, draft.version_id, LogRef(hash, slot))
+        step = self._reservation.make(attempt, claim, path_row, moving_id=head.memory_id)
+        if step is not Step.CLEAR:
+            return self._still(attempt, head, step)
+        entry = decide.follows(draft, head, LogKey(store.store_id, hash, slot), commit, source=source_slot)
+        if self._steps.put(attempt, entry, content) is Put.TAKEN:
+            self._reservation.withdraw(attempt, claim)
+            self._steps.catch_up(attempt, hash, slot, paths_too=True)
+            return Step.AGAIN
+        departure = decide.moved_out(entry)
+        if self._depart(attempt, departure) is Put.MINE:
+            both = [ResolvedEntry(entry), ResolvedEntry(departure)]
+            self._steps.project_own(attempt, both, known_rows(head, entry))
+            attempt.outcome.memory = fold.join_memory(head, entry)
+            return Step.DECIDED
+        self._steps.project_own(attempt, [ResolvedEntry(entry, void=True)], None)
+        self._reservation.withdraw(attempt, claim)
+        self._steps.catch_up(attempt, head.path_hash, source_slot)
+        return Step.AGAIN
+
+    def _depart(self, attempt: Attempt, departure: Entry) -> Put:
+        """Put the commit of a rename. Whoever meets the first half may finish it, so that an error leaves it open."""
+        try:
+            return self._steps.put(attempt, departure)
+        except (Busy, Unavailable) as error:
+            raise OutcomeUnknown("the rename is half done and may be finished yet; read before trying again") from error
+
+    def _still(self, attempt: Attempt, head: MemoryRow, step: Step) -> Step:
+        """Let a refusal hold only if the memory stood at its source all the while that the destination was blocked."""
+        if step is Step.DECIDED and self._steps.has_more(attempt, head):
+            attempt.outcome.error = None
+            return Step.AGAIN
+        return step
+
+    def _content(self, head: MemoryRow) -> str:
+        key = LogKey(head.store_id, head.path_hash, Slot.parse(head.slot))
+        try:
+            return self._region.objects.get(str(key)).body.decode()
+        except port_errors.PortError as error:
+            raise Unavailable("the memory's content cannot be read now; try again") from error

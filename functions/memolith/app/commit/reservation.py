@@ -1,0 +1,81 @@
+"""Reservations of paths: a creator or mover claims its path, looks at the neighbours, and gives way where it must.
+
+`index.path_claims` says why. Nothing is put before the look; what is put in a claimed slot by somebody else ends the
+claim.
+"""
+
+from __future__ import annotations
+
+from memolith.app.commit.attempt import Attempt, Step
+from memolith.app.commit.log_steps import LogSteps
+from memolith.app.index.path_claims import Claim, Claims, IntentConflict
+from memolith.app.kernel.region import Region
+from memolith.app.log.conditional_put import Put
+from memolith.core import decide, fold
+from memolith.core.epochs import current_epoch
+from memolith.core.errors import PathConflict
+from memolith.core.log_position import LogRef
+from memolith.core.rows.content import PathRow
+from memolith.core.settled import ResolvedEntry
+
+
+class Reservation:
+    """Claims paths for the attempts of one writer."""
+
+    def __init__(self, region: Region, steps: LogSteps) -> None:
+        self._region = region
+        self._steps = steps
+        self._claims = Claims(region)
+
+    def make(self, attempt: Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> Step:
+        """Claim the path, then look for neighbours. `before` is the path's row, `moving_id` the memory being renamed.
+
+        CLEAR: the slot that the claim names may be put. DECIDED: the outcome says which neighbour is in the way. AGAIN:
+        the log had moved on, or an expired claim was broken.
+
+        Raises:
+            IntentConflict: somebody else's claim stands in the way. Unavailable, Busy, OutcomeUnknown.
+        """
+        if before is not None and before.claim_id is not None and self._claims.expired(before):
+            self._break(attempt, before)
+            return Step.AGAIN
+        row = self._claims.make(attempt.view, claim, before)
+        attempt.claimed = {claim.key: row.to_attributes()}
+        for neighbour in self._claims.neighbours(attempt.view, claim.path, claim.store_id, moving_id):
+            return self._yield_to(attempt, claim, neighbour)
+        return Step.CLEAR
+
+    def withdraw(self, attempt: Attempt, claim: Claim) -> None:
+        """Take the claim back: see `Claims.withdraw`."""
+        self._claims.withdraw(attempt.view, claim)
+
+    def _yield_to(self, attempt: Attempt, claim: Claim, neighbour: PathRow) -> Step:
+        """Refuse for a live neighbour that the log confirms; wait for a claimed one; break an expired claim."""
+        self._claims.withdraw(attempt.view, claim)
+        if neighbour.memory_id is not None:
+            head = self._steps.fresh_head(attempt, neighbour.memory_id)
+            if head is None or not fold.is_live(head) or head.path != neighbour.path:
+                return Step.AGAIN
+            if self._steps.has_more(attempt, head):
+                return Step.AGAIN
+            attempt.outcome.error = PathConflict(neighbour.path, neighbour.memory_id)
+            attempt.outcome.memory = head
+            return Step.DECIDED
+        if not self._claims.expired(neighbour):
+            raise IntentConflict
+        self._break(attempt, neighbour)
+        return Step.AGAIN
+
+    def _break(self, attempt: Attempt, claimed: PathRow) -> None:
+        """Take the slot that an expired claim names, so that its stalled creator cannot put it any more."""
+        if claimed.claim_position is None:
+            return
+        position = LogRef.parse(claimed.claim_position)
+        if position.slot.epoch == current_epoch(attempt.store):
+            key = position.key_in(attempt.store.store_id)
+            entry = decide.void(key, self._region.new_id("memver"), self._region.clock.now_us())
+            if self._steps.put(attempt, entry) is Put.MINE:
+                self._steps.project_own(attempt, [ResolvedEntry(entry)], None)
+            else:
+                self._steps.catch_up(attempt, position.path_hash, position.slot, paths_too=True)
+        self._claims.remove_broken(attempt.view, claimed)
