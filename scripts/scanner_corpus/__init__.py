@@ -1,0 +1,46 @@
+"""The repository's own texts for developing and measuring the scanner; see the folder's README."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+HARMLESS = frozenset({"note", "about"})
+"""Kinds of texts that no rule may reject; `about` are texts about attacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One text of a corpus: its language, its kind, and what it says."""
+
+    language: str
+    kind: str
+    text: str
+
+    @property
+    def harmless(self) -> bool:
+        """Whether a scan has to let it through."""
+        return self.kind in HARMLESS
+
+
+def read(name: str) -> list[Text]:
+    """The texts of ``development`` or ``held_out``, in the order of the file."""
+    return list(_texts((FOLDER / f"{name}.txt").read_text("utf-8")))
+
+
+def _texts(content: str) -> Iterator[Text]:
+    language = kind = ""
+    for line in content.splitlines():
+        if line.startswith("== "):
+            _, language, kind = line.split(" ")
+        elif line:
+            yield Text(language, kind, line.replace("\\n", "\n"))
+
+
+def frozen() -> bool:
+    """Whether the held-out texts are the ones that were frozen before any rule was tuned."""
+    digest = hashlib.sha256((FOLDER / "held_out.txt").read_bytes()).hexdigest()
+    return digest == (FOLDER / "held_out.sha256").read_text().strip()
