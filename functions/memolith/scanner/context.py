@@ -1,113 +1,43 @@
-"""Use versus mention: whether a phrase is said to the reader or shown to them.
+"""What takes the force from an order: a "never" right before it, and nothing else.
 
-A guide to prompt injection is full of injections. What tells it apart is around the phrase: quotation marks, code, a
-table, "such as", "never", and a vocabulary of attack and defence. Each lowers a match's weight; none removes it, since
-whoever plants a phrase can also put quotation marks around it. A string inside JSON is not a quotation: that is how
-tool results look.
+A guide to prompt injection is full of injections, and it is tempting to let quotation marks, a code fence, a table or
+a vocabulary of attack and defence excuse them. Whoever plants an order can plant all of these around it, and a model
+obeys what stands in a fence as it obeys anything else. So no part of a text vouches for another. What is left is
+grammar: "never skip the safety checks" is no order to skip them. That holds for the words that follow it directly, in
+the same sentence, and never for a rule of full weight.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
-_OPENING = re.compile(r"(?:[\"'“‘«„]|(?<!`)`(?!`))(?=[^\"“”«»`]*$)")
-_CLOSING = re.compile(r"[\"'”’»`“]")
-_JSON_BEFORE = re.compile(r"[\"'][ \t]*:[ \t]*$|[\[,{][ \t]*$")
-_NEGATED = re.compile(
-    r"(?:\b(?:never|not|don'?t|doesn'?t|mustn'?t|shouldn'?t|cannot|can'?t|won'?t|without|refus(?:e|es|ing) to|"
-    r"avoid|prevents?|blocks?|rejects?|detects?|resists?|against|instead of)\b"
-    r"(?![ \t]+(?:hesitate|forget|fail|worry|be afraid|only|just))[ \t]+(?:[\w'-]+[ \t]+){0,2})$",
+FULL_WEIGHT = 10.0
+"""The points of a rule that rejects a text of any length; nothing excuses its matches."""
+
+NEGATED = 0.4
+"""The share of its weight that a negated match keeps."""
+
+_REACH = 40
+_NEGATION = re.compile(
+    r"(?:^|[.!?:;,\n(*>-]|\b(?:and|but|or|so|then|please|you|they|we|i|must|should|shall|will|can|may|do|to))[\s*_\"'`]{0,4}"
+    r"(?:never|do not|don['’]?t|does not|doesn['’]?t|must not|mustn['’]?t|should not|shouldn['’]?t|cannot|can['’]?t|"
+    r"won['’]?t|will not|may not|not)"
+    r"(?:[ \t]+(?:ever|just|simply|blindly|try to|attempt to|be asked to|accidentally))?[\s*_]{1,3}$",
     re.IGNORECASE,
 )
-_DESCRIBED = re.compile(
-    r"\b(?:such as|like|e\.g\.?|i\.e\.?|for example|for instance|examples?|phrases?|patterns?|strings?|"
-    r"attack(?:s|ers?)?|payloads?|injections?|inject(?:s|ed)?|says?|saying|asks?|asked|asking|tells?|told|telling|attempt(?:s|ing)?|"
-    r"tr(?:y|ies|ied|ying) to|tricks?|instructs?|instructing|causes?|detect(?:s|ion|ed|ing)?|block(?:s|ed|ing)?|"
-    r"match(?:es|ing)?|regex|contain(?:s|ing)?|include[sd]?|including|malicious|adversarial|suspicious|"
-    r"(?:when|if) (?:an? |the )?users?|input|prompts? like|known as|called|technique|jailbreaks?)\b",
-    re.IGNORECASE,
-)
-_BEFORE = 100
-_QUOTE_REACH = 60
-_CLOSE_REACH = 160
-
-VOCABULARY = (
-    "prompt injection", "jailbreak", "adversarial", "attacker", "malicious", "mitigat", "guardrail", "red team",
-    "owasp", "threat model", "vulnerab", "exploit", "exfiltrat", "sanitiz", "untrusted", "defens", "poisoning",
-    "payload", "detection", "bypass", "false positive", "social engineering", "phishing", "evasion",
-    "countermeasure", "attack vector", "security", "injection attack", "homoglyph", "confusable",
-)  # fmt: skip
-"""Terms of attack and defence, in lower case: a text that uses many of them is about injections."""
+_ASKED = re.compile(r"\b(?:why|can['’]?t you|won['’]?t you|could you|would you)\b[^.!?\n]*$", re.IGNORECASE)
+"""A question that is a request: "why not", "can't you"."""
 
 
-@dataclass(frozen=True)
-class Context:
-    """A text's surroundings, looked up a match at a time. Costs nothing before the first.
+def share_kept(text: str, start: int, weight: float) -> float:
+    """The share of its weight that a match keeps: less than 1 if a negation stands right before it.
 
-    Attributes:
+    Args:
         text: as written.
-        terms: how many different terms of `VOCABULARY` it uses.
+        start: where the match begins.
+        weight: of its rule; a match of `FULL_WEIGHT` keeps all of it.
     """
-
-    text: str
-    terms: int
-
-    @cached_property
-    def _fences(self) -> list[int]:
-        return sorted(position for mark in ("```", "~~~") for position in self._line_starts_with(mark))
-
-    def _line_starts_with(self, mark: str) -> Iterator[int]:
-        position = self.text.find(mark)
-        while position >= 0:
-            if position == 0 or self.text[position - 1] == "\n" or self._indented(position):
-                yield position
-            position = self.text.find(mark, position + len(mark))
-
-    def _indented(self, position: int) -> bool:
-        """Whether nothing but blanks and quote marks stand before a position on its line."""
-        return not self.text[self.text.rfind("\n", 0, position) + 1 : position].strip(" \t>")
-
-    def fenced(self, position: int) -> bool:
-        """Whether a position stands inside a closed block of code, in a text that is not all one such block."""
-        before = bisect_right(self._fences, position)
-        return before % 2 == 1 and before < len(self._fences) and self._fences[0] > 0
-
-    def discount(self, start: int, end: int, negatable: bool = True, how: str = "") -> float:
-        """The share of its weight that a match keeps: 1 if it is said to the reader, less if it is shown to them.
-
-        Args:
-            start: where the match begins.
-            end: where it ends.
-            negatable: whether a "not" before it takes its force; descriptions of a persona are full of those.
-            how: what had to be undone to see it, if anything; nothing here depends on that.
-        """
-        line_start = self.text.rfind("\n", 0, start) + 1
-        line_end = self.text.find("\n", end)
-        before = self.text[max(line_start, start - _BEFORE) : start]
-        after = self.text[end : line_end if line_end >= 0 else len(self.text)]
-        if negatable and _NEGATED.search(before):
-            return 0.4
-        line = self.text[line_start : min(line_start + 4, len(self.text))].lstrip()
-        marked = self.fenced(start) or line.startswith("|") or _quoted(before, after)
-        terms = self.terms
-        if marked and (terms >= 3 or _DESCRIBED.search(before)):
-            return 0.5
-        if terms >= 2 and _DESCRIBED.search(before):
-            return 0.5
-        if terms >= 6 or (marked and terms >= 1):
-            return 0.6
-        return 0.7 if marked else 1.0
-
-
-def _quoted(before: str, after: str) -> bool:
-    """Whether a short quotation, not a JSON string, encloses the match."""
-    near = before[-_QUOTE_REACH:]
-    opening = _OPENING.search(near)
-    if opening is None or not _CLOSING.search(after[:_CLOSE_REACH]):
-        return False
-    apostrophe = near[opening.start()] == "'" and opening.start() > 0 and near[opening.start() - 1].isalnum()
-    return not apostrophe and not _JSON_BEFORE.search(near[: opening.start()])
+    if weight >= FULL_WEIGHT:
+        return 1.0
+    before = text[max(0, start - _REACH) : start]
+    return NEGATED if _NEGATION.search(before) and not _ASKED.search(before) else 1.0

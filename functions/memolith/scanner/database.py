@@ -21,7 +21,6 @@ from typing import Any
 import hyperscan
 
 from memolith.scanner.case_folding import read_confusables
-from memolith.scanner.context import VOCABULARY
 from memolith.scanner.disguises import ENCODINGS, SPELLINGS
 from memolith.scanner.engine import Engine, PatternSet, compile_database
 from memolith.scanner.findings import Family
@@ -70,7 +69,7 @@ def pattern_sets(rules: Sequence[Rule]) -> tuple[PatternSet, PatternSet]:
     secret = [rule for rule in rules if rule.family is Family.SECRET]
     language = [rule for rule in rules if rule.family is not Family.SECRET]
     return (
-        PatternSet(patterns_of(language), SPELLINGS, VOCABULARY),
+        PatternSet(patterns_of(language), SPELLINGS),
         PatternSet(patterns_of(secret), CANDIDATES + ENCODINGS),
     )
 
@@ -171,7 +170,7 @@ def _load(serialized: bytes, source: Path) -> Any:
 
 def database_fingerprint(directory: Path = RULES_DIRECTORY) -> str:
     """Of all that is compiled; hyperscan itself refuses a database of another version or processor."""
-    marks = "\0".join((*SPELLINGS, *VOCABULARY, *CANDIDATES, *ENCODINGS))
+    marks = "\0".join((*SPELLINGS, *CANDIDATES, *ENCODINGS))
     return hashlib.sha256(f"{fingerprint(directory)}\0{marks}".encode()).hexdigest()
 
 

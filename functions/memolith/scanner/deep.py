@@ -8,8 +8,7 @@ already there. It adds to what `Scanner.scan` finds:
 - every reading of a text that somebody could ask a model to make: several layers of encoding, ciphers, words put
   together from list items, string literals or initial letters (`memolith.scanner.layers`,
   `memolith.scanner.deobfuscation`);
-- what people do not see (`memolith.scanner.hidden`), where neither quotation marks nor a fence excuse an order;
-- a bar that rises less with the length of the text.
+- what people do not see (`memolith.scanner.hidden`), where an order weighs more.
 """
 
 from __future__ import annotations
@@ -17,18 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memolith.scanner.case_folding import CaseFolder, distinct
-from memolith.scanner.context import Context
 from memolith.scanner.deobfuscation import rejoined
 from memolith.scanner.disguises import Reading, reading_of, straight
 from memolith.scanner.engine import Engine
-from memolith.scanner.hidden import Ranges, hidden_ranges, prose_blocks
+from memolith.scanner.hidden import Ranges, hidden_ranges
 from memolith.scanner.language import hits_in
 from memolith.scanner.layers import Encodings, Layer, layers_below
 from memolith.scanner.offsets import composed
-from memolith.scanner.scoring import Hit, bar
-
-DEEP_BAR = 8.5
-"""The points that make a finding high in a long text; in a short one, the write path's own bar is lower still."""
+from memolith.scanner.scoring import Emphasis, Hit
 
 HIDDEN_WEIGHT = 1.75
 """What an order weighs that stands where people do not look."""
@@ -37,38 +32,11 @@ HIDDEN_WEIGHT = 1.75
 LEAST_WEIGHT = 6.0
 """Rules of fewer points are not looked for in other readings, where words come about by accident."""
 
-MANY_TERMS = 3
-"""Different terms of attack and defence from which a text counts as being about them."""
 
-
-class DeepContext(Context):
-    """Surroundings as the deeper look judges them: what is hidden from people is said to the reader."""
-
-    def __init__(self, text: str, terms: int) -> None:
-        """See `Context`."""
-        super().__init__(text, terms)
-        object.__setattr__(self, "_hidden", Ranges(hidden_ranges(text)))
-        object.__setattr__(self, "_prose", Ranges(prose_blocks(text)))
-
-    _hidden: Ranges
-    _prose: Ranges
-
-    def discount(self, start: int, end: int, negatable: bool = True, how: str = "") -> float:
-        """See `Context.discount`. Quotation marks excuse nothing that had to be decoded or put together first.
-
-        A text about attacks, which has many of their terms, may hide its examples.
-        """
-        if self.terms < MANY_TERMS:
-            if self._hidden.enclose(start, end):
-                return HIDDEN_WEIGHT
-            if how or self._prose.enclose(start, end):
-                return 1.0
-        return super().discount(start, end, negatable, how)
-
-
-def deep_bar(length: int) -> float:
-    """The points that make a finding high, for a text of so many characters."""
-    return min(bar(length), DEEP_BAR)
+def hidden_emphasis(text: str) -> Emphasis:
+    """Raises the weight of what people do not see, and of nothing else."""
+    hidden = Ranges(hidden_ranges(text))
+    return lambda start, end, how: HIDDEN_WEIGHT if hidden.enclose(start, end) else 1.0
 
 
 class DeepLook:

@@ -49,25 +49,21 @@ class PatternSet:
     Attributes:
         patterns: the rules' patterns: located, then confirmed.
         marks: expressions that are only located.
-        terms: expressions of which it is only asked whether they occur.
     """
 
     patterns: tuple[Pattern, ...]
     marks: tuple[str, ...] = ()
-    terms: tuple[str, ...] = ()
 
     @property
     def expressions(self) -> list[str]:
         """Everything to compile, in the order of the ids that hyperscan reports."""
-        return [*(pattern.loose for pattern in self.patterns), *self.marks, *self.terms]
+        return [*(pattern.loose for pattern in self.patterns), *self.marks]
 
 
 def compile_database(patterns: PatternSet) -> Any:
     """Compile one database of a pattern set. CPU-bound: about a second for a few hundred patterns."""
     expressions = patterns.expressions
     flags = [_flags(expression) for expression in expressions]
-    for index in range(len(expressions) - len(patterns.terms), len(expressions)):
-        flags[index] |= hyperscan.HS_FLAG_SINGLEMATCH
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
         expressions=[expression.encode() for expression in expressions],
@@ -89,15 +85,13 @@ class Located:
     Attributes:
         matches: confirmed matches, in the order of the rules and of the text, at most `MOST_MATCHES` a pattern.
         marks: for each mark that occurs, where its matches end, in bytes of the encoded text.
-        terms: how many of the terms occur.
     """
 
     matches: list[Match]
     marks: dict[int, list[int]]
-    terms: int
 
 
-_NOTHING = Located([], {}, 0)
+_NOTHING = Located([], {})
 
 
 class Engine:
@@ -109,7 +103,6 @@ class Engine:
     def __init__(self, patterns: PatternSet, database: Any) -> None:
         """Take the patterns in the order in which they were compiled."""
         self._patterns = patterns.patterns
-        self._first_term = len(patterns.patterns) + len(patterns.marks)
         self._database = database
         self._lock = threading.Lock()
 
@@ -123,7 +116,7 @@ class Engine:
         ends = self._ends(encoded)
         if not ends:
             return _NOTHING
-        first_mark, first_term = len(self._patterns), self._first_term
+        first_mark = len(self._patterns)
         hits = {index: ends[index] for index in sorted(ends) if index < first_mark}
         if hits and len(text) != len(encoded):
             place = in_characters(encoded, (end for where in hits.values() for end in where))
@@ -131,8 +124,8 @@ class Engine:
         matches: list[Match] = []
         for index, where in hits.items():
             matches += islice(_confirm(self._patterns[index], text, where), MOST_MATCHES)
-        marks = {index - first_mark: where for index, where in ends.items() if first_mark <= index < first_term}
-        return Located(matches, marks, sum(index >= first_term for index in ends))
+        marks = {index - first_mark: where for index, where in ends.items() if index >= first_mark}
+        return Located(matches, marks)
 
     def _ends(self, encoded: bytes) -> dict[int, list[int]]:
         ends: dict[int, list[int]] = {}

@@ -2,8 +2,7 @@
 
 Comments, the alternative text of images, titles of links, attributes of elements, elements styled away, front matter,
 link definitions that define nothing. What stands there is as ordinary as an image's description, so nothing is a
-finding by itself; but an order to the reader has no business there, and quotation marks around it excuse nothing
-(`memolith.scanner.deep`). A fenced block that holds prose and no code is not hidden, but a fence does not excuse it.
+finding by itself; but an order to the reader has no business there (`memolith.scanner.deep`).
 """
 
 from __future__ import annotations
@@ -28,15 +27,9 @@ _HIDDEN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n((?:(?!---[ \t]*$)[^\n]{0,600}\n){1,80})---[ \t]*$", re.MULTILINE)
-_BLOCK = re.compile(
-    r"^[ \t]{0,3}(?:```|~~~)[ \t]*"
-    r"(?:text|txt|plain|plaintext|none|prompt|instructions?|system|note|md|markdown)?[ \t]*\n"
-    r"(?P<block>(?:[^`~]|`(?!``)|~(?!~~)){1,4000})(?:```|~~~)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _CODE = re.compile(r"[{}();=<>$]")
 MOST_CODE = 0.03
-"""The share of characters of code from which a comment or a fenced block counts as code."""
+"""The share of characters of code from which a comment counts as code."""
 
 
 def hidden_ranges(text: str) -> list[tuple[int, int]]:
@@ -55,12 +48,6 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
         end = len(text) if end < 0 else end
         yield start + 4, end
         start = text.find("<!--", end)
-
-
-def prose_blocks(text: str) -> list[tuple[int, int]]:
-    """Fenced blocks that hold prose and no code, in the order of the text."""
-    blocks = (match.span("block") for match in _BLOCK.finditer(text))
-    return [span for span in blocks if _prose(text, span)]
 
 
 def _prose(text: str, span: tuple[int, int]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from memolith.scanner.case_folding import CaseFolder, Folded, distinct
 from memolith.scanner.checks import CHECKS
@@ -15,22 +14,9 @@ STRONG = 8.0
 """Rules of fewer points are not looked for in respelled readings, where words come about by accident."""
 
 
-@dataclass(frozen=True)
-class LanguageHits:
-    """What rules about language found.
-
-    Attributes:
-        hits: every match, in any reading, placed in the text as written.
-        terms: how many different terms of attack and defence the text uses.
-    """
-
-    hits: list[Hit]
-    terms: int
-
-
 def find_hits(
     text: str, encoded: bytes, present: str, encodings: dict[int, list[int]], engine: Engine, folder: CaseFolder
-) -> LanguageHits:
+) -> list[Hit]:
     """Match the rules in the folded copy and in every other reading for which there is a hint.
 
     Args:
@@ -49,7 +35,7 @@ def find_hits(
         hits += hits_in(reading, engine)
     for reading in respelled(folded, plain.encoded, located.marks):
         hits += hits_in(reading, engine, STRONG)
-    return LanguageHits(hits, located.terms)
+    return hits
 
 
 def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], folder: CaseFolder) -> Iterator[Reading]:

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from memolith.scanner import language, path_policy, secrets, unicode_policy
 from memolith.scanner.betterleaks_engine import BetterleaksEngine
 from memolith.scanner.case_folding import CaseFolder, distinct
-from memolith.scanner.context import Context
 from memolith.scanner.database import Matchers, UnusableDatabaseError, compile_matchers, load_matchers
-from memolith.scanner.deep import DeepContext, DeepLook, deep_bar
+from memolith.scanner.deep import DeepLook, hidden_emphasis
 from memolith.scanner.engine import Located
 from memolith.scanner.excerpts import Spot, excerpt, show
 from memolith.scanner.findings import Family, Finding, Policy, Report, Severity, judge
-from memolith.scanner.scoring import TOGETHER, bar, weigh
+from memolith.scanner.scoring import TOGETHER, Hit, weigh
 
 MAX_SCANNED_CHARACTERS = 1_000_000
 """A longer text is refused unread: the API's own limit is a tenth of it."""
@@ -36,8 +35,6 @@ LENGTH = "limit-length"
 
 _ENGINE_RULE = re.compile(r"secret-[a-z0-9][a-z0-9-]{0,60}")
 _RULES_IN_CODE = frozenset({*unicode_policy.BY_ID, *path_policy.BY_ID, TOGETHER, LENGTH})
-ABOUT_ATTACKS = 2
-"""Different terms of attack and defence from which a text may show words of mixed scripts."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -120,7 +117,7 @@ class Scanner:
         policy: Policy = Policy.STANDARD,
         allow: frozenset[str] = frozenset(),
     ) -> Report:
-        """Look at a text again, more deeply, off the write path: more rules, more readings, a lower bar.
+        """Look at a text again, more deeply, off the write path: more rules and more readings.
 
         Whatever `scan` finds is found here too, so a text that a scan rejects is rejected. It is more often wrong
         than `scan` (`docs/scanner.md` says how often), so its rejection is a reason to withhold a text until a person
@@ -172,17 +169,16 @@ class Scanner:
 
     def _text_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
         seen = self._see(text)
-        hits = [hit for hit in seen.found.hits if hit.rule.id not in allow]
-        context = Context(seen.text, seen.found.terms)
-        return show([*self._other_spots(seen, context), *weigh(hits, context, bar(len(seen.text)), everything)], text)
+        hits = [hit for hit in seen.hits if hit.rule.id not in allow]
+        weighed = weigh(hits, seen.text, everything=everything)
+        return show([*self._other_spots(seen), *weighed], text)
 
     def _deep_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
         seen = self._see(text)
-        found = [*seen.found.hits, *self._deep.hits(seen.text, seen.encoded)]
+        found = [*seen.hits, *self._deep.hits(seen.text, seen.encoded)]
         hits = [hit for hit in found if hit.rule.id not in allow]
-        context = DeepContext(seen.text, seen.found.terms)
-        weighed = weigh(hits, context, deep_bar(len(seen.text)), everything)
-        return show([*self._other_spots(seen, context), *weighed], text)
+        weighed = weigh(hits, seen.text, hidden_emphasis(seen.text), everything)
+        return show([*self._other_spots(seen), *weighed], text)
 
     def _see(self, text: str) -> _Seen:
         whole, encoded = _whole(text)
@@ -192,10 +188,9 @@ class Scanner:
         found = language.find_hits(whole, encoded, present, encodings, self._matchers.folded, self._folder)
         return _Seen(text, whole, encoded, present, located, candidates, found)
 
-    def _other_spots(self, seen: _Seen, context: Context) -> Iterator[Spot]:
+    def _other_spots(self, seen: _Seen) -> Iterator[Spot]:
         """Of characters and of secrets."""
-        for spot in unicode_policy.find_spots(seen.as_given, seen.present, self._folder.skeleton):
-            yield _softened(spot, context)
+        yield from unicode_policy.find_spots(seen.as_given, seen.present, self._folder.skeleton)
         yield from secrets.find_spots(seen.text, seen.encoded, seen.candidates, seen.located.matches, self._secrets)
 
     @cached_property
@@ -216,7 +211,7 @@ class _Seen:
     present: str
     located: Located
     candidates: dict[int, list[int]]
-    found: language.LanguageHits
+    hits: list[Hit]
 
 
 def _whole(text: str) -> tuple[str, bytes]:
@@ -226,17 +221,6 @@ def _whole(text: str) -> tuple[str, bytes]:
     except UnicodeEncodeError:
         whole = _SURROGATE.sub("\ufffd", text)
         return whole, whole.encode()
-
-
-def _softened(spot: Spot, context: Context) -> Spot:
-    """A word of mixed scripts in a text about such words is no more than a hint.
-
-    What a sentence of such words says is read besides, with its letters as Latin ones, and judged for itself.
-    """
-    if spot.rule != unicode_policy.MIXED_SCRIPT.id or not context.terms:
-        return spot
-    shown = context.terms >= ABOUT_ATTACKS or context.discount(spot.start, spot.end) < 1.0
-    return replace(spot, severity=Severity.MEDIUM) if shown else spot
 
 
 def _path_findings(path: str) -> Iterator[Finding]:

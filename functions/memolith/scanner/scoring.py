@@ -1,29 +1,40 @@
 """Weighing: from matches to findings.
 
-Every rule about language has points. A rule counts once in a text, with the weight of its heaviest match; what is only
-shown to the reader counts for a part (`memolith.scanner.context`). A finding is high when its own points reach the bar,
-medium from `MEDIUM` points. The bar rises with the length of the text, which collects words by accident.
+Every rule about language has points. A rule counts once in a text, with the weight of its heaviest match; what is
+negated counts for a part (`memolith.scanner.context`). A finding is high when its own points reach `BAR`, medium from
+`MEDIUM` points. The bar is the same for a text of any length: else an order could be hidden by what stands around it.
 
 When no rule reaches the bar, and those that stand near each other reach `SUM_BAR` together, that is a finding too: a
-persona is built from many small sentences. What is only shown does not add up.
+persona is built from many small sentences. Words count once there, for the heaviest rule that matches them, and what
+is negated does not add up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from memolith.scanner.context import Context
+from memolith.scanner.context import share_kept
 from memolith.scanner.excerpts import Spot
 from memolith.scanner.findings import Family, Severity
 from memolith.scanner.rules import Rule
 
-SHORT_TEXT, LONG_TEXT = 600, 3_000
-BAR_SHORT, BAR_LONG = 7.0, 10.0
+BAR = 7.0
+"""The points that reject."""
+
 MEDIUM = 5.0
 SUM_BAR = 7.0
 REACH = 2_500
 """Characters within which several signs add up."""
+
+Emphasis = Callable[[int, int, str], float]
+"""By how much the place of a match raises its weight; given its range, and what had to be undone to see it."""
+
+
+def evenly(start: int, end: int, how: str) -> float:
+    """Every place counts the same: the write path's `Emphasis`."""
+    return 1.0
+
 
 TOGETHER = "several-signs"
 TOGETHER_REASON = "several phrases that together turn a reader's instructions around"
@@ -40,37 +51,32 @@ class Hit:
     how: str = ""
 
 
-def bar(length: int) -> float:
-    """The points that reject, for a text of so many characters."""
-    share = min(max((length - SHORT_TEXT) / (LONG_TEXT - SHORT_TEXT), 0.0), 1.0)
-    return BAR_SHORT + share * (BAR_LONG - BAR_SHORT)
-
-
-def weigh(hits: Sequence[Hit], context: Context, limit: float, everything: bool = False) -> list[Spot]:
+def weigh(hits: Sequence[Hit], text: str, emphasis: Emphasis = evenly, everything: bool = False) -> list[Spot]:
     """What the hits amount to, one spot a rule: medium and high ones, and one for a sum that is high.
 
     Args:
         hits: matches of rules about language, allowed rules left out.
-        context: the text that they were found in.
-        limit: the points from which a spot is high; on the write path, the `bar` of the text's length.
+        text: as written, in which they were found.
+        emphasis: raises the weight of what stands in some places.
         everything: whether to report low spots as well.
     """
     if not hits:
         return []
-    weighed = _weighed(hits, context)
-    spots = [_spot(*entry, limit) for entry in _heaviest(weighed)]
+    weighed = _weighed(hits, text, emphasis)
+    spots = [_spot(*entry) for entry in _heaviest(weighed)]
     telling = [spot for spot in spots if everything or spot.severity is not Severity.LOW]
     if all(spot.severity is not Severity.HIGH for spot in spots):
         telling += _together(weighed)
     return telling
 
 
-def _weighed(hits: Iterable[Hit], context: Context) -> list[tuple[Hit, float]]:
+def _weighed(hits: Iterable[Hit], text: str, emphasis: Emphasis) -> list[tuple[Hit, float]]:
     """Every hit with its points, in the order of the text."""
     weighed: list[tuple[Hit, float]] = []
     for hit in sorted(hits, key=lambda hit: (hit.start, hit.end)):
-        kept = context.discount(hit.start, hit.end, hit.rule.family is not Family.PERSONA, hit.how)
-        weighed.append((hit, hit.rule.weight * kept))
+        described = hit.rule.family is Family.PERSONA  # descriptions of a persona are full of negations
+        kept = 1.0 if described else share_kept(text, hit.start, hit.rule.weight)
+        weighed.append((hit, hit.rule.weight * kept * (emphasis(hit.start, hit.end, hit.how) if kept == 1.0 else 1.0)))
     return weighed
 
 
@@ -86,7 +92,7 @@ def _heaviest(weighed: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
 def _together(weighed: Sequence[tuple[Hit, float]]) -> list[Spot]:
     """The passage of at most `REACH` characters whose rules add up to most, if that reaches `SUM_BAR`.
 
-    What is only shown to the reader does not add up.
+    What is negated does not add up, and of rules that match the same words only the heaviest does.
     """
     best: tuple[float, list[Hit]] = (0.0, [])
     first = 0
@@ -94,7 +100,7 @@ def _together(weighed: Sequence[tuple[Hit, float]]) -> list[Spot]:
         while weighed[first][0].start < hit.start - REACH:
             first += 1
         passage = _heaviest(weighed[first : last + 1])
-        said = [(hit, points) for hit, points in passage if points >= hit.rule.weight]
+        said = _apart((hit, points) for hit, points in passage if points >= hit.rule.weight)
         total = sum(points for _, points in said)
         if total > best[0]:
             best = (total, [hit for hit, _ in said])
@@ -108,13 +114,22 @@ def _together(weighed: Sequence[tuple[Hit, float]]) -> list[Spot]:
     ]
 
 
-def _severity(points: float, limit: float) -> Severity:
-    if points >= limit:
+def _apart(entries: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
+    """Of hits that share words the heaviest."""
+    kept: list[tuple[Hit, float]] = []
+    for hit, points in sorted(entries, key=lambda entry: -entry[1]):
+        if all(hit.end <= other.start or other.end <= hit.start for other, _ in kept):
+            kept.append((hit, points))
+    return kept
+
+
+def _severity(points: float) -> Severity:
+    if points >= BAR:
         return Severity.HIGH
     return Severity.MEDIUM if points >= MEDIUM else Severity.LOW
 
 
-def _spot(hit: Hit, points: float, limit: float) -> Spot:
+def _spot(hit: Hit, points: float) -> Spot:
     rule = hit.rule
     reason = f"{rule.reason} ({hit.how})" if hit.how else rule.reason
-    return Spot(rule.id, rule.family, _severity(points, limit), reason, rule.remedy, hit.start, hit.end, points)
+    return Spot(rule.id, rule.family, _severity(points), reason, rule.remedy, hit.start, hit.end, points)

@@ -1,4 +1,4 @@
-"""Words of mixed scripts: refused, unless the text is about them. The claims are ours."""
+"""Words of mixed scripts are refused, whatever stands around them. The claims are ours."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ def test_a_word_that_imitates_another_is_refused(scanner: Scanner) -> None:
     assert scanner.scan("Log in at рaypal before noon.").verdict is Verdict.REJECT
 
 
-def test_a_text_about_homoglyphs_may_show_some(scanner: Scanner) -> None:
+def test_words_about_homoglyphs_do_not_excuse_one(scanner: Scanner) -> None:
     text = "A homoglyph makes ``www.faϲebook.com`` look right. Such confusable names serve phishing."
-    assert scanner.scan(text).verdict is Verdict.FLAG
+    assert scanner.scan(text).verdict is Verdict.REJECT
 
 
 def test_an_order_in_such_letters_is_refused_there_too(scanner: Scanner) -> None:
