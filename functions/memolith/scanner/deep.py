@@ -15,19 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memolith.scanner.budget import Budget
 from memolith.scanner.case_folding import CaseFolder, distinct
 from memolith.scanner.deobfuscation import rejoined
 from memolith.scanner.disguises import Reading, reading_of, straight
 from memolith.scanner.engine import Engine
 from memolith.scanner.hidden import Ranges, hidden_ranges
 from memolith.scanner.language import hits_in
-from memolith.scanner.layers import Encodings, Layer, layers_below
+from memolith.scanner.layers import Encodings, Inflating, Layer, layers_below
 from memolith.scanner.offsets import composed
 from memolith.scanner.scoring import Emphasis, Hit
 
 HIDDEN_WEIGHT = 1.75
 """What an order weighs that stands where people do not look."""
 
+
+LAYER_SHARE = 0.25
+"""Of what is left of the budget, the most that one database may take for one reading."""
 
 LEAST_WEIGHT = 6.0
 """Rules of fewer points are not looked for in other readings, where words come about by accident."""
@@ -56,29 +60,35 @@ class DeepLook:
         self._deep = deep
         self._encodings = encodings
 
-    def hits(self, text: str, encoded: bytes) -> Iterator[Hit]:
+    def hits(self, text: str, encoded: bytes, budget: Budget) -> Iterator[Hit]:
         """Every match of the deeper rules in the text, and of all rules in its other readings.
 
         Args:
             text: without surrogates.
             encoded: the same in UTF-8.
+            budget: what it may cost; readings are left out when it is spent.
         """
         folded = self._folder.fold(text, encoded, distinct(encoded))
-        yield from hits_in(reading_of(folded), self._deep)
+        yield from hits_in(reading_of(folded), self._deep, budget)
         unmasked = self._folder.unmask(folded)
         if unmasked is not None:
-            yield from hits_in(reading_of(unmasked, "look-alike letters"), self._deep)
-        for layer in self._layers(text):
+            yield from hits_in(reading_of(unmasked, "look-alike letters"), self._deep, budget)
+        for layer in self._layers(text, budget):
+            if budget.spent():
+                return
             reading = self._read(layer)
             for engine in self._engines:
-                yield from hits_in(reading, engine, LEAST_WEIGHT)
+                yield from hits_in(reading, engine, budget.part(LAYER_SHARE), LEAST_WEIGHT)
 
-    def _layers(self, text: str) -> Iterator[Layer]:
+    def _layers(self, text: str, budget: Budget) -> Iterator[Layer]:
         written = Layer("", text, lambda start, end: (start, end))
-        yield from layers_below(written, self._encodings)
+        inflating = Inflating()
+        yield from layers_below(written, self._encodings, inflating)
         for layer in rejoined(text):
             yield layer
-            yield from layers_below(layer, self._encodings, depth=1)
+            if budget.spent():
+                return
+            yield from layers_below(layer, self._encodings, inflating, depth=1)
 
     def _read(self, layer: Layer) -> Reading:
         encoded = layer.text.encode("utf-8", "replace")

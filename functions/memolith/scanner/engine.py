@@ -14,21 +14,26 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import hyperscan
 
+from memolith.scanner.budget import Budget
 from memolith.scanner.offsets import in_characters
 from memolith.scanner.prefilter import SENTENCE_ENDS
 from memolith.scanner.rules import Pattern, Rule
 
-MOST_ENDS = 256
-"""Ends that are looked at for one pattern in one text."""
-
-MOST_MATCHES = 32
+MOST_MATCHES = 256
 """Confirmed matches of one pattern in one text: more would add nothing to a verdict."""
+
+_STRIDE = 1_000
+"""Characters of a long window that are confirmed between two looks at the budget."""
+
+_EVENTS_A_LOOK = 1_024
+"""Reports of the engine between two looks at the budget."""
 
 _AFTER = 48
 """Characters after a reported end that the confirming match may still take, unless its rule reaches further."""
@@ -106,58 +111,90 @@ class Engine:
         self._database = database
         self._lock = threading.Lock()
 
-    def scan(self, text: str, encoded: bytes) -> Located:
-        """Everything that the patterns find.
+    def scan(self, text: str, encoded: bytes, budget: Budget) -> Located:
+        """Everything that the patterns find, or what was found when the budget was spent.
+
+        Every pattern that may match has an equal share of what is left of the budget, the heaviest first, and leaves
+        what it does not use to the others: what is stuffed with the beginnings of one match hides no other.
 
         Args:
             text: the text to match, without surrogates.
             encoded: the same in UTF-8.
+            budget: what it may cost; what was left undone is noted there.
         """
-        ends = self._ends(encoded)
+        ends = self._ends(encoded, budget)
         if not ends:
             return _NOTHING
         first_mark = len(self._patterns)
-        hits = {index: ends[index] for index in sorted(ends) if index < first_mark}
+        hits = {index: _clusters(self._patterns[index], ends[index]) for index in ends if index < first_mark}
         if hits and len(text) != len(encoded):
-            place = in_characters(encoded, (end for where in hits.values() for end in where))
-            hits = {index: [place[end] for end in where] for index, where in hits.items()}
-        matches: list[Match] = []
-        for index, where in hits.items():
-            matches += islice(_confirm(self._patterns[index], text, where), MOST_MATCHES)
+            place = in_characters(encoded, (end for where in hits.values() for pair in where for end in pair))
+            hits = {index: [(place[first], place[last]) for first, last in where] for index, where in hits.items()}
+        found: dict[int, list[Match]] = {}
+        heaviest = sorted(hits, key=lambda index: (-self._patterns[index].rule.weight, index))
+        for done, index in enumerate(heaviest):
+            share = budget.part(1 / (len(heaviest) - done))
+            found[index] = list(islice(_confirm(self._patterns[index], text, hits[index], share), MOST_MATCHES))
+        matches = [match for index in sorted(found) for match in found[index]]
         marks = {index - first_mark: where for index, where in ends.items() if index >= first_mark}
         return Located(matches, marks)
 
-    def _ends(self, encoded: bytes) -> dict[int, list[int]]:
+    def _ends(self, encoded: bytes, budget: Budget) -> dict[int, list[int]]:
         ends: dict[int, list[int]] = {}
-        first_mark = len(self._patterns)
+        events = 0
 
-        def on_match(index: int, _start: int, end: int, _flags: int, _context: object) -> None:
+        def on_match(index: int, _start: int, end: int, _flags: int, _context: object) -> bool:
+            nonlocal events
+            events += 1
             known = ends.get(index)
             if known is None:
                 ends[index] = [end]
-            elif index >= first_mark or len(known) < MOST_ENDS:
+            else:
                 known.append(end)
+            return events % _EVENTS_A_LOOK == 0 and budget.spent()
 
-        with self._lock:
+        with self._lock, suppress(hyperscan.ScanTerminated):
             self._database.scan(encoded, match_event_handler=on_match)
         return ends
 
 
-def _confirm(pattern: Pattern, text: str, ends: list[int]) -> Iterator[Match]:
-    """Match the expression itself in the windows before the reported ends; overlapping windows are one."""
+def _clusters(pattern: Pattern, ends: list[int]) -> list[tuple[int, int]]:
+    """The first and the last of ends that stand so close that their windows are one, in order."""
+    reach = pattern.rule.reach or _AFTER
+    ends = sorted(ends)
+    clusters, first, last = [], ends[0], ends[0]
+    for end in ends:
+        if end - last > reach:
+            clusters.append((first, last))
+            first = end
+        last = end
+    return [*clusters, (first, last)]
+
+
+def _confirm(pattern: Pattern, text: str, clusters: list[tuple[int, int]], budget: Budget) -> Iterator[Match]:
+    """Match the expression itself in the windows around the reported ends; overlapping windows are one."""
     done = 0
-    for start, stop in _merged(_window(pattern, text, end) for end in sorted(ends)):
-        for match in pattern.compiled.finditer(text, max(start, done), stop):
-            yield Match(pattern.rule, match)
-            done = match.end()
+    for start, stop in _merged(_window(pattern, text, first, last) for first, last in clusters):
+        for left in range(max(start, done), stop, _STRIDE):
+            if budget.spent():
+                return
+            # A match may begin anywhere in this stride and reach beyond it.
+            for match in pattern.compiled.finditer(text, max(left, done), min(stop, left + _STRIDE + pattern.width)):
+                if match.start() >= left + _STRIDE:
+                    break
+                yield Match(pattern.rule, match)
+                done = match.end()
 
 
-def _window(pattern: Pattern, text: str, end: int) -> tuple[int, int]:
-    """Where a match may stand whose located part ends here. Before an anchor it stays within the anchor's sentence."""
-    start = max(0, end - pattern.width)
+def _window(pattern: Pattern, text: str, first: int, last: int) -> tuple[int, int]:
+    """Where a match may stand whose located part ends from one place to another.
+
+    Before an anchor it stays within the anchor's sentence.
+    """
+    start = max(0, first - pattern.width)
     if pattern.rule.anchor:
-        start = max(start, *(text.rfind(mark, start, end) + 1 for mark in SENTENCE_ENDS))
-    return start, min(len(text), end + (pattern.rule.reach or _AFTER))
+        start = max(start, *(text.rfind(mark, start, first) + 1 for mark in SENTENCE_ENDS))
+    return start, min(len(text), last + (pattern.rule.reach or _AFTER))
 
 
 def _merged(windows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

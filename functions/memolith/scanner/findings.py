@@ -103,7 +103,17 @@ class Policy(Enum):
 _THRESHOLDS = {
     Policy.STRICT: Thresholds(
         Severity.HIGH,
-        frozenset({Family.SECRET, Family.INJECTION, Family.PERSONA, Family.EXFILTRATION, Family.UNICODE, Family.PATH}),
+        frozenset(
+            {
+                Family.SECRET,
+                Family.INJECTION,
+                Family.PERSONA,
+                Family.EXFILTRATION,
+                Family.UNICODE,
+                Family.PATH,
+                Family.LIMIT,
+            }
+        ),
     ),
     Policy.STANDARD: Thresholds(Severity.HIGH),
     Policy.AUDIT: Thresholds(None),

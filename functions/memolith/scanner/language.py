@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from memolith.scanner.budget import Budget
 from memolith.scanner.case_folding import CaseFolder, Folded, distinct
 from memolith.scanner.checks import CHECKS
 from memolith.scanner.disguises import Reading, decoded, reading_of, reading_of_pieces, respelled
@@ -15,7 +16,13 @@ STRONG = 8.0
 
 
 def find_hits(
-    text: str, encoded: bytes, present: str, encodings: dict[int, list[int]], engine: Engine, folder: CaseFolder
+    text: str,
+    encoded: bytes,
+    present: str,
+    encodings: dict[int, list[int]],
+    engine: Engine,
+    folder: CaseFolder,
+    budget: Budget,
 ) -> list[Hit]:
     """Match the rules in the folded copy and in every other reading for which there is a hint.
 
@@ -26,15 +33,20 @@ def find_hits(
         encodings: where something may be encoded; see `memolith.scanner.disguises.decoded`.
         engine: compiled from the rules about language.
         folder: makes the folded copy.
+        budget: what it may cost; other readings are left out when it is spent.
     """
     folded = folder.fold(text, encoded, present)
     plain = reading_of(folded)
-    located = engine.scan(plain.text, plain.encoded)
+    located = engine.scan(plain.text, plain.encoded, budget)
     hits = list(_confirmed(plain, located.matches))
     for reading in _hidden(folded, encoded, encodings, folder):
-        hits += hits_in(reading, engine)
+        if budget.spent():
+            return hits
+        hits += hits_in(reading, engine, budget)
     for reading in respelled(folded, plain.encoded, located.marks):
-        hits += hits_in(reading, engine, STRONG)
+        if budget.spent():
+            return hits
+        hits += hits_in(reading, engine, budget, STRONG)
     return hits
 
 
@@ -53,9 +65,9 @@ def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], fol
         yield reading_of_pieces([piece for piece in pieces if piece.how == how], encoded, fold)
 
 
-def hits_in(reading: Reading, engine: Engine, least_weight: float = 0.0) -> Iterator[Hit]:
+def hits_in(reading: Reading, engine: Engine, budget: Budget, least_weight: float = 0.0) -> Iterator[Hit]:
     """The matches of an engine's rules of at least that weight in one reading."""
-    return _confirmed(reading, engine.scan(reading.text, reading.encoded).matches, least_weight)
+    return _confirmed(reading, engine.scan(reading.text, reading.encoded, budget).matches, least_weight)
 
 
 def _confirmed(reading: Reading, matches: Iterable[Match], least_weight: float = 0.0) -> Iterator[Hit]:

@@ -26,6 +26,11 @@ _WORTH = re.compile(rf"{WORDS.pattern}|[!-~]{{16}}", re.IGNORECASE)
 
 MOST_PIECES = 2_000
 MOST_INFLATED_BYTES = 200_000
+"""What all the compressed bytes of one text may count together, whatever layer they stand in."""
+
+_LEAST_INFLATED = 64
+_MOST_COMPRESSED = 40
+"""Compressed pieces of one text that are looked at."""
 
 Encodings = Callable[[str, bytes], dict[int, list[int]]]
 """Where a text may be encoded; see `memolith.scanner.disguises.decoded`."""
@@ -46,6 +51,27 @@ class Layer:
     origin: Origin
 
 
+@dataclass
+class Inflating:
+    """What is left of `MOST_INFLATED_BYTES` and of the pieces that may be inflated, for one text."""
+
+    bytes_left: int = MOST_INFLATED_BYTES
+    pieces_left: int = _MOST_COMPRESSED
+
+    def inflate(self, packed: bytes) -> bytes:
+        """The bytes unpacked, as far as the allowance reaches.
+
+        Raises:
+            zlib.error: they are not compressed.
+        """
+        if self.bytes_left < _LEAST_INFLATED or self.pieces_left <= 0:
+            return b""
+        self.pieces_left -= 1
+        raw = zlib.decompressobj(wbits=47).decompress(packed, self.bytes_left)
+        self.bytes_left -= len(raw)
+        return raw
+
+
 @dataclass(frozen=True, slots=True)
 class _Piece:
     how: str
@@ -54,18 +80,18 @@ class _Piece:
     end: int
 
 
-def layers_below(layer: Layer, encodings: Encodings, depth: int = DEPTH) -> Iterator[Layer]:
+def layers_below(layer: Layer, encodings: Encodings, inflating: Inflating, depth: int = DEPTH) -> Iterator[Layer]:
     """What a layer holds encoded, and what that holds, to a depth. Each layer is at most as long as the one above.
 
-    But for compressed bytes, which count `MOST_INFLATED_BYTES` at most.
+    But for compressed bytes, which count `MOST_INFLATED_BYTES` at most in all the layers of a text.
     """
     if depth == 0:
         return
-    pieces = sorted(_pieces(layer.text, encodings), key=lambda piece: (piece.how, piece.start))
+    pieces = sorted(_pieces(layer.text, encodings, inflating), key=lambda piece: (piece.how, piece.start))
     for how, group in groupby(pieces[:MOST_PIECES], key=lambda piece: piece.how):
         below = _joined(layer, how, list(group))
         yield below
-        yield from layers_below(below, encodings, depth - 1)
+        yield from layers_below(below, encodings, inflating, depth - 1)
 
 
 def _joined(layer: Layer, how: str, pieces: list[_Piece]) -> Layer:
@@ -79,7 +105,7 @@ def _joined(layer: Layer, how: str, pieces: list[_Piece]) -> Layer:
     return Layer(f"{layer.how}, then {how}" if layer.how else how, "".join(joined), composed(origin, layer.origin))
 
 
-def _pieces(text: str, encodings: Encodings) -> Iterator[_Piece]:
+def _pieces(text: str, encodings: Encodings, inflating: Inflating) -> Iterator[_Piece]:
     encoded = text.encode("utf-8", "replace")
     found = list(decoded(encoded, encodings(encoded.decode(), encoded), _WORTH))
     place = in_characters(encoded, (position for piece in found for position in (piece.start, piece.end)))
@@ -90,6 +116,10 @@ def _pieces(text: str, encodings: Encodings) -> Iterator[_Piece]:
             content = read(match[0])
             if content and _WORTH.search(content):
                 yield _Piece(how, content, match.start(), match.end())
+    for match in _COMPRESSED.finditer(text):
+        content = _from_compressed(match[0], inflating)
+        if content and _WORTH.search(content):
+            yield _Piece("compressed", content, match.start(), match.end())
 
 
 def _from_binary(digits: str) -> str:
@@ -109,10 +139,9 @@ def _from_base32(blob: str) -> str:
         return ""
 
 
-def _from_compressed(blob: str) -> str:
+def _from_compressed(blob: str, inflating: Inflating) -> str:
     try:
-        packed = base64.b64decode(blob + "=" * (-len(blob) % 4))
-        return text_of(zlib.decompressobj(wbits=47).decompress(packed, MOST_INFLATED_BYTES))
+        return text_of(inflating.inflate(base64.b64decode(blob + "=" * (-len(blob) % 4))))
     except (binascii.Error, zlib.error):
         return ""
 
@@ -134,7 +163,7 @@ _READERS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     ("binary digits", re.compile(r"(?<![01])[01]{8}(?:[ ,_-]?[01]{8}){7,4000}"), _from_binary),
     ("character codes", re.compile(r"(?<!\d)\d{2,3}(?:[ ,;]{1,2}\d{2,3}){15,4000}(?!\d)"), _from_codes),
     ("base32", re.compile(r"(?<![A-Z2-7])[A-Z2-7]{32,40000}={0,6}(?![A-Za-z0-9])"), _from_base32),
-    ("compressed", re.compile(r"(?<![A-Za-z0-9+/])(?:H4sI|eJ|eN|eA)[A-Za-z0-9+/]{30,40000}={0,2}"), _from_compressed),
     ("Morse", re.compile(r"(?<![.·−-])[.·−-]{1,4}(?:(?: {1,3}| ?/ ?)[.·−-]{1,4}){15,4000}(?![.·−-])"), _from_morse),
 )
+_COMPRESSED = re.compile(r"(?<![A-Za-z0-9+/])(?:H4sI|eJ|eN|eA)[A-Za-z0-9+/]{30,40000}={0,2}")
 """What the write path does not look for. Every shape is linear: nothing in it can be read in two ways."""

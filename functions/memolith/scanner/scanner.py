@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from memolith.scanner import language, path_policy, secrets, unicode_policy
 from memolith.scanner.betterleaks_engine import BetterleaksEngine
+from memolith.scanner.budget import Budget, Meter, cpu_of_this_thread
 from memolith.scanner.case_folding import CaseFolder, distinct
 from memolith.scanner.database import Matchers, UnusableDatabaseError, compile_matchers, load_matchers
 from memolith.scanner.deep import DeepLook, hidden_emphasis
@@ -33,8 +34,20 @@ MAX_SCANNED_CHARACTERS = 1_000_000
 LENGTH = "limit-length"
 """The rule about a text that is too long to be read."""
 
+UNFINISHED = "limit-not-fully-scanned"
+"""The rule about a text of which a part was not read, because reading it took too long."""
+
+SCAN_SECONDS, DEEP_SECONDS = 0.07, 0.9
+"""CPU that the parts of a scan may take whose cost a text can choose; twenty times what an ordinary text takes."""
+
+LANGUAGE_SHARE = 0.6
+"""Of a scan's seconds, those for rules about language; secrets have the rest, and what was not needed."""
+
+SLICE, SLICE_OVERLAP = 12_000, 1_000
+"""Characters that a deeper look reads at a time when it could not read the whole at once."""
+
 _ENGINE_RULE = re.compile(r"secret-[a-z0-9][a-z0-9-]{0,60}")
-_RULES_IN_CODE = frozenset({*unicode_policy.BY_ID, *path_policy.BY_ID, TOGETHER, LENGTH})
+_RULES_IN_CODE = frozenset({*unicode_policy.BY_ID, *path_policy.BY_ID, TOGETHER, LENGTH, UNFINISHED})
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -57,8 +70,15 @@ class Status:
 class Scanner:
     """Scans texts and paths. Immutable after `load` but for memos; safe to share between threads."""
 
-    def __init__(self, matchers: Matchers, engine: secrets.SecretEngine, status: Status) -> None:
+    def __init__(
+        self,
+        matchers: Matchers,
+        engine: secrets.SecretEngine,
+        status: Status,
+        meter: Meter = cpu_of_this_thread,
+    ) -> None:
         """Compose a scanner; everyone but a test calls `load`."""
+        self._meter = meter
         self.status = status
         self._matchers = matchers
         self._secrets = engine
@@ -103,7 +123,8 @@ class Scanner:
             allow: ids of rules whose findings are dropped, before they are weighed.
 
         Returns:
-            Every finding and the verdict. Pure: the same call gives the same report. 100 KB take about 5 ms.
+            Every finding and the verdict. Pure, but for a text that is built to take long: of that a part may be left
+            unread, which is a finding of its own. 100 KB take about 5 ms, and never more than 150.
 
         Raises:
             ScannerUnavailableError: the secret engine failed, so the text counts as not scanned.
@@ -130,7 +151,7 @@ class Scanner:
             allow: as for `scan`; the deeper rules have ids of their own.
 
         Returns:
-            As for `scan`. 100 KB take about a third of a second, whatever they hold.
+            As for `scan`. 100 KB take about a third of a second, and never more than one and a half.
 
         Raises:
             ScannerUnavailableError: the secret engine failed, so the text counts as not scanned.
@@ -168,37 +189,63 @@ class Scanner:
         return tuple(look(text, frozenset(), everything=True))
 
     def _text_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
-        seen = self._see(text)
+        budget = Budget(SCAN_SECONDS, self._meter)
+        seen = self._see(text, budget)
         hits = [hit for hit in seen.hits if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, everything=everything)
-        return show([*self._other_spots(seen), *weighed], text)
+        spots = [*self._other_spots(seen, budget), *weighed]
+        return [*show(spots, text), *_unfinished(budget, "the second look reads on")]
 
     def _deep_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
-        seen = self._see(text)
-        found = [*seen.hits, *self._deep.hits(seen.text, seen.encoded)]
+        budget = Budget(DEEP_SECONDS, self._meter)
+        first = budget.part(0.3, noted=False)
+        seen = self._see(text, first)
+        found = [*seen.hits, *self._deep.hits(seen.text, seen.encoded, budget.part(0.6))]
+        secrets_budget = budget.part(0.3, noted=False)
+        others = list(self._other_spots(seen, secrets_budget))
+        if first.exhausted or secrets_budget.exhausted:
+            for offset, hits, spots in self._slices(seen, budget):
+                found += [replace(hit, start=hit.start + offset, end=hit.end + offset) for hit in hits]
+                others += [replace(spot, start=spot.start + offset, end=spot.end + offset) for spot in spots]
         hits = [hit for hit in found if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, hidden_emphasis(seen.text), everything)
-        return show([*self._other_spots(seen), *weighed], text)
+        return [*show([*others, *weighed], text), *_unfinished(budget, "no look could finish it")]
 
-    def _see(self, text: str) -> _Seen:
+    def _slices(self, seen: _Seen, budget: Budget) -> Iterator[tuple[int, list[Hit], list[Spot]]]:
+        """What the rules of the write path find in each part of a text that was too much at once.
+
+        Every part has its share of the budget, so that no part can take the time of another.
+        """
+        starts = range(0, len(seen.text), SLICE - SLICE_OVERLAP)
+        for done, start in enumerate(starts):
+            share = budget.part(1 / (len(starts) - done))
+            part = self._see(seen.text[start : start + SLICE], share.part(LANGUAGE_SHARE))
+            yield start, part.hits, self._secret_spots(part, share)
+
+    def _see(self, text: str, budget: Budget) -> _Seen:
         whole, encoded = _whole(text)
         present = distinct(encoded) + ("\ud800" if whole is not text else "")
-        located = self._matchers.written.scan(whole, encoded)
+        located = self._matchers.written.scan(whole, encoded, budget)
         candidates, encodings = self._matchers.split_marks(located.marks)
-        found = language.find_hits(whole, encoded, present, encodings, self._matchers.folded, self._folder)
-        return _Seen(text, whole, encoded, present, located, candidates, found)
+        share = budget.part(LANGUAGE_SHARE)
+        hits = language.find_hits(whole, encoded, present, encodings, self._matchers.folded, self._folder, share)
+        return _Seen(text, whole, encoded, present, located, candidates, hits)
 
-    def _other_spots(self, seen: _Seen) -> Iterator[Spot]:
+    def _other_spots(self, seen: _Seen, budget: Budget) -> Iterator[Spot]:
         """Of characters and of secrets."""
         yield from unicode_policy.find_spots(seen.as_given, seen.present, self._folder.skeleton)
-        yield from secrets.find_spots(seen.text, seen.encoded, seen.candidates, seen.located.matches, self._secrets)
+        yield from self._secret_spots(seen, budget)
+
+    def _secret_spots(self, seen: _Seen, budget: Budget) -> list[Spot]:
+        return secrets.find_spots(seen.text, seen.encoded, seen.candidates, seen.located.matches, self._secrets, budget)
 
     @cached_property
     def _deep(self) -> DeepLook:
         return DeepLook(self._folder, self._matchers.folded, self._matchers.load_deep(), self._encodings)
 
     def _encodings(self, text: str, encoded: bytes) -> dict[int, list[int]]:
-        return self._matchers.split_marks(self._matchers.written.scan(text, encoded).marks)[1]
+        budget = Budget(DEEP_SECONDS, self._meter)
+        return self._matchers.split_marks(self._matchers.written.scan(text, encoded, budget).marks)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +275,20 @@ def _path_findings(path: str) -> Iterator[Finding]:
         rule = path_policy.BY_ID[rule_id]
         shown = excerpt(path, 0, len(path), ())
         yield Finding(rule.id, Family.PATH, Severity.HIGH, rule.reason, path_policy.REMEDY, 0, 0, shown)
+
+
+def _unfinished(budget: Budget, then: str) -> Iterator[Finding]:
+    if budget.exhausted:
+        yield Finding(
+            rule=UNFINISHED,
+            family=Family.LIMIT,
+            severity=Severity.MEDIUM,
+            reason=f"a part of the text was not read, because reading it took too long; {then}",
+            remedy="Split the text, or remove what it repeats thousands of times.",
+            line=1,
+            column=1,
+            excerpt="",
+        )
 
 
 def _too_long(length: int) -> Finding:

@@ -94,6 +94,7 @@ def _together(weighed: Sequence[tuple[Hit, float]]) -> list[Spot]:
 
     What is negated does not add up, and of rules that match the same words only the heaviest does.
     """
+    weighed = _thinned(weighed)
     best: tuple[float, list[Hit]] = (0.0, [])
     first = 0
     for last, (hit, _) in enumerate(weighed):
@@ -112,6 +113,16 @@ def _together(weighed: Sequence[tuple[Hit, float]]) -> list[Spot]:
     return [
         Spot(TOGETHER, Family.INJECTION, Severity.HIGH, reason, TOGETHER_REMEDY, strongest.start, strongest.end, points)
     ]
+
+
+def _thinned(weighed: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
+    """Of each rule the heaviest hit in every `REACH` / 8 characters, so that a text of nothing but hits stays cheap."""
+    best: dict[tuple[str, int], tuple[Hit, float]] = {}
+    for hit, points in weighed:
+        place = (hit.rule.id, hit.start * 8 // REACH)
+        if place not in best or points > best[place][1]:
+            best[place] = (hit, points)
+    return sorted(best.values(), key=lambda entry: (entry[0].start, entry[0].end))
 
 
 def _apart(entries: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:

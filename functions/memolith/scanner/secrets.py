@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from memolith.scanner.budget import Budget
 from memolith.scanner.engine import Match
 from memolith.scanner.excerpts import Spot
 from memolith.scanner.findings import Family, Severity
@@ -71,6 +73,7 @@ _CURL = 4
 _KEY_BLOCK = 2
 _KEY_BLOCK_END = re.compile(rb"-----END[A-Z ]{0,40}-----")
 _KEY_BLOCK_LIMIT = 8_000
+_BETWEEN_TOKENS = re.compile(rb"[\s,;'\"()\[\]{}<>&]")
 _RUN_WITH_DIGIT = re.compile(rb"[A-Za-z_+/=~.-]*[0-9]")
 
 
@@ -136,7 +139,12 @@ _CODE = re.compile(r"[(){}\[\];]|::|->|=>|^[a-z]+[A-Z][A-Za-z]+$|^[a-z_]+\.[a-z_
 
 MOST_MATCHES = 50
 """Of the engine's matches in one text that are looked at; the rest would only repeat that there are secrets."""
-BATCH_BYTES = 8_000
+BATCH_BYTES = 2_000
+"""What the engine is shown at a time: its cost grows faster than what it finds in one batch."""
+LONG_LINE = 2_000
+"""Bytes from which a line is cut into pieces of `PIECE_BYTES`: a minified file is one line."""
+PIECE_BYTES = 1_000
+PIECE_OVERLAP = 80
 MOST_FINDINGS = 20
 HIGH_WEIGHT = 8.0
 
@@ -144,7 +152,12 @@ REMEDY = "Remove the secret and keep it in a secret manager; if it is real, revo
 
 
 def find_spots(
-    text: str, encoded: bytes, ends: dict[int, list[int]], matches: Iterable[Match], engine: SecretEngine
+    text: str,
+    encoded: bytes,
+    ends: dict[int, list[int]],
+    matches: Iterable[Match],
+    engine: SecretEngine,
+    budget: Budget,
 ) -> list[Spot]:
     """What the engine finds in the lines that could hold a secret, and what our own rules found; no two overlap.
 
@@ -154,17 +167,22 @@ def find_spots(
         ends: for each of `CANDIDATES`, the positions at which a match ends, in bytes.
         matches: of our own rules.
         engine: the engine.
+        budget: what the engine may cost; what it was not shown is noted there.
 
     Raises:
         ScannerUnavailableError: the engine failed.
     """
-    return _distinct([*_engine_spots(text, encoded, ends, engine), *_own_spots(matches)])
+    return _distinct([*_engine_spots(text, encoded, ends, engine, budget), *_own_spots(matches)])
 
 
-def _engine_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine) -> list[Spot]:
+def _engine_spots(
+    text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine, budget: Budget
+) -> list[Spot]:
     """What the engine finds, shown a batch at a time: it slows down with each find, so it is stopped at enough."""
     spots: list[Spot] = []
-    for batch in _batches(windows(encoded, ends)):
+    for batch in _batches(_pieces(encoded, windows(encoded, ends), ends)):
+        if budget.spent():
+            break
         shown = b"".join(encoded[start:stop] for start, stop in batch).decode("utf-8", "ignore")
         for match in engine.find(shown)[:MOST_MATCHES]:
             severity = severity_of(match)
@@ -174,19 +192,45 @@ def _engine_spots(text: str, encoded: bytes, ends: dict[int, list[int]], engine:
                     Spot(f"secret-{match.rule}", Family.SECRET, severity, match.description, REMEDY, start, end)
                 )
         if len(spots) >= MOST_MATCHES:
+            budget.exhaust()
             break
     return spots
+
+
+def _pieces(encoded: bytes, ranges: Iterable[tuple[int, int]], ends: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
+    """The ranges, of which a long one is cut: only the parts of it that hold a candidate, between two words.
+
+    A piece begins a little before the place where the one before it ended, so that a name stays with its value.
+    """
+    hits = sorted(end for of_kind in ends.values() for end in of_kind)
+    for start, stop in ranges:
+        if stop - start <= LONG_LINE:
+            yield start, stop
+            continue
+        position = start
+        while position < stop:
+            cut = _delimiter(encoded, min(position + PIECE_BYTES, stop), stop)
+            if bisect_left(hits, position) < bisect_right(hits, cut):
+                yield max(start, position - PIECE_OVERLAP), cut
+            position = cut
+
+
+def _delimiter(encoded: bytes, position: int, stop: int) -> int:
+    """The first place from here at which no token is cut, or the end; a token of no end is cut."""
+    limit = min(position + PIECE_BYTES, stop)
+    found = _BETWEEN_TOKENS.search(encoded, position, limit)
+    return found.end() if found else limit
 
 
 def _batches(ranges: Iterable[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
     batch: list[tuple[int, int]] = []
     size = 0
     for start, stop in ranges:
-        batch.append((start, stop))
-        size += stop - start
-        if size >= BATCH_BYTES:
+        if batch and size + stop - start > BATCH_BYTES:
             yield batch
             batch, size = [], 0
+        batch.append((start, stop))
+        size += stop - start
     if batch:
         yield batch
 
@@ -214,11 +258,11 @@ def _distinct(spots: Iterable[Spot]) -> list[Spot]:
 
 def _place(text: str, encoded: bytes, match: SecretMatch, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Where a match stands; what the engine decoded before it found it stands somewhere in what it was shown."""
-    full = text.find(match.full) if match.full else -1
-    start = text.find(match.value, max(full, 0))
-    if start >= 0:
-        return start, start + len(match.value)
-    return len(encoded[: ranges[0][0]].decode()), len(encoded[: ranges[-1][1]].decode("utf-8", "ignore"))
+    first = len(encoded[: ranges[0][0]].decode("utf-8", "ignore"))
+    last = first + len(encoded[ranges[0][0] : ranges[-1][1]].decode("utf-8", "ignore"))
+    full = text.find(match.full, first, last) if match.full else -1
+    start = text.find(match.value, max(full, first), last)
+    return (start, start + len(match.value)) if start >= 0 else (first, last)
 
 
 def severity_of(match: SecretMatch) -> Severity | None:

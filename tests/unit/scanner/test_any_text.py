@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith.scanner import Family, Finding, Report, Scanner
+from memolith.scanner.budget import Budget
 from memolith.scanner.database import compile_matchers
 from memolith.scanner.deobfuscation import rejoined
-from memolith.scanner.layers import DEPTH, MOST_INFLATED_BYTES, Layer, layers_below
+from memolith.scanner.layers import DEPTH, MOST_INFLATED_BYTES, Inflating, Layer, layers_below
 
 TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO2aBc9x"
 FRAGMENTS = (
@@ -67,7 +68,7 @@ matchers = cache(compile_matchers)
 
 
 def encodings(text: str, encoded: bytes) -> dict[int, list[int]]:
-    return matchers().split_marks(matchers().written.scan(text, encoded).marks)[1]
+    return matchers().split_marks(matchers().written.scan(text, encoded, Budget(60)).marks)[1]
 
 
 @settings(deadline=None, max_examples=100)
@@ -75,7 +76,7 @@ def encodings(text: str, encoded: bytes) -> dict[int, list[int]]:
 def test_what_a_deep_scan_reads_is_bounded_by_the_text(text: str) -> None:
     """Counted work instead of time: readings are few, and each is about as long as the text at most."""
     whole = text.encode("utf-8", "replace").decode()
-    made = [*rejoined(whole), *layers_below(Layer("", whole, lambda start, end: (start, end)), encodings)]
+    made = [*rejoined(whole), *layers_below(Layer("", whole, lambda start, end: (start, end)), encodings, Inflating())]
     assert len(made) <= 40 + 9**DEPTH
     assert all(len(layer.text) <= 3 * len(whole) + 64 + MOST_INFLATED_BYTES * ("H4sI" in whole) for layer in made)
 

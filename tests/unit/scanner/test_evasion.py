@@ -41,7 +41,7 @@ def test_nothing_around_an_order_excuses_it_in_a_deeper_look(scanner: Scanner, n
 
 
 def test_no_random_wrapping_excuses_an_order(scanner: Scanner) -> None:
-    chooser = random.Random(16)  # noqa: S311 - a fixed seed, so that a failure comes back
+    chooser = random.Random(16)
     names = list(ATTACKS)
     passed = []
     for number in range(WRAPPINGS):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memolith.scanner.budget import Budget
 from memolith.scanner.database import Matchers, load_matchers
 from memolith.scanner.secrets import SecretMatch, find_spots
 
@@ -31,8 +32,8 @@ def shown(matchers: Matchers, text: str) -> str:
     """Everything that the engine is shown of a text."""
     engine = CountingEngine()
     encoded = text.encode()
-    located = matchers.written.scan(text, encoded)
-    find_spots(text, encoded, matchers.split_marks(located.marks)[0], located.matches, engine)
+    located = matchers.written.scan(text, encoded, Budget(60))
+    find_spots(text, encoded, matchers.split_marks(located.marks)[0], located.matches, engine, Budget(60))
     return "".join(engine.shown)
 
 
