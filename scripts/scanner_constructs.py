@@ -11,7 +11,7 @@ import json
 import random
 import string
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from memolith.scanner.rules import DEEP, RULES_DIRECTORY, read_rules
 from scripts.scanner_cases import repeated_constructs
@@ -44,7 +44,7 @@ def long_lines(length: int) -> Iterator[tuple[str, str]]:
     def token(count: int) -> str:
         return "".join(chooser.choice(_TOKEN) for _ in range(count))
 
-    makers = {
+    makers: dict[str, Callable[[], str]] = {
         'key="…"': lambda: f'key="{token(24)}" ',
         "password=…": lambda: f"password={token(10)}; ",
         "password=…!": lambda: f"password={token(10)}! ",

@@ -22,6 +22,8 @@ from pathlib import Path
 
 from memolith.scanner import Family, Policy, Scanner, Verdict, build_database
 from scripts import scanner_cases as cases
+from scripts import scanner_corpus as corpus
+from scripts.scanner_constructs import constructs
 
 DEFAULT_CORPORA = Path("../shared/corpora/scanner-dev")
 SEED = 20261121
@@ -178,7 +180,8 @@ def secrets(bench: Bench) -> Iterator[Row]:
         if bench.misses and bench.misses in what:
             print("\n".join(f"   missed {text[:120]!r}" for text in real if text not in found))
             print("\n".join(f"   false  {text[:120]!r}" for text in false))
-        figure = f"recall {recall:.1%} precision {precision:.1%}"
+        refused = sum(bench.scanner.scan(text).verdict is Verdict.REJECT for text in real) / len(real)
+        figure = f"recall {recall:.1%} precision {precision:.1%} rejected {refused:.1%}"
         yield Row("secret", what, ">= 55%/75%", figure, recall >= least and precision >= 0.75)
     common = cases.common_vendor_tokens(bench.random)
     share = sum(_secret(bench.scanner, text) for text in common) / len(common)
@@ -227,6 +230,52 @@ def deep(bench: Bench) -> Iterator[Row]:
         yield Row("deep", "100 KB, ms, p50 and worst", "", f"{taken[len(taken) // 2]:.0f} / {taken[-1]:.0f}", None)
     worst, name = max((_fastest(deeply, text, rounds=1), name) for name, text in cases.repeated_constructs(100 * KB))
     yield Row("deep", "100 KB of one repeated construct, worst, ms", "<= 1000", f"{worst:.0f} ({name})", worst <= 1_000)
+
+
+def languages(bench: Bench) -> Iterator[Row]:
+    """The repository's own texts in ten languages, by half, kind and language; see `scripts.scanner_corpus`."""
+    yield Row(
+        "language", "held-out texts are the frozen ones", "yes", "yes" if corpus.frozen() else "NO", corpus.frozen()
+    )
+    for name in ("development", "held_out"):
+        texts = corpus.read(name)
+        for kind in dict.fromkeys(text.kind for text in texts):
+            yield _share(bench, f"{name}: {kind}", [text for text in texts if text.kind == kind])
+        for language in dict.fromkeys(text.language for text in texts):
+            of_language = [text for text in texts if text.language == language]
+            yield _share(bench, f"{name}: {language}, attacks", [text for text in of_language if not text.harmless])
+            yield _share(bench, f"{name}: {language}, harmless", [text for text in of_language if text.harmless])
+
+
+_MOST_ALARMS = {"note": 0.02, "about": 0.05}
+_LEAST_RECALL = {"hijack": 0.80}
+
+
+def _share(bench: Bench, what: str, texts: list[corpus.Text]) -> Row:
+    verdicts = [bench.scanner.scan(text.text).verdict for text in texts]
+    rejected = verdicts.count(Verdict.REJECT) / len(verdicts)
+    noticed = 1 - verdicts.count(Verdict.ALLOW) / len(verdicts)
+    withheld = sum(bench.scanner.scan_deeply(text.text).verdict is Verdict.REJECT for text in texts) / len(texts)
+    figure = f"{rejected:6.1%} (flagged too: {noticed:.1%}; deeper look: {withheld:.1%}; n={len(texts)})"
+    kind = what.rpartition(" ")[2]
+    if kind in _MOST_ALARMS:
+        return Row("language", what, f"<= {_MOST_ALARMS[kind]:.0%}", figure, rejected <= _MOST_ALARMS[kind])
+    if kind in _LEAST_RECALL:
+        return Row("language", what, f">= {_LEAST_RECALL[kind]:.0%}", figure, rejected >= _LEAST_RECALL[kind])
+    return Row("language", what, "", figure, None)
+
+
+def worst(bench: Bench) -> Iterator[Row]:
+    """The worst of some 800 texts of 100 KB that are built to take long; see `scripts.scanner_constructs`."""
+    texts = list(constructs(100 * KB))
+    for what, scan, limit, chosen in (
+        ("write", bench.scanner.scan, 150, texts),
+        ("deeper look, every fifth", bench.scanner.scan_deeply, 1_500, texts[::5]),
+    ):
+        scan(texts[0][1])
+        taken, name = max((_fastest(scan, text, rounds=1), name) for name, text in chosen)
+        figure = f"{taken:.0f} ({name}; n={len(chosen)})"
+        yield Row("worst", f"100 KB built to take long, ms: {what}", f"<= {limit}", figure, taken <= limit)
 
 
 def _secret(scanner: Scanner, text: str) -> bool:
@@ -284,6 +333,8 @@ SECTIONS: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "injection": injection,
     "secret": secrets,
     "deep": deep,
+    "language": languages,
+    "worst": worst,
 }
 
 

@@ -32,6 +32,7 @@ class Budget:
     exhausted: bool = False
     _end: float = field(init=False)
     _parent: Budget | None = None
+    _noted: bool = True
 
     def __post_init__(self) -> None:
         """Begin to count."""
@@ -52,8 +53,17 @@ class Budget:
     def exhaust(self) -> None:
         """Note that some part of the work is left undone."""
         self.exhausted = True
-        if self._parent is not None:
+        if self._parent is not None and self._noted:
             self._parent.exhaust()
+
+    def forgive(self, since: float) -> None:
+        """Do not count what was used since a reading of the meter: work that is done once a process, not for a text."""
+        self._add(self.meter() - since)
+
+    def _add(self, seconds: float) -> None:
+        self._end += seconds
+        if self._parent is not None:
+            self._parent._add(seconds)
 
     def part(self, share: float, noted: bool = True) -> Budget:
         """A budget of its own of this share of what is left.
@@ -62,4 +72,4 @@ class Budget:
             share: of 1.
             noted: whether what it leaves undone is noted here too; if not, the caller does the work in another way.
         """
-        return Budget(self.left * share, self.meter, _parent=self if noted else None)
+        return Budget(self.left * share, self.meter, _parent=self, _noted=noted)

@@ -78,8 +78,16 @@ def _leet_spellings(word: str) -> str:
 LEET = "(?:" + "|".join(_leet_spellings(word) for word in _TELLING) + ")"
 ROT13 = "(?:" + "|".join(codecs.encode(word, "rot13") for word in _TELLING) + ")"
 BACKWARDS = "(?:" + "|".join(word[::-1] for word in _TELLING) + ")"
-SPELLINGS: tuple[str, ...] = (SPACED_OUT, LEET, ROT13, BACKWARDS)
-"""Where words may be spelled in another way; patterns for the engine, in the order of `respelled`."""
+_GAP = r"[ ._*|-]{1,2}"
+GAPPED_WORDS = (
+    "ignore", "disregard", "forget", "override", "instructions", "previous", "guidelines", "password", "reveal",
+)  # fmt: skip
+GAPPED = "(?:" + "|".join(word[0] + "".join(rf"(?:{_GAP})?{c}" for c in word[1:]) for word in GAPPED_WORDS) + ")"
+"""Words with a gap between letters at any place, or with none; see `memolith.scanner.misspelling`."""
+
+SPELLINGS: tuple[str, ...] = (SPACED_OUT, LEET, ROT13, BACKWARDS, GAPPED)
+"""Where words may be spelled in another way; patterns for the engine, in the order of `respelled`, which leaves
+the last to `memolith.scanner.misspelling`."""
 
 _LONGEST_TELLING = max(map(len, _TELLING))
 _LEET = re.compile(LEET.encode())

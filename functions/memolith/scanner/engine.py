@@ -132,6 +132,10 @@ class Engine:
             hits = {index: [(place[first], place[last]) for first, last in where] for index, where in hits.items()}
         found: dict[int, list[Match]] = {}
         heaviest = sorted(hits, key=lambda index: (-self._patterns[index].rule.weight, index))
+        begin = budget.meter()
+        for index in heaviest:
+            _ = self._patterns[index].compiled
+        budget.forgive(begin)
         for done, index in enumerate(heaviest):
             share = budget.part(1 / (len(heaviest) - done))
             found[index] = list(islice(_confirm(self._patterns[index], text, hits[index], share), MOST_MATCHES))

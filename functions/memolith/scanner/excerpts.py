@@ -15,7 +15,15 @@ from memolith.scanner.findings import Family, Finding, Severity
 
 EXCERPT_LENGTH = 80
 _MARGIN = 16
-_TOKEN_LIKE = re.compile(r"(?=[A-Za-z_+/=-]{0,60}[0-9])[A-Za-z0-9_+/=-]{20,}")
+_AROUND = 600
+"""Characters on both sides of an excerpt in which a secret may begin or end that reaches into it."""
+_TOKEN_LIKE = re.compile(r"(?=[A-Za-z_+/=.~-]{0,60}[0-9])[A-Za-z0-9_+/=.~-]{16,}")
+_NAMED_VALUE = re.compile(
+    r"(?:pass\w*|pwd|secret|token|key|kennwort|contraseña|senha|clave|mot de passe|пароль|密码)"
+    r"[\"'`*_\])]{0,3}\s{0,3}(?:=|:=|=>|[:：]|\sis\s)\s{0,3}[\"'`*_]{0,3}([^\s\"'`<>]{4,400})",
+    re.IGNORECASE,
+)
+_PART_OF_SECRET = re.compile(r"[^\s\"'`<>]{0,400}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,7 @@ def excerpt(text: str, start: int, end: int, secrets: Sequence[tuple[int, int]])
     line_end = text.find("\n", end, right)
     right = min(right if line_end < 0 else line_end, len(text))
     pieces, done = [], left
-    for secret_start, secret_end in sorted(secrets):
+    for secret_start, secret_end in _secret_ranges(text, left, right, secrets):
         if secret_end > done and secret_start < right:
             pieces += [
                 _visible(text[done : max(done, secret_start)]),
@@ -69,6 +77,26 @@ def excerpt(text: str, start: int, end: int, secrets: Sequence[tuple[int, int]])
     pieces.append(_visible(text[done:right]) if done < right else "")
     shown = _TOKEN_LIKE.sub("[hidden]", "".join(pieces)).strip()
     return shown if len(shown) <= EXCERPT_LENGTH else shown[: EXCERPT_LENGTH - 1] + "…"
+
+
+def _secret_ranges(text: str, left: int, right: int, secrets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Where secrets stand that reach into a range: the known ones to their last character, and what looks like one.
+
+    They are looked for in the text around the range, because a piece of a token does not look like a token.
+    """
+    first, last = max(0, left - _AROUND), min(len(text), right + _AROUND)
+    ranges = [match.span() for match in _TOKEN_LIKE.finditer(text, first, last)]
+    ranges += (match.span(1) for match in _NAMED_VALUE.finditer(text, first, last))
+    for start, end in secrets:
+        rest = _PART_OF_SECRET.match(text, end)
+        ranges.append((start, rest.end() if rest else end))
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _visible(text: str) -> str:

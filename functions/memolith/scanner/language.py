@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from memolith.scanner.budget import Budget
 from memolith.scanner.case_folding import CaseFolder, Folded, distinct
 from memolith.scanner.checks import CHECKS
-from memolith.scanner.disguises import Reading, decoded, reading_of, reading_of_pieces, respelled
-from memolith.scanner.engine import Engine, Match
+from memolith.scanner.disguises import SPELLINGS, Reading, decoded, reading_of, reading_of_pieces, respelled, straight
+from memolith.scanner.engine import Engine, Located, Match
+from memolith.scanner.misspelling import corrected
 from memolith.scanner.scoring import Hit
 
 STRONG = 8.0
@@ -43,11 +44,23 @@ def find_hits(
         if budget.spent():
             return hits
         hits += hits_in(reading, engine, budget)
-    for reading in respelled(folded, plain.encoded, located.marks):
+    for reading in (*respelled(folded, plain.encoded, located.marks), *_misspelled(folded, plain, located, folder)):
         if budget.spent():
             return hits
         hits += hits_in(reading, engine, budget, STRONG)
     return hits
+
+
+def _misspelled(folded: Folded, plain: Reading, located: Located, folder: CaseFolder) -> Iterator[Reading]:
+    """The places of misspelled order words, corrected: in the letters as written, and in those they look like."""
+    ends = located.marks.get(len(SPELLINGS) - 1, ())
+    unmasked = folder.unmask(folded)
+    for copy in (folded, unmasked):
+        if copy is not None:
+            encoded = plain.encoded if copy is folded else copy.text.encode()
+            reading = corrected(copy, encoded, straight(copy), ends)
+            if reading is not None:
+                yield reading
 
 
 def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], folder: CaseFolder) -> Iterator[Reading]:

@@ -8,6 +8,8 @@ no accents on Latin letters, no invisible characters, straight quotes). Three sh
 - ``<name>`` stands for a list of the file's ``[words]`` table;
 - ``...`` before a repetition, as in ``...{0,30}``, stands for a character of the same sentence.
 
+A file may name meanings instead of rules: patterns that are one rule for each language of the file, with its words.
+
 Every pattern has a bounded width, so that one look at a hit costs the same wherever it stands.
 """
 
@@ -16,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -170,11 +172,44 @@ def fingerprint(directory: Path = RULES_DIRECTORY) -> str:
     return digest.hexdigest()
 
 
+def _edge(spaced: bool, words: Iterable[str]) -> str:
+    """What stands before a word; the engine knows no edges of words beyond ASCII, and leaves a look behind out."""
+    if not spaced:
+        return ""
+    return r"\b" if "".join(words).isascii() else r"(?<!\w)"
+
+
+def _meanings(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    """Every meaning in every language that has examples of it: an entry as of a rule, and its word lists.
+
+    A list's words are stems: in a language with blanks they begin at the beginning of a word and end anywhere.
+    """
+    for language, table in document.get("language", {}).items():
+        words = {
+            key: f"{_edge(table['spaced'], value)}(?:{'|'.join(value)})"
+            for key, value in table.items()
+            if isinstance(value, list) and key != "negatives"
+        }
+        for meaning in document["meaning"]:
+            if meaning["id"] not in table["positives"]:
+                continue
+            yield (
+                {
+                    **meaning,
+                    "id": f"{meaning['id']}-{language}",
+                    "reason": meaning["reason"].replace("{language}", table["label"]),
+                    "positives": table["positives"][meaning["id"]],
+                    "negatives": table["negatives"],
+                },
+                words,
+            )
+
+
 def _rules_of(name: str, document: Mapping[str, Any]) -> list[Rule]:
-    words = {key: "|".join(value) for key, value in document.get("words", {}).items()}
+    lists: Mapping[str, str] = {key: "|".join(value) for key, value in document.get("words", {}).items()}
     family = Family(document["family"])
     rules = []
-    for entry in document.get("rule", []):
+    for entry, words in (*((entry, lists) for entry in document.get("rule", [])), *_meanings(document)):
         missing = {"id", "reason", "remedy", "weight", "patterns"} - set(entry)
         if missing:
             raise RuleError(f"{name}.toml: {entry.get('id', '?')} lacks {', '.join(sorted(missing))}")

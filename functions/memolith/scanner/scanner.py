@@ -26,6 +26,7 @@ from memolith.scanner.deep import DeepLook, hidden_emphasis
 from memolith.scanner.engine import Located
 from memolith.scanner.excerpts import Spot, excerpt, show
 from memolith.scanner.findings import Family, Finding, Policy, Report, Severity, judge
+from memolith.scanner.misspelling import misspellings
 from memolith.scanner.scoring import TOGETHER, Hit, weigh
 
 MAX_SCANNED_CHARACTERS = 1_000_000
@@ -83,6 +84,7 @@ class Scanner:
         self._matchers = matchers
         self._secrets = engine
         self._folder = CaseFolder(matchers.confusables)
+        misspellings()  # made here, so that no text's budget pays for them
 
     @classmethod
     def load(cls, database_path: Path | None = None) -> Scanner:
@@ -197,10 +199,11 @@ class Scanner:
         return [*show(spots, text), *_unfinished(budget, "the second look reads on")]
 
     def _deep_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
+        deep = self._deep
         budget = Budget(DEEP_SECONDS, self._meter)
         first = budget.part(0.3, noted=False)
         seen = self._see(text, first)
-        found = [*seen.hits, *self._deep.hits(seen.text, seen.encoded, budget.part(0.6))]
+        found = [*seen.hits, *deep.hits(seen.text, seen.encoded, budget.part(0.6))]
         secrets_budget = budget.part(0.3, noted=False)
         others = list(self._other_spots(seen, secrets_budget))
         if first.exhausted or secrets_budget.exhausted:

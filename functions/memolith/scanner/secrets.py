@@ -134,7 +134,7 @@ _PLACEHOLDER = re.compile(
     r"^\$|process\.env|os\.environ|getenv|secrets\.|(?:^|[^a-z])(?:test|fake|mock|todo|none|null|true|false|string|foo|bar)"
     r"(?:[^a-z]|$)|pass(?:word|wd)?\d{0,4}!?$|^secret|p[a@]ssw[o0]rd|^admin|^root|^user|^guest|^default|temporal|postgres"
 )
-_CODE = re.compile(r"[(){}\[\];]|::|->|=>|^[a-z]+[A-Z][A-Za-z]+$|^[a-z_]+\.[a-z_.]+$|!$")
+_CODE = re.compile(r"[(){}\[\];]|::|->|=>|^[a-z]+[A-Z][A-Za-z]+$|^[a-z_]+\.[a-z_.]+$")
 
 
 MOST_MATCHES = 50
@@ -269,9 +269,7 @@ def severity_of(match: SecretMatch) -> Severity | None:
     """How much a match of the engine says; None if it is a generic guess about something that is no secret."""
     if match.rule in GENERIC:
         return Severity.MEDIUM if looks_secret(match.value) else None
-    if match.rule in _WEAK or match.confidence != "high":
-        return Severity.MEDIUM
-    return Severity.HIGH
+    return Severity.MEDIUM if match.rule in _WEAK or match.confidence == "low" else Severity.HIGH
 
 
 def looks_secret(value: str) -> bool:
@@ -282,6 +280,14 @@ def looks_secret(value: str) -> bool:
     return kinds >= 2 and bool(re.search("[0-9]", value)) and entropy(value) >= (2.5 if len(value) < 16 else 3.0)
 
 
+def looks_password(value: str) -> bool:
+    """Whether a value that is named a password looks chosen as one: several kinds of characters, no word, no code."""
+    if len(value) < 8 or _PLACEHOLDER.search(value) or _CODE.search(value.rstrip(";")) or value.endswith((":", "/")):
+        return False
+    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9._-]"))
+    return kinds >= 3 and bool(re.search("[0-9]", value)) and entropy(value) >= 2.5
+
+
 def no_placeholder(value: str) -> bool:
     """Whether a value in a vendor's own form is more than that form filled in for show."""
     return not _PLACEHOLDER.search(value) and entropy(value) >= 3.0
@@ -290,6 +296,7 @@ def no_placeholder(value: str) -> bool:
 VALUE_CHECKS: Mapping[str, Callable[[str], bool]] = {
     "": lambda value: True,
     "looks-secret": looks_secret,
+    "looks-password": looks_password,
     "no-placeholder": no_placeholder,
 }
 """Tests of a secret's value; a rule of the family names one as its ``check``."""

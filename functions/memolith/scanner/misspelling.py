@@ -1,0 +1,168 @@
+"""Order words with a letter wrong: one edit, two letters swapped, a gap inside, digits for letters, all together.
+
+A model reads "ignroe all previuos instrutcions" as it was meant. So every word of a text is looked up among all the
+misspellings of the few dozen words that carry an order, and where one stands, the words around it are read once more
+with the right word in its place. A misspelled word is a hint and no finding: the rules decide over the corrected text.
+
+The look-up is one pass that cuts the text into words, and one intersection of sets.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+from memolith.scanner.case_folding import Folded
+from memolith.scanner.disguises import APART, GAPPED, GAPPED_WORDS, Reading
+from memolith.scanner.offsets import Origin
+
+WORDS = (
+    "ignore", "disregard", "forget", "override", "bypass", "instruction", "instructions", "previous", "preceding",
+    "directives", "guidelines", "guidance", "commands", "prompts", "restrictions", "earlier", "everything", "system",
+    "reveal", "password", "credentials", "developer", "without", "confirmation", "remember", "instead", "approval",
+    "ignoriere", "vergiss", "missachte", "anweisungen", "vorherigen", "bisherigen", "regeln", "richtlinien",
+    "oublie", "oubliez", "ignorez", "consignes", "precedentes", "directives",
+    "ignora", "olvida", "olvide", "instrucciones", "anteriores", "reglas",
+    "dimentica", "istruzioni", "precedenti", "regole", "esqueca", "instrucoes", "regras",
+    "zignoruj", "zapomnij", "instrukcje", "poprzednie", "polecenia",
+    "игнорируй", "забудь", "инструкции", "предыдущие", "правила", "указания",
+)  # fmt: skip
+"""Words of at least six letters, or close to it: of shorter ones every other word is a misspelling."""
+
+_REAL = """
+ignored ignores ignorer ignorance ignorant ignoring forge forged forgets forgot overrides overridden bypassed bypasses
+systems systemd systemic passwords reveals revealed revel prompt prompted prompter developers developed commander
+commanded command guideline directive directives directions restriction instructing instructed instructional
+confirmations remembers remembered approvals credential previously proceeding earlies earliest insteads
+regime regel regelt regele regal reglas regole regras regola regla regra vorherige bisherige richtlinie anweisung
+olvidar olvido olvidado ignorar ignorata ignorato ignoranza oublier oublies oubliee consigne precedente precedenza
+dimenticato anterior anteriore instrucao instruccion istruzione instrukcja polecenie
+инструкция инструкцию правило правилам указание указаний
+""".split()  # noqa: SIM905 - a list of so many quoted words is hard to read
+"""Words that a misspelling would also be, and that mean something themselves."""
+
+_LATIN, _CYRILLIC = "abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя"
+_LEET = str.maketrans("013457@$!|8", "oieastasilb")
+_SIGNS = frozenset("013457@$!|8")
+_TO_BLANK = bytes(
+    ord(" ") if code < 128 and not (chr(code).isalnum() or chr(code) in "@$!|") else code for code in range(256)
+)
+_BEFORE, _AFTER = 120, 200
+_MOST_PLACES = 200
+
+_PLAIN = tuple(word.encode() for word in GAPPED_WORDS)
+
+
+@cache
+def misspellings() -> dict[bytes, str]:
+    """Every misspelling of every word, in UTF-8, and the word. Some tens of thousands; made once a process."""
+    known = {word.encode() for word in (*WORDS, *_REAL)}
+    table: dict[bytes, str] = {}
+    for word in WORDS:
+        for wrong in _edits(word):
+            encoded = wrong.encode()
+            if encoded not in known:
+                table.setdefault(encoded, word)
+    return table
+
+
+def _edits(word: str) -> Iterator[str]:
+    """What one wrong key makes of a word whose first letter stays: a letter lost, swapped, changed or added."""
+    alphabet = _LATIN if word.isascii() else _CYRILLIC
+    for place in range(1, len(word)):
+        head, tail = word[:place], word[place:]
+        yield head + tail[1:]
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        for letter in alphabet:
+            yield head + letter + tail[1:]
+            yield head + letter + tail
+    yield word[1] + word[0] + word[2:]
+    yield word[1:]
+
+
+def corrected(folded: Folded, encoded: bytes, origin: Origin, gapped_ends: Iterable[int]) -> Reading | None:
+    """The places around misspelled order words, with the right words in them; None if there is none.
+
+    Args:
+        folded: the folded copy, or the one in which look-alike letters are Latin.
+        encoded: its text in UTF-8.
+        origin: the way back from it.
+        gapped_ends: where matches of `GAPPED` end, in bytes.
+    """
+    wrong = _wrong_words(encoded)
+    gapped = any(not encoded.endswith(_PLAIN, 0, end) for end in gapped_ends)
+    if not wrong and not gapped:
+        return None
+    forms = [re.escape(word) for word in sorted(wrong, key=len, reverse=True)]
+    if gapped:
+        forms.append(GAPPED)
+    found = re.compile(rf"(?<![\w@$|])(?:{'|'.join(forms)})(?![\w@$|])")
+    return _reading(folded.text, found, wrong, origin)
+
+
+def _wrong_words(encoded: bytes) -> dict[str, str]:
+    """The misspelled words of a text, and what each was meant to be."""
+    table = misspellings()
+    words = set(encoded.translate(_TO_BLANK).split())
+    wrong = {word.decode(): table[word] for word in words & table.keys()}
+    for word in words:
+        if (
+            5 < len(word) < 20
+            and not word.isalpha()
+            and not word.isdigit()
+            and not _SIGNS.isdisjoint(spelled := word.decode("utf-8", "ignore"))
+        ):
+            stripped = spelled.rstrip("!|").translate(_LEET)
+            meant = stripped if stripped in _EXACT else table.get(stripped.encode())
+            if meant:
+                wrong[spelled.rstrip("!|")] = meant
+    return wrong
+
+
+_EXACT = frozenset(WORDS)
+_UNGAPPED = re.compile(r"[ ._*|-]")
+
+
+def _reading(text: str, found: re.Pattern[str], meant: dict[str, str], origin: Origin) -> Reading:
+    """The windows around the places, corrected, and for each character of them where it came from."""
+    made: list[str] = []
+    starts: list[int] = []
+    places: list[int] = []
+    length = done = 0
+
+    def add(piece: str, place: int) -> None:
+        nonlocal length
+        starts.append(length)
+        places.append(place)
+        made.append(piece)
+        length += len(piece)
+
+    for number, match in enumerate(found.finditer(text)):
+        if number == _MOST_PLACES:
+            break
+        stop = max(done, match.start() - _BEFORE)
+        if made and stop > done:
+            add(APART, done)
+        if match.start() > stop:
+            add(text[stop : match.start()], stop)
+        add(meant.get(match[0]) or _UNGAPPED.sub("", match[0]), match.start())
+        done = match.end()
+        following = found.search(text, done, done + _AFTER)
+        end = following.start() if following else min(len(text), done + _AFTER)
+        add(text[done:end], done)
+        done = end
+    joined = "".join(made)
+
+    def back(start: int, end: int) -> tuple[int, int]:
+        return origin(_place(starts, places, start), max(_place(starts, places, end - 1), 0) + 1)
+
+    return Reading("misspelled words", joined, joined.encode(), back)
+
+
+def _place(starts: Sequence[int], places: Sequence[int], position: int) -> int:
+    index = bisect_right(starts, position) - 1
+    following = places[index + 1] if index + 1 < len(places) else places[index] + 10_000
+    return min(places[index] + position - starts[index], max(places[index], following - 1))
