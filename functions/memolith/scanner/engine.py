@@ -134,7 +134,7 @@ class Engine:
         heaviest = sorted(hits, key=lambda index: (-self._patterns[index].rule.weight, index))
         begin = budget.meter()
         for index in heaviest:
-            _ = self._patterns[index].compiled
+            _ = self._patterns[index].compiled, self._patterns[index].width
         budget.forgive(begin)
         for done, index in enumerate(heaviest):
             share = budget.part(1 / (len(heaviest) - done))

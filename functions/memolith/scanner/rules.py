@@ -56,6 +56,7 @@ class Rule:
         check: the name of a further test of the match, in `memolith.scanner.checks`, or empty.
         positives: texts that it must find.
         negatives: texts that it must not find.
+        general: whether it is a meaning in one language: what a heavier rule finds in the same words is told instead.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Rule:
     check: str = ""
     positives: tuple[str, ...] = ()
     negatives: tuple[str, ...] = ()
+    general: bool = False
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,7 @@ def _meanings(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
                     "reason": meaning["reason"].replace("{language}", table["label"]),
                     "positives": table["positives"][meaning["id"]],
                     "negatives": table["negatives"],
+                    "general": True,
                 },
                 words,
             )
@@ -227,6 +230,7 @@ def _rules_of(name: str, document: Mapping[str, Any]) -> list[Rule]:
                 check=entry.get("check", ""),
                 positives=tuple(entry.get("positives", ())),
                 negatives=tuple(entry.get("negatives", ())),
+                general=bool(entry.get("general", False)),
             )
         )
     return rules

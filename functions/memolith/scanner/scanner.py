@@ -27,7 +27,7 @@ from memolith.scanner.engine import Located
 from memolith.scanner.excerpts import Spot, excerpt, show
 from memolith.scanner.findings import Family, Finding, Policy, Report, Severity, judge
 from memolith.scanner.misspelling import misspellings
-from memolith.scanner.scoring import TOGETHER, Hit, weigh
+from memolith.scanner.scoring import TOGETHER, Hit, told_once, weigh
 
 MAX_SCANNED_CHARACTERS = 1_000_000
 """A longer text is refused unread: the API's own limit is a tenth of it."""
@@ -193,7 +193,7 @@ class Scanner:
     def _text_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
         budget = Budget(SCAN_SECONDS, self._meter)
         seen = self._see(text, budget)
-        hits = [hit for hit in seen.hits if hit.rule.id not in allow]
+        hits = [hit for hit in told_once(seen.hits) if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, everything=everything)
         spots = [*self._other_spots(seen, budget), *weighed]
         return [*show(spots, text), *_unfinished(budget, "the second look reads on")]
@@ -210,7 +210,7 @@ class Scanner:
             for offset, hits, spots in self._slices(seen, budget):
                 found += [replace(hit, start=hit.start + offset, end=hit.end + offset) for hit in hits]
                 others += [replace(spot, start=spot.start + offset, end=spot.end + offset) for spot in spots]
-        hits = [hit for hit in found if hit.rule.id not in allow]
+        hits = [hit for hit in told_once(found) if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, hidden_emphasis(seen.text), everything)
         return [*show([*others, *weighed], text), *_unfinished(budget, "no look could finish it")]
 

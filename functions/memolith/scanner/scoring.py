@@ -11,6 +11,7 @@ is negated does not add up.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,9 @@ def evenly(start: int, end: int, how: str) -> float:
     return 1.0
 
 
+_WIDEST = 2_000
+"""Characters that a match in a text as written takes at most."""
+
 TOGETHER = "several-signs"
 TOGETHER_REASON = "several phrases that together turn a reader's instructions around"
 TOGETHER_REMEDY = "Reword or remove the phrases listed, or ask an administrator to allow this rule for the store."
@@ -49,6 +53,21 @@ class Hit:
     start: int
     end: int
     how: str = ""
+
+
+def told_once(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits without those of general rules in whose words a heavier rule has one: that says the same better.
+
+    Asked before allowed rules are left out, so that whoever allows the heavier rule is not told the general one.
+    """
+    heavier = sorted((hit.start, hit.end, hit.rule.weight) for hit in hits if not hit.rule.general)
+    return [hit for hit in hits if not hit.rule.general or not _covered(hit, heavier)]
+
+
+def _covered(hit: Hit, heavier: Sequence[tuple[int, int, float]]) -> bool:
+    first = bisect_left(heavier, (hit.start - _WIDEST, 0, 0.0))
+    last = bisect_left(heavier, (hit.end, 0, 0.0))
+    return any(end > hit.start and weight > hit.rule.weight for _, end, weight in heavier[first:last])
 
 
 def weigh(hits: Sequence[Hit], text: str, emphasis: Emphasis = evenly, everything: bool = False) -> list[Spot]:

@@ -139,11 +139,11 @@ _CODE = re.compile(r"[(){}\[\];]|::|->|=>|^[a-z]+[A-Z][A-Za-z]+$|^[a-z_]+\.[a-z_
 
 MOST_MATCHES = 50
 """Of the engine's matches in one text that are looked at; the rest would only repeat that there are secrets."""
-BATCH_BYTES = 2_000
+BATCH_BYTES = 1_000
 """What the engine is shown at a time: its cost grows faster than what it finds in one batch."""
-LONG_LINE = 2_000
+LONG_LINE = 1_000
 """Bytes from which a line is cut into pieces of `PIECE_BYTES`: a minified file is one line."""
-PIECE_BYTES = 1_000
+PIECE_BYTES = 600
 PIECE_OVERLAP = 80
 MOST_FINDINGS = 20
 HIGH_WEIGHT = 8.0
