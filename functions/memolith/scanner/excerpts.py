@@ -15,7 +15,7 @@ from memolith.scanner.findings import Family, Finding, Severity
 
 EXCERPT_LENGTH = 80
 _MARGIN = 16
-_AROUND = 600
+_AROUND = 200
 """Characters on both sides of an excerpt in which a secret may begin or end that reaches into it."""
 _TOKEN_LIKE = re.compile(r"(?=[A-Za-z_+/=.~-]{0,60}[0-9])[A-Za-z0-9_+/=.~-]{16,}")
 _NAMED_VALUE = re.compile(

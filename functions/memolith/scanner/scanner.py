@@ -193,7 +193,8 @@ class Scanner:
     def _text_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
         budget = Budget(SCAN_SECONDS, self._meter)
         seen = self._see(text, budget)
-        hits = [hit for hit in told_once(seen.hits) if hit.rule.id not in allow]
+        told = seen.hits if everything else told_once(seen.hits)
+        hits = [hit for hit in told if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, everything=everything)
         spots = [*self._other_spots(seen, budget), *weighed]
         return [*show(spots, text), *_unfinished(budget, "the second look reads on")]
@@ -210,7 +211,8 @@ class Scanner:
             for offset, hits, spots in self._slices(seen, budget):
                 found += [replace(hit, start=hit.start + offset, end=hit.end + offset) for hit in hits]
                 others += [replace(spot, start=spot.start + offset, end=spot.end + offset) for spot in spots]
-        hits = [hit for hit in told_once(found) if hit.rule.id not in allow]
+        told = found if everything else told_once(found)
+        hits = [hit for hit in told if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, hidden_emphasis(seen.text), everything)
         return [*show([*others, *weighed], text), *_unfinished(budget, "no look could finish it")]
 
