@@ -103,7 +103,7 @@ def test_a_put_may_demand_what_must_be_there(desk: Desk) -> None:
     assert "/a is held" in desk.fails(Exit.CONFLICT, "put", desk.store, "/a", "--new", typed=b"new")
     desk.put("/a", "two")
     told = desk.fails(Exit.CONFLICT, "put", desk.store, "/a", "--if-sha256", sha256, typed=b"three")
-    assert "Somebody wrote it since" in told
+    assert "Another writer changed it" in told
     assert desk.ok("cat", desk.store, "/a") == "two"
     now = desk.json("cat", desk.store, "/a")["content_sha256"]
     assert desk.json("put", desk.store, "/a", "--if-sha256", now, typed=b"three")["result"] == "changed"

@@ -27,17 +27,19 @@ TIMEOUT_S = 35.0
 Store = Annotated[str, typer.Argument(help="The store, memstore_…")]
 
 
-What = Annotated[str, typer.Argument(metavar="PATH|MEMORY", help="A memory's path, or its id, mem_…")]
+What = Annotated[str, typer.Argument(metavar="PATH|MEMORY", help="A memory's path or its id, mem_…")]
 
 
 Url = Annotated[
     str | None,
-    typer.Option("--api-url", envvar="ANTHROPIC_BASE_URL", help="The API's address; else the one on this machine."),
+    typer.Option(
+        "--api-url", envvar="ANTHROPIC_BASE_URL", help="The API's address; by default the one on this machine."
+    ),
 ]
 
 
 Key = Annotated[
-    str | None, typer.Option("--api-key", help="An API key; else ANTHROPIC_API_KEY for an address that is named.")
+    str | None, typer.Option("--api-key", help="An API key; by default ANTHROPIC_API_KEY, if an address is given.")
 ]
 
 
@@ -87,7 +89,7 @@ def _no_answer(error: Any) -> ApiFailed:
             "another address."
         )
         return ApiFailed(f"{where} does not answer", Exit.NO_ANSWER, advice)
-    advice = "It may have been done: look before repeating it."
+    advice = "It may have been done: check before you repeat it."
     return ApiFailed(f"{where} did not say what became of it", Exit.UNKNOWN, advice)
 
 

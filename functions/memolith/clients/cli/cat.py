@@ -19,12 +19,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def cat(
     store: Store,
     what: What,
-    version: Annotated[str | None, typer.Option("--version", help="An older version, memver_…, as logged.")] = None,
+    version: Annotated[
+        str | None, typer.Option("--version", help="An older version, memver_…, as `memolith log` shows it.")
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Write a memory's text to standard output, byte for byte; with --json the whole memory.
+    """Print a memory's text, byte for byte; with --json, print the whole memory.
 
     Example: memolith cat memstore_useast1_01kb… /notes/todo.md > todo.md
 
@@ -55,4 +57,4 @@ def no_text(store: str, found: Any) -> ApiFailed:
         version = found.memory_version_id if found.type == "memory" else found.id
         advice = f"`memolith quarantine show {store} {version}` says why."
         return ApiFailed("the safety scanner withholds the text", Exit.SCANNER, advice)
-    return ApiFailed("the text is not there: a deletion has none, and a redacted version lost it", Exit.NOT_FOUND)
+    return ApiFailed("there is no text: the version is a deletion, or it was redacted", Exit.NOT_FOUND)

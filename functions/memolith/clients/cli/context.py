@@ -22,17 +22,18 @@ def context(
     what: Annotated[
         list[str], typer.Argument(metavar="SESSION|STORE…", help="A session, sesn_…, or up to 8 stores, memstore_…")
     ],
-    refresh: Annotated[bool, typer.Option("--refresh", help="Take the stores of the session as they are now.")] = False,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Read the session's stores as they are now.")] = False,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Of stores: as a session is told that may only read.")
+        bool, typer.Option("--read-only", help="For stores: the context of a session that may only read.")
     ] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Print what an agent is told of its memory, for its system prompt: its stores and the index of each.
+    """Print an agent's memory context, for its system prompt: its stores and the index of each.
 
-    A session's context is the same text until --refresh. For stores a session is begun, asked and ended.
+    A session's context stays the same text until --refresh. For stores, the command begins a session, asks it for its
+    context, and ends it.
 
     Example: memolith context sesn_useast1_01kb… > prompt.md
     """

@@ -17,9 +17,7 @@ from memolith.core.errors import InvalidRequest
 
 LOCAL_ACCOUNT = "000000000000"
 
-Aws = Annotated[
-    bool, typer.Option("--aws", help="Speak to AWS as cdk.json describes it, even if a local cloud runs here.")
-]
+Aws = Annotated[bool, typer.Option("--aws", help="Use AWS as cdk.json describes it, even if a local cloud runs here.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,15 @@ import typer
 
 _COMMANDS = {
     "up": "Start the local cloud and deploy Memolith into it.",
-    "status": "What runs, where it answers, and how replication stands.",
-    "replication": "Change how the regions replicate, while they do: lag, jitter, duplicates, order, pauses.",
-    "faults": "Have the emulator fail, while it runs: a region cut off, tables throttled, replies lost.",
-    "down": "End the local cloud and everything it started.",
+    "status": "Show what runs, where it answers, and the state of replication.",
+    "replication": "Change how the regions replicate, while they run: lag, jitter, duplicates, order, pauses.",
+    "faults": "Make the running emulator fail: cut off a region, throttle tables, lose replies.",
+    "down": "Stop the local cloud and everything that it started.",
 }
 _FORWARDED = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 app = typer.Typer(
-    help="The local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
+    help="Run the local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
     no_args_is_help=True,
     add_completion=False,
 )

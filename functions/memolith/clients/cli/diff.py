@@ -36,7 +36,9 @@ def diff(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Show what changed: from one version to another, to the newest one, or from the last one but one to it.
+    """Show what changed between two versions of a memory.
+
+    With one version, compare it with the newest; with none, compare the newest with the one before it.
 
     Example: memolith diff memstore_useast1_01kb… /notes/todo.md memver_01kb…
     """

@@ -18,18 +18,18 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="What a fail-over left behind: list, show, restore, dismiss.",
+    help="List, show, restore and dismiss versions that a failover left divergent.",
 )
 
 PART = "divergent"
 
 Store = Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")]
-Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as listed.")]
+Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as `list` shows it.")]
 
 
 @app.callback()
 def divergent() -> None:
-    """What a fail-over left behind: list, show, restore, dismiss."""
+    """List, show, restore and dismiss versions that a failover left divergent."""
 
 
 @app.command("list")
@@ -39,7 +39,7 @@ def list_(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """List versions that were acknowledged by a home that is gone, and came too late to be adopted.
+    """List versions that a lost home acknowledged and that arrived too late to be replayed.
 
     Example: memolith divergent list
     """
@@ -63,7 +63,7 @@ def list_(
 
 @app.command()
 def show(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """Show how one differs from what its memory holds now.
+    """Show how a divergent version differs from what its memory holds now.
 
     Example: memolith divergent show memstore_useast1_01kb… memver_01kc…
     """
@@ -79,7 +79,9 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
 
 @app.command()
 def restore(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """Write its text as the memory's next version, or as a new memory where that is gone; it is listed no more.
+    """Write its text as the memory's next version, or as a new memory if the memory was deleted.
+
+    The version is then no longer listed.
 
     Example: memolith divergent restore memstore_useast1_01kb… memver_01kc…
     """
@@ -96,7 +98,7 @@ def restore(store: Store, version: Version, url: Url = None, key: Key = None, as
 
 @app.command()
 def dismiss(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """Erase it in every region, as a redaction does; it is listed no more.
+    """Erase a divergent version in every region, as a redaction does. It is then no longer listed.
 
     Example: memolith divergent dismiss memstore_useast1_01kb… memver_01kc…
     """

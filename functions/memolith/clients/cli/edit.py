@@ -30,15 +30,15 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def edit(
     store: Store,
-    path: Annotated[str, typer.Argument(help="The memory's path; a new one is created.")],
+    path: Annotated[str, typer.Argument(help="The memory's path; if there is no memory, it is created.")],
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Open a memory in $VISUAL or $EDITOR, and write it when the editor ends.
+    """Open a memory in $VISUAL or $EDITOR, and write it when you close the editor.
 
-    The write is conditional on the text that was opened. If somebody wrote meanwhile, or the write is refused for any
-    other reason, nothing is changed, your text is kept in a file, and the error says in which.
+    The write succeeds only if the memory still has the text that was opened. If another writer changed it, or the write
+    is refused for any other reason, nothing is changed. Your text is kept in a file that the error names.
 
     Example: EDITOR="code --wait" memolith edit memstore_useast1_01kb… /notes/todo.md
     """

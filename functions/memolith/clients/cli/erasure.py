@@ -26,7 +26,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Erasure: how far it is in each region, and a search for remains.",
+    help="Show how far an erasure is in each region, and search for leftovers.",
 )
 
 EXIT_FOUND = 1
@@ -42,10 +42,11 @@ def status(
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Tell region by region how far the erasure of a version, a memory's versions, or a store is.
+    """Show for each region how far the erasure of a version, a memory's versions, or a store is.
 
-    erased: blank, no older S3 version, no text in the rows. pending: it is asked for, and text is still there. kept:
-    nobody asked for it. unknown: the region has no such thing. unreachable: it did not answer; exit code 1.
+    erased: the object is blank, no older S3 version is left, the rows hold no text. pending: erasure was ordered, and
+    text is still there. kept: no erasure was ordered. unknown: the region has no such thing. unreachable: the region
+    did not answer; exit code 1.
 
     Example: memolith erasure status memver_01kb… --store memstore_useast1_01kb…
     """
@@ -66,18 +67,18 @@ def verify(
     text_file: Annotated[
         list[Path] | None,
         typer.Option(
-            "--text-file", exists=True, dir_okay=False, help="A file whose text is looked for, as a part too."
+            "--text-file", exists=True, dir_okay=False, help="A file with the text to look for, whole or in part."
         ),
     ] = None,
-    path: Annotated[list[str] | None, typer.Option("--path", help="A memory's path.")] = None,
-    sha256: Annotated[list[str] | None, typer.Option("--sha256", help="A content hash.")] = None,
+    path: Annotated[list[str] | None, typer.Option("--path", help="A path to look for.")] = None,
+    sha256: Annotated[list[str] | None, typer.Option("--sha256", help="A content hash to look for.")] = None,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Search every S3 version and every row of a store, in every region, for remains. Exit code 1 if there are any.
+    """Search every S3 version and every row of a store, in every region, for leftovers. Exit code 1 if there are any.
 
-    Looks for texts, paths and hashes that you name; without any, for all that is not blank, as of a store that was
-    deleted. Reads each object version, so that a large store takes minutes; nothing is changed.
+    Name the texts, paths and hashes to look for. If you name none, the command looks for everything that is not blank,
+    as for a deleted store. It reads each object version, so a large store takes minutes. It changes nothing.
 
     Example: memolith erasure verify memstore_useast1_01kb… --text-file leaked.txt
     """
@@ -110,9 +111,9 @@ def verify(
 
 @app.command()
 def resume(store_id: StoreId, aws: Aws = False, as_json: Json = False) -> None:
-    """Have every region look through a deleted store once more, as its deletion's event does. Changes no live store.
+    """Make every region go through a deleted store once more, as the deletion's event does. Changes no live store.
 
-    Exit code 1 when a region did not answer. What it does not finish at once, its schedule does.
+    Exit code 1 if a region did not answer. What a region does not finish at once, its schedule finishes.
 
     Example: memolith erasure resume memstore_useast1_01kb…
     """

@@ -28,12 +28,12 @@ _TARS = {".tar": "w", ".tar.gz": "w:gz", ".tgz": "w:gz", ".tar.bz2": "w:bz2", ".
 def export_(
     store: Store,
     target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="A folder, or NAME.tar[.gz]; with --to, which project.")
+        str | None, typer.Argument(metavar="[TARGET]", help="A folder, or NAME.tar[.gz]; with --to, the project.")
     ] = None,
-    whose: Annotated[Format, typer.Option("--to", help="Whose memories they become.")] = Format.FOLDER,
+    whose: Annotated[Format, typer.Option("--to", help="The program that the memories are for.")] = Format.FOLDER,
     history: Annotated[
         bool,
-        typer.Option("--history", help="Every version, into NAME.tar[.gz], which `memolith import` takes anywhere."),
+        typer.Option("--history", help="Export every version, into NAME.tar[.gz]; `memolith import` reads it."),
     ] = False,
     under: Under = "/",
     replace: Replace = False,
@@ -41,12 +41,12 @@ def export_(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Export a store's memories as files: a folder, a tar, or where Claude Code, Codex or Basic Memory have theirs.
+    """Export a store's memories as files: a folder, a tar, or where Claude Code, Codex or Basic Memory keep theirs.
 
-    Files that the store does not have stay as they are, and so does one that has another text, unless --replace is
-    given. What cannot be a file is reported with the reason. Exit code 3: something was not exported.
+    The command leaves files alone that the store does not have. It overwrites a file with another text only with
+    --replace. It reports what cannot be a file, with the reason. Exit code 3: something was not exported.
 
-    With --history the tar has all versions, with ids, times and actors, and moves the store into another Memolith.
+    With --history, the tar holds all versions, with ids, times and actors: it can move the store to another Memolith.
 
     Example: memolith export memstore_useast1_01kb… ~/notes
 

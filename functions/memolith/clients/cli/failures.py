@@ -52,10 +52,10 @@ _EXITS: dict[type[errors.MemolithError], Exit] = {
 }
 _ADVICE: dict[type[errors.MemolithError], str] = {
     errors.Unavailable: (
-        "Nothing was changed; try again, or look at the region with `memolith dev status` or the console."
+        "Nothing was changed. Try again, or check the region with `memolith dev status` or the console."
     ),
-    errors.OutcomeUnknown: "It may have been done: look before repeating it.",
-    errors.Busy: "Nothing was changed; try again.",
+    errors.OutcomeUnknown: "It may have been done: check before you repeat it.",
+    errors.Busy: "Nothing was changed. Try again.",
 }
 _REFUSALS: dict[str, tuple[Exit, str]] = {
     "authentication_error": (
@@ -63,15 +63,15 @@ _REFUSALS: dict[str, tuple[Exit, str]] = {
         "`memolith keys create` makes a key; give it as --api-key or ANTHROPIC_API_KEY.",
     ),
     "permission_error": (Exit.KEY, "`memolith keys create --scope …` makes a key that may do it."),
-    "not_found_error": (Exit.NOT_FOUND, "`memolith stores list` and `memolith ls STORE` say what is there."),
-    "memory_path_conflict_error": (Exit.CONFLICT, "Choose another path; `memolith ls STORE` says what is there."),
+    "not_found_error": (Exit.NOT_FOUND, "`memolith stores list` and `memolith ls STORE` list what exists."),
+    "memory_path_conflict_error": (Exit.CONFLICT, "Choose another path; `memolith ls STORE` lists what is taken."),
     "memory_precondition_failed_error": (
         Exit.CONFLICT,
-        "Nothing was changed. Somebody wrote it since: see `memolith diff STORE PATH`, then read it and do it again.",
+        "Nothing was changed. Another writer changed it: run `memolith diff STORE PATH`, read it, and do it again.",
     ),
     "memory_snapshot_incomplete_error": (Exit.NO_ANSWER, ""),
-    "overloaded_error": (Exit.NO_ANSWER, "Nothing was changed; try again."),
-    "timeout_error": (Exit.UNKNOWN, "It may have been done: look before repeating it."),
+    "overloaded_error": (Exit.NO_ANSWER, "Nothing was changed. Try again."),
+    "timeout_error": (Exit.UNKNOWN, "It may have been done: check before you repeat it."),
 }
 
 

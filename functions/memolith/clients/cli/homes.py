@@ -28,7 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="The home region of each store: list, move, fail over, bring back.",
+    help="List and move the home regions of stores; fail over, and return.",
 )
 
 AT_ONCE = 4
@@ -37,22 +37,22 @@ AT_ONCE = 4
 FAILING_OVER_AT_ONCE = 16
 """How many are failed over at a time: nobody writes to those that have not had their turn."""
 
-To = Annotated[str, typer.Option("--to", help="The region that is to be the home.")]
-AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=100, help="How many stores are under way at a time.")]
+To = Annotated[str, typer.Option("--to", help="The new home region.")]
+AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=100, help="How many stores to handle at a time.")]
 
 
 @app.callback()
 def homes() -> None:
-    """The home region of each store: list, move, fail over, bring back."""
+    """List and move the home regions of stores; fail over, and return."""
 
 
 @app.command("list")
 def list_(
-    region: Annotated[str | None, typer.Option("--region", help="Whose view of it; by default the first.")] = None,
+    region: Annotated[str | None, typer.Option("--region", help="The region to ask; by default the first.")] = None,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Which region is the home of each store, which it has had, and what is under way.
+    """List each store's home region, its earlier homes, and what is under way.
 
     Example: memolith homes list
     """
@@ -64,16 +64,18 @@ def list_(
 @app.command()
 def move(
     to: To,
-    store: Annotated[str | None, typer.Argument(help="A store's id; or all of a region's with --from.")] = None,
-    source: Annotated[str | None, typer.Option("--from", help="All stores whose home is this region.")] = None,
+    store: Annotated[
+        str | None, typer.Argument(help="A store's id; or give --from for all stores of a region.")
+    ] = None,
+    source: Annotated[str | None, typer.Option("--from", help="Move all stores whose home is this region.")] = None,
     at_once: AtOnce = AT_ONCE,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Move stores to another home region: nothing is lost, and writes to each pause for seconds.
+    """Move stores to another home region. Nothing is lost; writes to each store pause for seconds.
 
-    Both regions must answer. Stop it as you like: run it again, and it goes on. A move that was begun, and is wanted no
-    more, is given up by moving the store to where it is.
+    Both regions must answer. You can stop the command at any time; run it again to continue. To give up a move that has
+    begun, move the store to the region where it is.
 
     Example: memolith homes move memstore_useast1_01k... --to eu-west-1
     """
@@ -87,19 +89,21 @@ def move(
 
 @app.command("fail-over")
 def fail_over(
-    source: Annotated[str, typer.Option("--from", help="The region that answers nothing.")],
+    source: Annotated[str, typer.Option("--from", help="The region that does not answer.")],
     to: To,
-    stores: Annotated[str | None, typer.Option("--stores", help="Only these ids, with commas between.")] = None,
+    stores: Annotated[str | None, typer.Option("--stores", help="Only these store ids, separated by commas.")] = None,
     at_once: AtOnce = FAILING_OVER_AT_ONCE,
-    yes: Annotated[bool, typer.Option("--yes", help="Go on where a store's writes may stand apart.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask, even if writes of a store may become divergent.")
+    ] = False,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Make a region the home of stores whose home is gone, from what it has itself; the old home is not asked.
+    """Make a region the home of stores whose home is gone. It uses what it has; the old home is not asked.
 
-    What the old home acknowledged and had not replicated comes when it returns: it is adopted where nobody has written
-    since, and listed by `memolith divergent list` where somebody has. A store with durability two_regions has
-    everything in its second region alone: to take it anywhere else needs --yes.
+    Writes that the old home acknowledged and had not replicated arrive when it returns. A write is replayed if its path
+    has not been written since, and otherwise listed by `memolith divergent list`. A store with durability two_regions
+    has everything only in its second region: to fail over to another region, give --yes.
 
     Example: memolith homes fail-over --from us-east-1 --to eu-west-1
     """
@@ -123,7 +127,7 @@ def return_(
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Move home to a region every store that had its home there before: what a fail-over took away, and a move.
+    """Move every store that had its home in a region before back to it, after a failover or a move.
 
     Example: memolith homes return us-east-1
     """
@@ -163,7 +167,7 @@ def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) 
     )
     if not yes and not sys.stdin.isatty():
         raise InvalidRequest("--yes", "is needed to fail over stores to another region than their second")
-    confirm(f"Fail over to {to} all the same?", yes)
+    confirm(f"Fail over to {to} anyway?", yes)
 
 
 def _is_held(new: Region, store_id: str) -> bool:

@@ -27,25 +27,27 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command("import")
 def import_(
     source: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="A folder or a tar; with --from, which project.")
+        str | None, typer.Argument(metavar="[SOURCE]", help="A folder or a tar; with --from, the project.")
     ] = None,
-    whose: Annotated[Format, typer.Option("--from", help="Whose memories they are.")] = Format.FOLDER,
-    store: Annotated[str | None, typer.Option("--store", help="Into this store; without it, a new one.")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="What the new store is called.")] = None,
+    whose: Annotated[Format, typer.Option("--from", help="The program that the memories are from.")] = Format.FOLDER,
+    store: Annotated[
+        str | None, typer.Option("--store", help="The store to import into; by default a new one.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="The name of the new store.")] = None,
     under: Under = "/",
     replace: Replace = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Import a folder, a tar, or the memories of Claude Code, Codex or Basic Memory; each file becomes a memory.
 
-    Claude Code's are found from any folder or worktree of the project, Basic Memory's by the project's name. What
-    cannot be a memory is reported with the reason: not UTF-8, too large, a path that the API does not take, refused by
-    the safety scanner. If it stops, run it again. Exit code 3: something was not imported.
+    Give any folder or worktree of a project for Claude Code, and the project's name for Basic Memory. The command
+    reports what cannot be a memory, with the reason: not UTF-8, too large, a path that the API does not take, refused
+    by the safety scanner. If it stops, run it again. Exit code 3: something was not imported.
 
-    A tar that `memolith export --history` made is known as such, and goes in with all its versions.
+    A tar made by `memolith export --history` is recognised and imported with all its versions.
 
     Example: memolith import ~/notes --name "Team notes"
 

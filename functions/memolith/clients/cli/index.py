@@ -31,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="A region's index: how it is, what was set aside, rebuild it.",
+    help="Show and rebuild a region's index; show and redrive dead letters.",
 )
 
 LONGEST_LIFE_S = 30.0
@@ -39,27 +39,25 @@ LONGEST_LIFE_S = 30.0
 
 LETTERS_SHOWN = 20
 
-OneRegion = Annotated[str | None, typer.Option("--region", help="Only this region; by default each of them.")]
+OneRegion = Annotated[str | None, typer.Option("--region", help="Only this region; by default every region.")]
 
 
 @app.callback()
 def index() -> None:
-    """A region's index: how it is, what was set aside, rebuild it."""
+    """Show and rebuild a region's index; show and redrive dead letters."""
 
 
 @app.command()
 def rebuild(
-    region: Annotated[str, typer.Option("--region", help="Whose index to rebuild.")],
-    settle_s: Annotated[
-        float, typer.Option(help="How long calls under way may take to end, in seconds.")
-    ] = LONGEST_LIFE_S,
+    region: Annotated[str, typer.Option("--region", help="The region whose index to rebuild.")],
+    settle_s: Annotated[float, typer.Option(help="Seconds to wait for calls under way to end.")] = LONGEST_LIFE_S,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Build a region's tables anew from its bucket, beside live traffic, and switch to them.
+    """Rebuild a region's tables from its bucket, beside live traffic, and switch to them.
 
-    Until the switch the region answers 503 for what it does not know, and creations wait. Interrupt it as you like: run
-    again, here or on another machine, it goes on where it stopped.
+    Until the switch the region answers 503 for what it does not know, and creations wait. You can interrupt the command
+    at any time. Run it again, here or on another machine, and it continues where it stopped.
 
     Example: memolith index rebuild --region eu-west-1
     """
@@ -82,7 +80,7 @@ def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Consol
     try:
         return _rebuild(Rebuild(memolith, tables, queue, settle_s), progress_on)
     except KeyboardInterrupt:
-        progress_on.print("Interrupted. Run the same command again, and it goes on from here.", highlight=False)
+        progress_on.print("Interrupted. Run the same command again to continue.", highlight=False)
         raise typer.Exit(130) from None
 
 
@@ -123,9 +121,9 @@ def _speed_and_rest(step: Step) -> str:
 
 @app.command()
 def status(region: OneRegion = None, aws: Aws = False, as_json: Json = False) -> None:
-    """How each region's index is: what serves, up to when it is complete, what waits and what was set aside.
+    """Show the state of each region's index: which tables serve, up to when it is complete, queues and dead letters.
 
-    Exit code 2 when a region is not complete, has dead letters, or does not answer.
+    Exit code 2 if a region is not complete, has dead letters, or does not answer.
 
     Example: memolith index status
     """
@@ -153,16 +151,16 @@ def status(region: OneRegion = None, aws: Aws = False, as_json: Json = False) ->
 def redrive(
     region: OneRegion = None,
     queue: Annotated[
-        str | None, typer.Option("--queue", help=f"Only this queue: {', '.join(QUEUES)}; by default each of them.")
+        str | None, typer.Option("--queue", help=f"Only this queue: {', '.join(QUEUES)}; by default every queue.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what was set aside, and leave it.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the dead letters.")] = False,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Show what was set aside, each with its reason, and send it back to be tried again.
+    """Show dead letters with their reasons, and send them back to be tried again.
 
-    Mend the reason first: what fails again is set aside again. A letter may be tried twice, which changes nothing, and
-    none is lost if this stops; run it again.
+    Fix the reason first: a message that fails again becomes a dead letter again. If the command stops, run it again: no
+    message is lost, and one that is handled twice changes nothing.
 
     Example: memolith index redrive --region eu-west-1 --dry-run
     """

@@ -17,23 +17,23 @@ from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.times import rfc3339
 
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="API keys: create, list, revoke."
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Create, list and revoke API keys."
 )
 
-Workspace = Annotated[str, typer.Option("--workspace", help="The workspace, wrkspc_ and lower-case letters or digits.")]
-Region = Annotated[str | None, typer.Option("--region", help="Where to do it; by default the first region.")]
+Workspace = Annotated[str, typer.Option("--workspace", help="The workspace: wrkspc_ and lower-case letters or digits.")]
+Region = Annotated[str | None, typer.Option("--region", help="The region to ask; by default the first.")]
 
 
 @app.command()
 def create(
     workspace: Workspace = "wrkspc_default",
-    name: Annotated[str, typer.Option("--name", help="What the key is for; you will see it in the list.")] = "default",
+    name: Annotated[str, typer.Option("--name", help="What the key is for; the list shows it.")] = "default",
     scope: Annotated[str, typer.Option("--scope", help="read, write or admin.")] = "write",
     region: Region = None,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Issue a key. Its text is shown this once and stored nowhere.
+    """Create a key. Its text is shown only now, and stored nowhere.
 
     Example: memolith keys create --name ci --scope read
     """
@@ -45,14 +45,16 @@ def create(
         return
     console.print(f"{issued['key_id']}  {issued['scope']}  {issued['name']}", highlight=False)
     print(issued["api_key"])
-    console.print("Keep it: it is not shown again. Other regions know it once it has been replicated.", highlight=False)
+    console.print(
+        "Keep it: it is not shown again. Other regions accept it once it has been replicated.", highlight=False
+    )
 
 
 @app.command("list")
 def list_keys(
     workspace: Workspace = "wrkspc_default", region: Region = None, aws: Aws = False, as_json: Json = False
 ) -> None:
-    """List a workspace's keys, revoked ones too.
+    """List a workspace's keys, including revoked ones.
 
     Example: memolith keys list --json
     """
@@ -71,15 +73,15 @@ def list_keys(
 
 @app.command()
 def revoke(
-    key_id: Annotated[str, typer.Argument(help="apikey_…, as listed.")],
+    key_id: Annotated[str, typer.Argument(help="apikey_…, as `list` shows it.")],
     workspace: Workspace = "wrkspc_default",
     region: Region = None,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """End a key everywhere, and say which regions confirmed it. A region that confirmed refuses the key at once.
+    """Revoke a key everywhere, and show which regions confirmed it. Such a region refuses the key at once.
 
-    Exit code 3 when a region did not confirm: it will know by replication; run the command again to be sure.
+    Exit code 3 if a region did not confirm. It will learn of it by replication; run the command again to be sure.
 
     Example: memolith keys revoke apikey_useast1_01kb…
     """

@@ -29,16 +29,18 @@ _STORE = re.compile(r"memstore_[A-Za-z0-9_]+")
 
 @app.command("lint")
 def command(
-    target: Annotated[str, typer.Argument(metavar="STORE|FOLDER", help="memstore_… of a live API, or a folder.")],
+    target: Annotated[
+        str, typer.Argument(metavar="STORE|FOLDER", help="A store of a live API, memstore_…, or a folder.")
+    ],
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Tell what is amiss in memories: frontmatter, Why and How-to-apply lines, lines and links of the index.
+    """Check memories for mistakes: frontmatter, Why and How-to-apply lines, lines and links of the index.
 
-    What cannot be read as text (withheld, not UTF-8) is listed as unread, and its links lead somewhere all the same.
+    What cannot be read as text (withheld, not UTF-8) is listed as unread; links to it are not reported as broken.
 
-    Exit code: 0 nothing is amiss, 1 something is, 2 they could not be read.
+    Exit code: 0 no mistake was found, 1 there are mistakes, 2 the memories could not be read.
 
     Example: memolith lint memories/ --json
     """

@@ -24,7 +24,7 @@ def log(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Show a memory's versions, newest first, also of a deleted one.
+    """List a memory's versions, newest first; also of a deleted memory.
 
     Example: memolith log memstore_useast1_01kb… /notes/todo.md
     """

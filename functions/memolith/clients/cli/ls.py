@@ -22,13 +22,15 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def ls(
     store: Store,
     path: Annotated[str, typer.Argument(help="A folder, or a memory's path.")] = "/",
-    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Everything below, not folders.")] = False,
-    long: Annotated[bool, typer.Option("--long", "-l", help="With size, time and id.")] = False,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help="List everything below, and no folders.")
+    ] = False,
+    long: Annotated[bool, typer.Option("--long", "-l", help="Show size, time and id.")] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """List the memories and folders of a store's folder, a path a line.
+    """List the memories and folders in a folder of a store, one path a line.
 
     Example: memolith ls memstore_useast1_01kb… /notes/ -l
 

@@ -21,7 +21,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def mcp(
     store: Annotated[
         str | None,
-        typer.Option("--store", envvar="MEMOLITH_MEMORY_STORE_ID", help="The store, memstore_…; else the only one."),
+        typer.Option(
+            "--store", envvar="MEMOLITH_MEMORY_STORE_ID", help="The store, memstore_…; by default the only one."
+        ),
     ] = None,
     url: Url = None,
     key: Key = None,

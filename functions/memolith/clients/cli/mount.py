@@ -25,22 +25,22 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def mount(
     store: Store,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An empty folder; it is made if it is missing.")],
-    read_only: Annotated[bool, typer.Option("--read-only", help="Nothing can be written.")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An empty folder; created if it is missing.")],
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every write.")] = False,
     interval_s: Annotated[
-        float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between two looks at what others wrote.")
+        float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between checks for what others wrote.")
     ] = 5.0,
     desk: Annotated[
-        Path, typer.Option("--desk", envvar="MEMOLITH_DESK", help="Where texts are cached, and edits wait.")
+        Path, typer.Option("--desk", envvar="MEMOLITH_DESK", help="Where texts are cached and unsaved edits are kept.")
     ] = Path("~/.memolith/desk"),
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Show a store as a folder, until it is unmounted (fusermount3 -u DIR) or Ctrl-C.
+    """Mount a store as a folder, until you unmount it (fusermount3 -u DIR) or press Ctrl-C.
 
-    Each close of a file that changed is one commit. A text that cannot be committed is kept beside its file, and the
-    program is told. What the folder can and cannot do: docs/mount-semantics.md.
+    Each close of a changed file is one commit. If a text cannot be committed, the program gets an error and the text is
+    kept beside its file. What the folder can and cannot do: docs/mount-semantics.md.
 
     Example: memolith mount memstore_useast1_01kb… ~/memory
     """

@@ -17,12 +17,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def mv(
     store: Store,
     what: What,
-    to: Annotated[str, typer.Argument(metavar="TO", help="The new path; if it ends with /, the folder.")],
+    to: Annotated[str, typer.Argument(metavar="TO", help="The new path; if it ends with /, the folder to move into.")],
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Move a memory to another path. Its id and its versions stay; a path that is taken is left as it is.
+    """Move a memory to another path. It keeps its id and its versions. A path that is taken is refused.
 
     Example: memolith mv memstore_useast1_01kb… /notes/todo.md /done/
     """

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 console = Console()
 aside = Console(stderr=True)

@@ -17,25 +17,27 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 Sha256 = Annotated[
     str | None,
-    typer.Option("--if-sha256", metavar="SHA256", help="Only if its content is still this; `cat --json` tells it."),
+    typer.Option(
+        "--if-sha256", metavar="SHA256", help="Only if the content still has this hash; `cat --json` shows it."
+    ),
 ]
 
 
 @app.command()
 def put(
     store: Store,
-    path: Annotated[str, typer.Argument(help="Where it is to stand, /notes/todo.md")],
-    file: Annotated[Path, typer.Argument(help="The text, UTF-8; - is standard input.")] = Path("-"),
-    new: Annotated[bool, typer.Option("--new", help="Only if nothing is there yet.")] = False,
+    path: Annotated[str, typer.Argument(help="The path, such as /notes/todo.md.")],
+    file: Annotated[Path, typer.Argument(help="A UTF-8 file; - is standard input.")] = Path("-"),
+    new: Annotated[bool, typer.Option("--new", help="Only if the path is free.")] = False,
     if_sha256: Sha256 = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Write a memory's text: create it, or change the one that is at the path.
+    """Write a memory's text: create the memory, or change the one at the path.
 
-    What is changed is what was there when the command began: if somebody writes meanwhile, nothing is, and the exit
-    code is 5. To have the same since an earlier reading, give what was read as --if-sha256.
+    The write succeeds only if the memory has not changed since the command began; otherwise nothing is changed and the
+    exit code is 5. With --if-sha256, it succeeds only if the memory has not changed since you read it.
 
     Example: memolith put memstore_useast1_01kb… /notes/todo.md todo.md
 

@@ -16,26 +16,28 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Texts that the safety scanner withholds: list, show, release, restore.",
+    help="List, show, release and restore texts that the safety scanner withholds.",
 )
 
 PART = "quarantine"
 
 Store = Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")]
-Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as listed; any version that has the text.")]
+Version = Annotated[
+    str, typer.Argument(metavar="VERSION", help="memver_…, as `list` shows it; any version that has the text.")
+]
 
 
 @app.command("list")
 def list_withheld(
     store: Store,
     include_released: Annotated[
-        bool, typer.Option("--include-released", help="Also texts that somebody has let go.")
+        bool, typer.Option("--include-released", help="Also list texts that were released.")
     ] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """List the texts of a store that are withheld, and why.
+    """List the withheld texts of a store, with the reasons.
 
     Example: memolith quarantine list memstore_useast1_01kb… --json
     """
@@ -54,7 +56,7 @@ def list_withheld(
 
 @app.command()
 def show(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """Show one text's verdicts, with their findings, and every path and version at which it stands; never the text.
+    """Show one text's verdicts with their findings, and every path and version that has it; never the text.
 
     Example: memolith quarantine show memstore_useast1_01kb… memver_useast1_01kc…
     """
@@ -78,12 +80,12 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
 def release(
     store: Store,
     version: Version,
-    reason: Annotated[str, typer.Option("--reason", help="Why it is harmless; it stands in the audit trail.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why it is harmless; kept in the audit trail.")],
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Let a text go: it is shown again, in every region, under whatever path or version it stands.
+    """Release a text: it is shown again in every region, at every path and version that has it.
 
     The scanner does not withhold it again for the same rules.
 
@@ -106,7 +108,7 @@ def release(
 
 @app.command()
 def restore(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """Write the last good version of the memory again, on top of the one that is withheld, which stays so.
+    """Write the last good version of the memory again, as its newest. The withheld version stays withheld.
 
     Example: memolith quarantine restore memstore_useast1_01kb… memver_useast1_01kc…
     """

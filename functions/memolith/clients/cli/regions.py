@@ -37,25 +37,25 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="The deployment's regions: add one.",
+    help="Add a region to the deployment.",
 )
 
 
 @app.callback()
 def regions() -> None:
-    """The deployment's regions: add one."""
+    """Add a region to the deployment."""
 
 
 @app.command()
 def add(
-    region: Annotated[str, typer.Argument(help="Such as eu-west-1.")],
+    region: Annotated[str, typer.Argument(help="The region, such as eu-west-1.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before permissions are changed.")] = False,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Add a region to the deployment, and bring it everything that is already there.
+    """Add a region to the deployment, and copy everything that exists into it.
 
-    Run it in Memolith's checkout, with credentials that may deploy. If it stops, run it again.
+    Run it in Memolith's checkout, with credentials that may deploy. If it stops, run it again to continue.
 
     Example: memolith regions add ap-southeast-2
     """
@@ -85,9 +85,11 @@ def add(
 
 @app.command()
 def fill(
-    region: Annotated[str, typer.Argument(help="Whose bucket to fill.")], aws: Aws = False, as_json: Json = False
+    region: Annotated[str, typer.Argument(help="The region whose bucket to fill.")],
+    aws: Aws = False,
+    as_json: Json = False,
 ) -> None:
-    """Copy into a region's bucket what the other regions have and it has not; `add` does this too.
+    """Copy into a region's bucket what the other regions have and it lacks; `add` does this too.
 
     Example: memolith regions fill ap-southeast-2
     """

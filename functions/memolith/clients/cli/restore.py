@@ -28,19 +28,21 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def restore(
     store: Store,
-    what: Annotated[str | None, typer.Argument(metavar="[PATH|MEMORY]", help="One memory, with --version.")] = None,
-    version: Annotated[str | None, typer.Option("--version", help="Which version of it, memver_…")] = None,
-    as_of: Annotated[str | None, typer.Option("--as-of", help="The store at this instant, RFC 3339.")] = None,
+    what: Annotated[str | None, typer.Argument(metavar="[PATH|MEMORY]", help="One memory; needs --version.")] = None,
+    version: Annotated[str | None, typer.Option("--version", help="The version to restore, memver_…")] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="Restore the store as of this instant, RFC 3339.")
+    ] = None,
     path_prefix: Annotated[str, typer.Option("--path-prefix", help="Only what is, or was, in this folder.")] = "/",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Bring back an old version of a memory, or a whole store as it was. Everything written is a new version.
+    """Restore an old version of a memory, or a whole store as of an instant. Every change is a new version.
 
-    Each write is conditional on what was found: what somebody changes meanwhile is kept, and told. Memories made since
-    the instant are deleted; their versions stay. If it stops, run it again. Exit code 3: something was kept.
+    A memory that another writer changes meanwhile is kept and reported. Memories created since the instant are deleted;
+    their versions stay. If the command stops, run it again. Exit code 3: something was kept.
 
     Example: memolith restore memstore_useast1_01kb… /notes/todo.md --version memver_01kb…
 
@@ -134,4 +136,4 @@ def _show(done: Sequence[Done], dry_run: bool, as_json: bool) -> None:
     if rows:
         show_rows(rows, COLUMNS, as_json=False)
     else:
-        console.print("nothing to do: it is so already", highlight=False)
+        console.print("nothing to do: it is already so", highlight=False)

@@ -22,9 +22,9 @@ def rm(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Delete memories. One that somebody changes meanwhile is kept.
+    """Delete memories. A memory that another writer changes meanwhile is kept.
 
-    Their versions stay: `memolith restore` brings a memory back. Exit code 3: some were deleted, and some were not.
+    Their versions stay: `memolith restore` brings a memory back. Exit code 3: some were not deleted.
 
     Example: memolith rm memstore_useast1_01kb… /notes/old.md /notes/older.md
     """

@@ -25,7 +25,9 @@ from memolith.scanner import Policy, Scanner, ScannerUnavailableError, Verdict
 EXIT_CLEAN, EXIT_REJECTED, EXIT_UNFINISHED = 0, 1, 2
 """Nothing rejected; something rejected; not everything could be scanned as asked, and nothing is said about it."""
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, help="The safety scanner: a folder, a file, a store.")
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, help="Run the safety scanner over a file, a folder or a store."
+)
 
 _STORE = re.compile(r"memstore_[A-Za-z0-9_]+")
 _COLUMNS = (
@@ -55,20 +57,20 @@ _WRITERS: dict[Format, Callable[[Results], str]] = {
 @app.command()
 def scan(
     target: Annotated[str, typer.Argument(metavar="PATH|STORE", help="A file, a folder, or memstore_… of a live API.")],
-    policy: Annotated[Policy, typer.Option(help="What rejects; audit only tells.")] = Policy.STANDARD,
-    deep: Annotated[bool, typer.Option("--deep", help="The slower, broader rules too.")] = False,
-    allow: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Drop this rule's findings.")] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to write the results.")] = Format.TEXT,
-    output: Annotated[Path | None, typer.Option(help="Write the results here, not to the terminal.")] = None,
+    policy: Annotated[Policy, typer.Option(help="What to reject; audit only reports.")] = Policy.STANDARD,
+    deep: Annotated[bool, typer.Option("--deep", help="Use the slower, broader rules too.")] = False,
+    allow: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Ignore this rule's findings.")] = None,
+    form: Annotated[Format, typer.Option("--format", help="The format of the results.")] = Format.TEXT,
+    output: Annotated[Path | None, typer.Option(help="Write the results to this file.")] = None,
     url: Url = None,
     key: Key = None,
     in_json: Json = False,
 ) -> None:
-    """Scan texts as a write would be: for secrets, injected instructions, hidden characters, commands that leak.
+    """Scan texts as a write is scanned: for secrets, injected instructions, hidden characters, commands that leak.
 
-    Files that are not UTF-8 text are listed as not scanned. Folders of version control are left out.
+    Files that are not UTF-8 text are listed as not scanned. Version-control folders are skipped.
 
-    Exit code: 0 nothing is rejected, 1 something is, 2 the scan could not be done.
+    Exit code: 0 nothing was rejected, 1 something was, 2 the scan could not be done.
 
     Example: memolith scan memories/ --deep --format sarif --output memolith.sarif
     """

@@ -17,16 +17,16 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def search(
     store: Store,
-    query: Annotated[list[str], typer.Argument(help="Words, names, dates; a question as it is asked.")],
+    query: Annotated[list[str], typer.Argument(help="Words, names or dates; or a whole question.")],
     folder: Annotated[str | None, typer.Option("--in", help="Only below this folder, such as /notes/.")] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=SEARCH_LIMIT_MAX, help="How many at most.")
+        int, typer.Option("--limit", "-n", min=1, max=SEARCH_LIMIT_MAX, help="The greatest number of results.")
     ] = SEARCH_LIMIT_DEFAULT,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Find the memories that answer a query best, and the place in each that does.
+    """Find the memories that match a query best, and the passage in each.
 
     Example: memolith search memstore_useast1_01kb… "when do we deploy?"
 

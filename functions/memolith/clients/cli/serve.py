@@ -21,10 +21,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def serve(
     port: Annotated[
         int,
-        typer.Option("--port", envvar="MEMOLITH_PORT", min=0, max=65_535, help="Where to listen; 0: any free port."),
+        typer.Option(
+            "--port", envvar="MEMOLITH_PORT", min=0, max=65_535, help="The port to listen on; 0 takes any free port."
+        ),
     ] = 8377,
     root: Annotated[
-        Path, typer.Option("--root", envvar="MEMOLITH_ROOT", help="The folder that everything stands in.")
+        Path, typer.Option("--root", envvar="MEMOLITH_ROOT", help="The folder that holds everything.")
     ] = Path("~/.memolith"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Start with one line of JSON: url, api_key, root, pid.")
@@ -32,7 +34,7 @@ def serve(
 ) -> None:
     """Serve the API on 127.0.0.1, over files in a folder, until Ctrl-C.
 
-    The first start makes a workspace and an API key; every start prints the two lines of code that use it. Several
+    The first start creates a workspace and an API key. Every start prints the two lines of code that use it. Several
     servers may share one folder.
 
     Example: memolith serve --root ~/team --port 0

@@ -17,11 +17,11 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Sessions of agents, and their tokens: begin, show, token, end.",
+    help="Begin, show and end agents' sessions, and issue tokens.",
 )
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="sesn_…")]
-Lifetime = Annotated[int | None, typer.Option("--lifetime-s", help="How many seconds the token holds.")]
+Lifetime = Annotated[int | None, typer.Option("--lifetime-s", help="For how many seconds the token is valid.")]
 
 
 @app.command()
@@ -30,15 +30,15 @@ def begin(
         list[str] | None, typer.Argument(metavar="[STORE]...", help="Stores to read and write, memstore_…")
     ] = None,
     read_only: Annotated[
-        list[str] | None, typer.Option("--read-only", metavar="STORE", help="A store to read; may be repeated.")
+        list[str] | None, typer.Option("--read-only", metavar="STORE", help="A store to read only; may be repeated.")
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="What it is about.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="What the session is about.")] = None,
     lifetime_s: Lifetime = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Begin a session with these stores. Its token is shown, and stored nowhere.
+    """Begin a session with these stores. Its token is shown only now, and stored nowhere.
 
     Example: memolith sessions begin memstore_useast1_01kb… --read-only memstore_useast1_01kc… --title "Tuesday"
     """
@@ -53,7 +53,7 @@ def begin(
 
 @app.command()
 def show(session: SessionId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """Show a session: its stores, where they are mounted, whether it has ended.
+    """Show a session: its stores, where they are mounted, and whether it has ended.
 
     Example: memolith sessions show sesn_useast1_01kb… --json
     """
@@ -73,7 +73,7 @@ def show(session: SessionId, url: Url = None, key: Key = None, as_json: Json = F
 def token(
     session: SessionId, lifetime_s: Lifetime = None, url: Url = None, key: Key = None, as_json: Json = False
 ) -> None:
-    """Issue another token of a session; earlier ones hold until their own end.
+    """Issue another token of a session. Earlier tokens stay valid until they expire.
 
     Example: memolith sessions token sesn_useast1_01kb… --lifetime-s 3600
     """
@@ -84,7 +84,7 @@ def token(
 
 @app.command()
 def end(session: SessionId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """End a session: its tokens open nothing any more, in each region once it has heard of it.
+    """End a session. Each region refuses its tokens once it has learned of the end.
 
     Example: memolith sessions end sesn_useast1_01kb…
     """
@@ -117,6 +117,6 @@ def _show_token(session: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(session))
         return
-    line = f"{session['id']}  its token holds until {session['token_expires_at']}"
+    line = f"{session['id']}  its token is valid until {session['token_expires_at']}"
     console.print(line, highlight=False, soft_wrap=True)
     print(session["token"])

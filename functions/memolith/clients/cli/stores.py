@@ -16,27 +16,31 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="The stores of your workspace: list, create, show, update, archive, delete.",
+    help="List, create, show, update, archive and delete the stores of your workspace.",
 )
 
-Description = Annotated[str | None, typer.Option("--description", help="What is in it; agents are shown it.")]
+Description = Annotated[str | None, typer.Option("--description", help="What the store is for; agents see it.")]
 Metadata = Annotated[list[str] | None, typer.Option("--metadata", metavar="NAME=VALUE", help="May be repeated.")]
 Regions = Annotated[
     str | None,
-    typer.Option("--durability", help="one_region, or two_regions: acknowledged once a second region holds it too."),
+    typer.Option(
+        "--durability", help="one_region; or two_regions: a write is acknowledged once a second region holds it."
+    ),
 ]
-Second = Annotated[str | None, typer.Option("--second-region", help="Which; by default the one after the home.")]
+Second = Annotated[
+    str | None, typer.Option("--second-region", help="The second region; by default the one after the home.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @app.command("list")
 def list_stores(
-    archived: Annotated[bool, typer.Option("--archived", help="Archived ones too.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Include archived stores.")] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """List the stores.
+    """List the stores of your workspace.
 
     Example: memolith stores list --json | jq -r '.[].id'
     """
@@ -48,7 +52,7 @@ def list_stores(
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="What people call it.")],
+    name: Annotated[str, typer.Argument(help="The name of the store.")],
     description: Description = None,
     metadata: Metadata = None,
     durability: Regions = None,
@@ -57,7 +61,7 @@ def create(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Create a store; its id is what every other command takes.
+    """Create a store, and print its id, which every other command takes.
 
     Example: memolith stores create "Team notes" --description "What the team has learned" --metadata team=core
     """
@@ -73,7 +77,7 @@ def create(
 
 @app.command()
 def show(store: Store, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """Show a store: its names, its scan policy, how long versions are kept.
+    """Show a store: its name, its scan policy, and how long versions are kept.
 
     Example: memolith stores show memstore_useast1_01kb…
     """
@@ -85,7 +89,7 @@ def show(store: Store, url: Url = None, key: Key = None, as_json: Json = False) 
 @app.command()
 def update(
     store: Store,
-    name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="The name of the store.")] = None,
     description: Description = None,
     metadata: Metadata = None,
     durability: Regions = None,
@@ -94,9 +98,9 @@ def update(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Change a store's name, description, metadata or durability; what is not given stays.
+    """Change a store's name, description, metadata or durability. What you do not give stays.
 
-    `--metadata NAME=` takes one away.
+    `--metadata NAME=` removes a pair.
 
     Example: memolith stores update memstore_useast1_01kb… --name "Team notes" --metadata team=
     """
@@ -111,7 +115,7 @@ def update(
 
 @app.command()
 def archive(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_json: Json = False) -> None:
-    """Archive a store: it can be read, and never written again. Asks first.
+    """Archive a store: it can still be read, but never be written again. Asks first.
 
     Example: memolith stores archive memstore_useast1_01kb… --yes
     """
@@ -127,7 +131,7 @@ def archive(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as
 def delete(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Delete a store with all its memories and their versions, in every region. Asks first.
 
-    `memolith erasure status` tells how far that is.
+    `memolith erasure status` shows how far the deletion is.
 
     Example: memolith stores delete memstore_useast1_01kb… --yes
     """

@@ -25,8 +25,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def sync(
     store: Store,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it is made if it is missing.")],
-    watch: Annotated[bool, typer.Option("--watch", help="Go on until Ctrl-C, a pass every --interval.")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; created if it is missing.")],
+    watch: Annotated[bool, typer.Option("--watch", help="Run until Ctrl-C, one pass every --interval.")] = False,
     interval_s: Annotated[
         float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between two passes of --watch.")
     ] = 5.0,
@@ -35,10 +35,10 @@ def sync(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Bring a store and a folder in step, both ways: what changed on one side since the last time goes to the other.
+    """Sync a store and a folder, both ways: copy to each side what changed on the other since the last time.
 
-    Where both changed the same file, the store's text is taken, and the folder's is kept beside it, as
-    NAME.conflict-…. What the store refuses stays as it is, and is reported. Exit code 3: there was some of that.
+    If both sides changed a file, it gets the store's text, and the folder's text is kept beside it as NAME.conflict-….
+    What the store refuses stays in the folder and is reported. Exit code 3: there were conflicts or refusals.
 
     Example: memolith sync memstore_useast1_01kb… ~/memory
 
@@ -83,7 +83,7 @@ def _pass(syncing: Syncing, json_wanted: bool, before: list[Row] | None) -> list
         if before is not None and isinstance(error, NoAnswer):
             typer.echo(f"{error.message}: tried again", err=True)
             return rows
-        advice = "What was done so far stays; run it again to go on."
+        advice = "What was done so far is kept; run it again to continue."
         raise unanswered(error, advice) from error
     except StoreClientError as error:
         raise unanswered(error) from error

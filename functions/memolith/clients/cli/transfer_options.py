@@ -30,9 +30,12 @@ def _check_under(under: str) -> str:
 
 
 Under = Annotated[
-    str, typer.Option("--under", metavar="/FOLDER/", callback=_check_under, help="The store's folder that it is about.")
+    str,
+    typer.Option(
+        "--under", metavar="/FOLDER/", callback=_check_under, help="The store's folder to import into or export from."
+    ),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Write over other texts that are there.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite texts that differ.")]
 
 
 @contextmanager
