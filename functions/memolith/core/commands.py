@@ -1,4 +1,7 @@
-"""What callers ask of one memory, as records that can be passed on to a store's home."""
+"""What is asked of one memory: commands of callers, which can be passed on to a store's home, and the home's own.
+
+A caller creates, updates and deletes. The home itself adopts a version that came late, and imports one from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 from memolith.core.ids import derived_version_id
 from memolith.core.limits import WRITE_ATTEMPTS
+from memolith.core.objects.entry import Entry, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,6 @@ class DeleteMemory:
 
 
 Command = CreateMemory | UpdateMemory | DeleteMemory
-
-
-def version_ids(command: Command) -> list[str]:
-    """Return every id that the command's version may come to have: a rename uses another one in each attempt."""
-    attempts = WRITE_ATTEMPTS if isinstance(command, UpdateMemory) and command.path is not None else 1
-    return [derived_version_id(command.version_id, attempt) for attempt in range(attempts)]
 
 
 _KINDS: dict[str, type[Command]] = {
@@ -107,3 +105,76 @@ class ImportedVersion:
     def from_payload(cls, payload: Mapping[str, Any]) -> ImportedVersion:
         """Parse what `dataclasses.asdict` made, also after JSON. Raises TypeError for fields that it does not know."""
         return cls(**{**payload, "withheld_rules": tuple(payload["withheld_rules"])})
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptVersion:
+    """Commit `late`, a version that a former home wrote and that came late, again in the present epoch.
+
+    It keeps its id, text, actor and time. `content` is its text; None for a deletion.
+    """
+
+    late: Entry
+    content: str | None
+
+    @property
+    def store_id(self) -> str:
+        return self.late.key.store_id
+
+    @property
+    def memory_id(self) -> str:
+        return self.late.memory_id
+
+    @property
+    def version_id(self) -> str:
+        return self.late.version_id
+
+    @property
+    def actor(self) -> str:
+        return str(self.late.created_by)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportVersion:
+    """Commit a version of a history from elsewhere after those of its memory that are here."""
+
+    store_id: str
+    version: ImportedVersion
+
+    @property
+    def memory_id(self) -> str:
+        return self.version.memory_id
+
+    @property
+    def version_id(self) -> str:
+        return self.version.version_id
+
+    @property
+    def actor(self) -> str:
+        return self.version.actor
+
+
+WriteCommand = Command | AdoptVersion | ImportVersion
+
+
+def version_ids(command: WriteCommand) -> list[str]:
+    """Return every id that the command's version may come to have: a rename has another one in each attempt."""
+    match command:
+        case UpdateMemory():
+            may_move = command.path is not None
+        case ImportVersion():
+            may_move = command.version.operation == Operation.MODIFIED and command.version.path is not None
+        case _:
+            may_move = False
+    return [derived_version_id(command.version_id, attempt) for attempt in range(WRITE_ATTEMPTS if may_move else 1)]
+
+
+def is_deletion(command: WriteCommand) -> bool:
+    """Return whether the command deletes a memory, which an archived store still allows."""
+    match command:
+        case AdoptVersion():
+            return command.late.operation is Operation.DELETED
+        case ImportVersion():
+            return command.version.operation == Operation.DELETED
+        case _:
+            return isinstance(command, DeleteMemory)

@@ -1,32 +1,43 @@
-"""What a command does to a head: commit, nothing, or a refusal. Pure.
+"""What a command comes to, by what is known: a version to commit, nothing, a refusal, or first something else. Pure.
 
-The head may be stale: a `Commit` is safe all the same, because the slot it is put into is only free if the head is
-what it seemed; a refusal or a no-op is given to the caller only after that slot was found free
-(`memolith.app.commit.writer`).
+`decide` goes by the memory's head, `decide_path` by what stands at a path that is asked for, `decide_claim` and
+`decide_neighbour` by the claims and memories beside it. Whoever carries a decision out is `memolith.app.commit.writer`.
+
+What is known may be stale: a `Commit` is safe all the same, because the slot it is put into is only free if the head is
+what it seemed; a refusal or a no-op is given to the caller only after that slot was found free.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from enum import Enum
 
-from memolith.core.commands import DeleteMemory, UpdateMemory
-from memolith.core.errors import MemolithError, NotFound, PreconditionFailed
+from memolith.core.commands import AdoptVersion, CreateMemory, DeleteMemory, ImportVersion, UpdateMemory, WriteCommand
+from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, PreconditionFailed
 from memolith.core.fold import is_live
 from memolith.core.ids import companion_id
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Actor, Entry, Operation, kept_flags
-from memolith.core.rows.content import MemoryRow
+from memolith.core.paths import path_hash
+from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.times import after
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The next version: its operation, and where it will stand."""
+    """The next version: its operation, and where it will stand.
+
+    Attributes:
+        blank: its text was erased where it comes from.
+        reserves: its memory is not listed at the path now, which has to be reserved before.
+    """
 
     operation: Operation
     path: str
     content: str | None
+    blank: bool = False
+    reserves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,95 @@ class Refused:
     error: MemolithError
 
 
-Decision = Commit | NoChange | Refused
+@dataclass(frozen=True, slots=True)
+class LeftApart:
+    """A late version is not adopted: it stays a divergent one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """The path is free, as far as is known: claim it, then look for neighbours, before anything is put there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A claim has expired: take the slot that it names, so that its creator cannot put it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Somebody else is creating a memory here, or beside here: pause, and decide again."""
+
+
+class CatchUp(Enum):
+    """The index is behind the log; decide again once it has caught up.
+
+    Attributes:
+        ONWARD: fold what the log has after what the path's row knows.
+        TAIL: the rows disagree, so that nothing says where to go on from: find the log's last entry, and fold that.
+        LISTING: the listing's row is behind the memory's own; nothing to fold.
+    """
+
+    ONWARD = "onward"
+    TAIL = "tail"
+    LISTING = "listing"
+
+
+class Look(Enum):
+    """A fact that the decision needs and that nobody has read yet.
+
+    Attributes:
+        HEAD: the memory's row.
+        LINEAGE: whether the head is what a late version builds on.
+        SUCCESSOR: whether the path of an erased head has another memory by now.
+    """
+
+    HEAD = "head"
+    LINEAGE = "lineage"
+    SUCCESSOR = "successor"
+
+
+class Unread(Enum):
+    """Stands in `Facts` for a row that nobody has read, as None stands for one that is not there."""
+
+    UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one attempt at a command knows of its memory. What is None of the last two is not known yet.
+
+    Attributes:
+        salt: the store's, for the hashes of paths.
+        head: the memory's row.
+        builds_on: whether a late version's parent is the head, but for erased versions between them.
+        succeeded: whether another memory stands at the path of the head, which was erased.
+    """
+
+    salt: bytes
+    head: MemoryRow | Unread | None = Unread.UNREAD
+    builds_on: bool | None = None
+    succeeded: bool | None = None
+
+
+Decision = Commit | NoChange | Refused | LeftApart
+
+
+def decide(facts: Facts, command: WriteCommand) -> Decision | Look:
+    """Return what the command comes to, or which fact has to be read first. A creation asks for none of them."""
+    if isinstance(command, CreateMemory):
+        return Commit(Operation.CREATED, command.path, command.content)
+    if isinstance(facts.head, Unread):
+        return Look.HEAD
+    match command:
+        case UpdateMemory():
+            return decide_update(facts.head, command)
+        case DeleteMemory():
+            return decide_delete(facts.head, command)
+        case AdoptVersion():
+            return decide_adoption(facts.head, facts, command)
+        case ImportVersion():
+            return decide_import(facts.head, facts.salt, command)
 
 
 def sha256_hex(content: str) -> str:
@@ -80,6 +179,117 @@ def _expected(head: MemoryRow, expected: str | None) -> bool:
     return expected is None or expected == head.content_sha256
 
 
+def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion) -> Decision | Look:
+    """Adopt a late version where nobody has written since: its parent is the head, or was before erased ones.
+
+    A creation is adopted where there is no such memory; that its path is free is decided like any creation's.
+    """
+    late = command.late
+    if late.operation not in ADOPTABLE:
+        return LeftApart()
+    if head is None:
+        is_first = late.operation is Operation.CREATED
+        return Commit(Operation.CREATED, late.path or "", command.content or "") if is_first else LeftApart()
+    if late.operation is Operation.CREATED or head.gone or head.path_hash != late.key.path_hash:
+        return LeftApart()
+    if facts.builds_on is None:
+        return Look.LINEAGE
+    if not facts.builds_on:
+        return LeftApart()
+    if head.path is None and facts.succeeded is None:
+        return Look.SUCCESSOR
+    if head.path is None and facts.succeeded:
+        return LeftApart()
+    return Commit(late.operation, late.path or head.path or "", command.content)
+
+
+ADOPTABLE = (Operation.CREATED, Operation.MODIFIED, Operation.DELETED)
+"""A rename is left apart: its two halves were one commit, and half of it may have been built on."""
+
+
+def decide_import(head: MemoryRow | None, salt: bytes, command: ImportVersion) -> Decision:
+    """Put a version of a history after those that are here, at the path that it had.
+
+    Of a history whose beginning is not known, the first version that is creates the memory. A text after an erased
+    version lists the memory at its path again, which others may claim by now.
+    """
+    version = command.version
+    if head is None:
+        if version.operation == Operation.DELETED:
+            return Refused(InvalidRequest("versions", "a history cannot begin with a deletion"))
+        if version.blank:
+            return Commit(Operation.CREATED, "", "", blank=True)
+        return Commit(Operation.CREATED, version.path or "", version.content or "")
+    if head.gone:
+        return Refused(NotFound("memory", version.memory_id))
+    if version.operation == Operation.DELETED:
+        return Commit(Operation.DELETED, head.path or version.path or "", None, blank=version.blank)
+    if not version.blank and version.path is not None and path_hash(salt, version.path) != head.path_hash:
+        return Commit(Operation.MOVED_IN, version.path, version.content)
+    comes_back = version.content is not None and not is_live(head)
+    path = version.path or head.path or ""
+    return Commit(Operation.MODIFIED, path, version.content, version.blank and not comes_back, comes_back)
+
+
+# ---- paths ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the index knows of a path that is asked for.
+
+    Attributes:
+        occupant: the memory that came last to the path, and has not left, by the row of the path's log.
+        holder: that memory's own row.
+    """
+
+    path: str
+    path_hash: str
+    occupant: str | None = None
+    holder: MemoryRow | None = None
+
+
+def decide_path(place: Place, moving_id: str | None = None) -> Reserve | Refused | CatchUp:
+    """Return whether a memory may come to the path: a new one, or `moving_id` from another path.
+
+    A path is free whose holder was erased there: a home that was lost redacted its last version, with all that followed
+    it gone. A refusal names the holder, and holds only while the log has nothing after the holder's head.
+    """
+    if place.occupant is None:
+        return Reserve()
+    if place.occupant == moving_id:
+        return CatchUp.ONWARD
+    holder = place.holder
+    if holder is None or holder.gone or holder.path_hash != place.path_hash:
+        return CatchUp.TAIL
+    return Reserve() if holder.path is None else Refused(PathConflict(place.path, place.occupant))
+
+
+def decide_claim(row: PathRow | None, *, is_expired: bool) -> Reserve | Break | Wait:
+    """Return whether a path may be claimed whose row in the listing is `row`. A claim that stands is never replaced."""
+    if row is None or row.claim_id is None:
+        return Reserve()
+    return Break() if is_expired else Wait()
+
+
+def decide_neighbour(
+    neighbour: PathRow, resident: MemoryRow | None, *, is_expired: bool
+) -> Refused | Break | Wait | CatchUp:
+    """Return what an ancestor or a descendant means for a claim, which is withdrawn in any case.
+
+    `resident` is the row of the memory that is listed there. A live one refuses, while the log has nothing after its
+    head; of a claim alone, whoever came second waits, or breaks it once it has expired.
+    """
+    if neighbour.memory_id is not None:
+        if resident is None or not is_live(resident) or resident.path != neighbour.path:
+            return CatchUp.LISTING
+        return Refused(PathConflict(neighbour.path, neighbour.memory_id))
+    return Break() if is_expired else Wait()
+
+
+# ---- entries --------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What every entry of one write shares."""
@@ -91,6 +301,19 @@ class Draft:
     flags: tuple[str, ...] = ()
     imported: bool = False
     adopts: Slot | None = None
+
+
+def draft_of(command: WriteCommand, now_us: int, flags: tuple[str, ...], version_id: str | None = None) -> Draft:
+    """Return the draft of a command's entries. What is adopted or imported keeps the time that it had."""
+    actor, version_id = Actor.parse(command.actor), version_id or command.version_id
+    match command:
+        case AdoptVersion():
+            late = command.late
+            return Draft(version_id, late.memory_id, actor, late.created_at, flags, late.imported, late.slot)
+        case ImportVersion():
+            return Draft(version_id, command.memory_id, actor, command.version.created_at, flags, imported=True)
+        case _:
+            return Draft(version_id, command.memory_id, actor, now_us, flags)
 
 
 def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:

@@ -12,7 +12,6 @@ from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put
 from memolith.core import decide, fold
 from memolith.core.commands import CreateMemory
-from memolith.core.errors import PathConflict
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.paths import path_hash
 from memolith.core.rows.base import Attributes, RowKey
@@ -42,13 +41,14 @@ class Creation:
         log, path_row = self._steps.occupancy(attempt, hash, command.path)
         if self._repair.log(attempt.view, store, hash, log):
             return Step.AGAIN
-        occupant = fold.occupant_of(log)
-        holder = None if occupant is None else self._steps.fresh_head(attempt, occupant)
-        used_before = occupant is None and log is not None
-        if self._steps.was_done(attempt, holder, suspect=used_before or occupant == command.memory_id):
+        place = self.place(attempt, command.path, hash, log)
+        used_before = place.occupant is None and log is not None
+        suspect = used_before or place.occupant == command.memory_id
+        if self._steps.was_done(attempt, place.holder, suspect):
             return Step.AGAIN
-        if occupant is not None and not is_erased(holder, hash):
-            return self.refuse(attempt, occupant, holder, command.path, hash)
+        decision = decide.decide_path(place)
+        if not isinstance(decision, decide.Reserve):
+            return self.give_way(attempt, place, log, decision)
         slot = self._steps.free_slot(attempt, hash, log)
         if slot is None:
             return Step.AGAIN
@@ -72,21 +72,26 @@ class Creation:
         attempt.outcome.memory = fold.join_memory(None, entry)
         return Step.DECIDED
 
-    def refuse(self, attempt: Attempt, occupant: str, head: MemoryRow | None, path: str, hash: str) -> Step:
-        """Refuse, because `occupant` holds the path, whose row is `head`; unless the log says that it left or died."""
-        if head is None or not fold.is_live(head) or head.path_hash != hash:
-            tail = self._steps.logs.tail(attempt.store, hash)
+    def place(
+        self, attempt: Attempt, path: str, hash: str, log: LogRow | None, moving_id: str | None = None
+    ) -> decide.Place:
+        """Return what stands at a path, by its log's row and its holder's. One read where it has a holder."""
+        occupant = fold.occupant_of(log)
+        holder = None if occupant in (None, moving_id) else self._steps.fresh_head(attempt, occupant or "")
+        return decide.Place(path, hash, occupant, holder)
+
+    def give_way(
+        self, attempt: Attempt, place: decide.Place, log: LogRow | None, decision: decide.Refused | decide.CatchUp
+    ) -> Step:
+        """Refuse if the log has nothing after the head of the path's holder; otherwise catch up with the log."""
+        if decision is decide.CatchUp.ONWARD:
+            slot = self._steps.after_tail(attempt, place.path_hash, log)
+            self._steps.catch_up(attempt, place.path_hash, slot, paths_too=True)
+        elif decision is decide.CatchUp.TAIL:
+            tail = self._steps.logs.tail(attempt.store, place.path_hash)
             if tail is not None:
                 self._steps.observe(attempt, tail, paths_too=True)
-                attempt.tails[hash] = tail.slot
-            return Step.AGAIN
-        if self._steps.has_more(attempt, head):
-            return Step.AGAIN
-        attempt.outcome.error = PathConflict(path, occupant)
-        attempt.outcome.memory = head
-        return Step.DECIDED
-
-
-def is_erased(holder: MemoryRow | None, hash: str) -> bool:
-    """Whether a path is free because a home that was lost redacted its last version, with all that followed it gone."""
-    return holder is not None and not holder.gone and holder.path is None and holder.path_hash == hash
+                attempt.tails[place.path_hash] = tail.slot
+        elif isinstance(decision, decide.Refused) and place.holder is not None:
+            return self._steps.refuse(attempt, place.holder, decision)
+        return Step.AGAIN

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from memolith.app.commit.attempt import Attempt
+from memolith.app.commit.attempt import Attempt, Step
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs.fence import Fence
 from memolith.app.index.projector import Projector
@@ -124,6 +124,14 @@ class LogSteps:
         if slot.epoch != current_epoch(attempt.store):
             raise Unavailable("an older version of this memory has not arrived in its home yet; try again")
         return met
+
+    def refuse(self, attempt: Attempt, head: MemoryRow, refused: decide.Refused) -> Step:
+        """Refuse because of `head` if the log has nothing after it, which one HEAD says; otherwise decide again."""
+        if self.has_more(attempt, head):
+            return Step.AGAIN
+        attempt.outcome.error = refused.error
+        attempt.outcome.memory = head
+        return Step.DECIDED
 
     def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
         """Fold one entry that was met, and finish its rename where that is half done."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memolith.app.commit.attempt import Attempt, Step
-from memolith.app.commit.create import Creation, is_erased
+from memolith.app.commit.create import Creation
 from memolith.app.commit.log_steps import LogSteps, known_rows
 from memolith.app.commit.reservation import Reservation
 from memolith.app.epochs.epoch_repair import EpochRepair
@@ -50,13 +50,10 @@ class Rename:
         log, path_row = self._steps.occupancy(attempt, hash, commit.path)
         if self._repair.log(attempt.view, store, hash, log):
             return Step.AGAIN
-        occupant = fold.occupant_of(log)
-        if occupant == head.memory_id:
-            self._steps.catch_up(attempt, hash, self._steps.after_tail(attempt, hash, log), paths_too=True)
-            return Step.AGAIN
-        holder = None if occupant is None else self._steps.fresh_head(attempt, occupant)
-        if occupant is not None and not is_erased(holder, hash):
-            return self._still(attempt, head, self._creation.refuse(attempt, occupant, holder, commit.path, hash))
+        place = self._creation.place(attempt, commit.path, hash, log, moving_id=head.memory_id)
+        decision = decide.decide_path(place, moving_id=head.memory_id)
+        if not isinstance(decision, decide.Reserve):
+            return self._still(attempt, head, self._creation.give_way(attempt, place, log, decision))
         slot = self._steps.free_slot(attempt, hash, log)
         if slot is None:
             return Step.AGAIN

@@ -11,9 +11,8 @@ from memolith.app.commit.log_steps import LogSteps
 from memolith.app.index.path_claims import Claim, Claims, IntentConflict
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put
-from memolith.core import decide, fold
+from memolith.core import decide
 from memolith.core.epochs import current_epoch
-from memolith.core.errors import PathConflict
 from memolith.core.log_position import LogRef
 from memolith.core.rows.content import PathRow
 from memolith.core.settled import ResolvedEntry
@@ -36,9 +35,12 @@ class Reservation:
         Raises:
             IntentConflict: somebody else's claim stands in the way. Unavailable, Busy, OutcomeUnknown.
         """
-        if before is not None and before.claim_id is not None and self._claims.expired(before):
+        decision = decide.decide_claim(before, is_expired=before is not None and self._claims.expired(before))
+        if isinstance(decision, decide.Break) and before is not None:
             self._break(attempt, before)
             return Step.AGAIN
+        if isinstance(decision, decide.Wait):
+            raise IntentConflict
         row = self._claims.make(attempt.view, claim, before)
         attempt.claimed = {claim.key: row.to_attributes()}
         for neighbour in self._claims.neighbours(attempt.view, claim.path, claim.store_id, moving_id):
@@ -50,20 +52,16 @@ class Reservation:
         self._claims.withdraw(attempt.view, claim)
 
     def _yield_to(self, attempt: Attempt, claim: Claim, neighbour: PathRow) -> Step:
-        """Refuse for a live neighbour that the log confirms; wait for a claimed one; break an expired claim."""
+        """Withdraw the claim; then refuse for a live neighbour, wait for a claimed one, or break an expired claim."""
         self._claims.withdraw(attempt.view, claim)
-        if neighbour.memory_id is not None:
-            head = self._steps.fresh_head(attempt, neighbour.memory_id)
-            if head is None or not fold.is_live(head) or head.path != neighbour.path:
-                return Step.AGAIN
-            if self._steps.has_more(attempt, head):
-                return Step.AGAIN
-            attempt.outcome.error = PathConflict(neighbour.path, neighbour.memory_id)
-            attempt.outcome.memory = head
-            return Step.DECIDED
-        if not self._claims.expired(neighbour):
+        resident = None if neighbour.memory_id is None else self._steps.fresh_head(attempt, neighbour.memory_id)
+        decision = decide.decide_neighbour(neighbour, resident, is_expired=self._claims.expired(neighbour))
+        if isinstance(decision, decide.Refused) and resident is not None:
+            return self._steps.refuse(attempt, resident, decision)
+        if isinstance(decision, decide.Wait):
             raise IntentConflict
-        self._break(attempt, neighbour)
+        if isinstance(decision, decide.Break):
+            self._break(attempt, neighbour)
         return Step.AGAIN
 
     def _break(self, attempt: Attempt, claimed: PathRow) -> None:
