@@ -202,13 +202,17 @@ class World:
         self.scheduler.spawn(f"reconciler of {site.name}", invoke, life_s=LIVES_S["reconciler"])
 
     def _hear(self, site: Site) -> None:
-        """Asks a region in one batch for what was acknowledged so far, and notes what it says of itself."""
+        """Asks a region in one batch for what was acknowledged so far, and notes what it says of itself.
+
+        Like every read of the API, with the mark of the table that it reads: only then is what the region says of
+        itself an answer that a client could get.
+        """
         answers = [one.answer for one in self.history.operations[-ASKED_MAX:] if one.acknowledged]
         asked = {one.version_id: one.memory_id for one in answers if isinstance(one, Seen)}
         kinds = (VersionRow.key, VersionRow.late_key)
         keys = [key(store_id, id) for store_id in self.stores for id in asked for key in kinds]
         try:
-            view = site.use(lambda sandbox: sandbox.region.view(keys))
+            view = site.use(lambda sandbox: sandbox.region.view(keys, marked=sorted({key.table for key in keys})))
         except errors.MemolithError:
             return
         counted: dict[str, str] = {}
