@@ -10,6 +10,7 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -399,7 +400,11 @@ class World:
     def invoke(
         self, client: Client, store_id: str, kind: str, asked: dict[str, Any], call: Callable[[Memolith], Any]
     ) -> Any:
-        """One call of one client, recorded. The function it reaches may outlive its patience."""
+        """One call of one client, recorded. The function it reaches may outlive its patience.
+
+        A write that arrived twice at its home, and was refused, is two calls: what refused one copy may be gone before
+        the other runs, whose answer nobody is told (docs/consistency.md, 5).
+        """
         region = self.network.nearest(client.plan.region)
         operation = Operation(
             number=len(self.history.operations),
@@ -423,6 +428,8 @@ class World:
             return None
         if isinstance(task.error, errors.MemolithError):
             operation.answer = _refusal(task.error)
+            if task in self.peers.twice:
+                self.history.operations.append(replace(operation, number=len(self.history.operations), answer=None))
         elif task.error is not None:
             self.defects.append(f"{operation}: {task.error!r}")
             return None
