@@ -202,6 +202,7 @@ class TaskPeers:
     Attributes:
         struck: how often an invocation was "repeated", how often "repeated while it ran", and how often a call came to
             a region that was the home no more.
+        twice: the tasks whose write was passed on, and arrived twice.
     """
 
     def __init__(
@@ -215,6 +216,7 @@ class TaskPeers:
         self._passing = passing
         self.sites: dict[str, Site] = {}
         self.struck: Counter[str] = Counter()
+        self.twice: set[Task | None] = set()
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         site = self.sites.get(region)
@@ -223,6 +225,8 @@ class TaskPeers:
         passage = self._passing()
         task = self._invoke(site, function, payload, passage.there_s)
         if passage.again_s is not None:
+            if payload.get("call") == "write":
+                self.twice.add(self._scheduler.current)
             twin = self._invoke(site, function, payload, passage.again_s, task)
             task = twin if passage.answered_by_twin else task
         if not self._scheduler.wait(task, self._patience_s()):

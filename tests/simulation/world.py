@@ -10,6 +10,7 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -202,13 +203,17 @@ class World:
         self.scheduler.spawn(f"reconciler of {site.name}", invoke, life_s=LIVES_S["reconciler"])
 
     def _hear(self, site: Site) -> None:
-        """Asks a region in one batch for what was acknowledged so far, and notes what it says of itself."""
+        """Asks a region in one batch for what was acknowledged so far, and notes what it says of itself.
+
+        Like every read of the API, with the mark of the table that it reads: only then is what the region says of
+        itself an answer that a client could get.
+        """
         answers = [one.answer for one in self.history.operations[-ASKED_MAX:] if one.acknowledged]
         asked = {one.version_id: one.memory_id for one in answers if isinstance(one, Seen)}
         kinds = (VersionRow.key, VersionRow.late_key)
         keys = [key(store_id, id) for store_id in self.stores for id in asked for key in kinds]
         try:
-            view = site.use(lambda sandbox: sandbox.region.view(keys))
+            view = site.use(lambda sandbox: sandbox.region.view(keys, marked=sorted({key.table for key in keys})))
         except errors.MemolithError:
             return
         counted: dict[str, str] = {}
@@ -395,7 +400,11 @@ class World:
     def invoke(
         self, client: Client, store_id: str, kind: str, asked: dict[str, Any], call: Callable[[Memolith], Any]
     ) -> Any:
-        """One call of one client, recorded. The function it reaches may outlive its patience."""
+        """One call of one client, recorded. The function it reaches may outlive its patience.
+
+        A write that arrived twice at its home, and was refused, is two calls: what refused one copy may be gone before
+        the other runs, whose answer nobody is told (docs/consistency.md, 5).
+        """
         region = self.network.nearest(client.plan.region)
         operation = Operation(
             number=len(self.history.operations),
@@ -419,6 +428,8 @@ class World:
             return None
         if isinstance(task.error, errors.MemolithError):
             operation.answer = _refusal(task.error)
+            if task in self.peers.twice:
+                self.history.operations.append(replace(operation, number=len(self.history.operations), answer=None))
         elif task.error is not None:
             self.defects.append(f"{operation}: {task.error!r}")
             return None
