@@ -16,7 +16,7 @@ from memolith.adapters.layered import (
     InterceptedPeers,
     Interceptor,
 )
-from memolith.adapters.layered.translated import translated
+from memolith.adapters.layered.translated import translated, translated_erasable
 from memolith.adapters.memory import (
     MemoryBuckets,
     MemoryDatabase,
@@ -42,6 +42,7 @@ from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
 from memolith.ports.errors import Unavailable
 from memolith.ports.index import Change
+from memolith.ports.objects import ErasableObjects
 from memolith.ports.packs import Packs
 from memolith.ports.peers import Peers
 from memolith.ports.queue import Queue
@@ -55,9 +56,7 @@ SETTLED_US = 1_000_000
 class Sandbox:
     """The memory of one function's process: whatever the use cases keep between two calls lives and dies with it."""
 
-    def __init__(
-        self, region: Region, erasable: InterceptedErasableObjects, day_us: int, queue: Queue, packs: Packs
-    ) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, day_us: int, queue: Queue, packs: Packs) -> None:
         self.region = region
         self.memolith = service.Memolith(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
         self.packing = Packer(region, packs)
@@ -175,7 +174,8 @@ class Site:
                 parallel=AnyOrder(self._chance),
             )
         )
-        erasable = InterceptedErasableObjects(TornErasableObjects(self._buckets, name, self._tear), name, around)
+        torn = TornErasableObjects(self._buckets, name, self._tear)
+        erasable = translated_erasable(InterceptedErasableObjects(torn, name, around), name)
         return Sandbox(region, erasable, self._day_us, self.queue, SqlitePacks() if self._packs else NO_PACKS)
 
     def _clock(self) -> SkewedClock | ProcessClock:

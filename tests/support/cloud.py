@@ -21,7 +21,7 @@ from memolith.adapters.layered import (
     InterceptedQueue,
     Interceptor,
 )
-from memolith.adapters.layered.translated import translated
+from memolith.adapters.layered.translated import translated, translated_erasable, translated_queue
 from memolith.adapters.memory import (
     ManualClock,
     MemoryBuckets,
@@ -161,13 +161,14 @@ class Cloud:
                 memories_per_store=memories_per_store,
             )
         )
-        erasable = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
+        intercepted = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
+        erasable = translated_erasable(intercepted, name)
         packs, packings = SqlitePacks(), MemoryQueue()
         erasures = Erasures(region, erasable, packs)
         deep, inspections = self._deep_scanner, MemoryQueue()
         inspecting = None if deep is None else DeepScan(region, deep, self._guardrail)
-        passed_on = None if deep is None else InterceptedQueue(inspections, name, interceptor)
-        noted = InterceptedQueue(packings, name, interceptor) if self._packs_by_events else None
+        passed_on = None if deep is None else translated_queue(InterceptedQueue(inspections, name, interceptor), name)
+        noted = translated_queue(InterceptedQueue(packings, name, interceptor), name) if self._packs_by_events else None
         indexing, reconciling = Indexer(region, passed_on, noted), Reconciler(region)
         memolith = Memolith(region, scanner, self.signing, packs)
         site = Site(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memolith.adapters.aws.erasing import S3ErasableObjects
+from memolith.adapters.layered.translated import translated_erasable
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.erasure.service import Erasures
 from memolith.entry.lambda_runtime import Answer, Handler, LambdaRuntime
@@ -12,7 +13,8 @@ from memolith.entry.settings import Settings
 def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
-    erasable = S3ErasableObjects(running.clients, settings.deployment)
+    deployment = settings.deployment
+    erasable = translated_erasable(S3ErasableObjects(running.clients, deployment), deployment.region)
     return running.handler(dispatch(Erasures(running.region, erasable, SqlitePacks())))
 
 

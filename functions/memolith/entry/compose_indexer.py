@@ -18,6 +18,7 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.queue import SqsQueue, SqsTakenMessages
+from memolith.adapters.layered.translated import translated_queue
 from memolith.app.indexer.indexer import Indexer, Malformed
 from memolith.app.indexer.rebuild import BatchProjector
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
@@ -42,8 +43,10 @@ def compose(settings: Settings) -> Handler:
     running = LambdaRuntime.start(settings)
     region, deployment = running.region, settings.deployment
 
-    def queue(name: str) -> SqsQueue:
-        return SqsQueue(running.clients, deployment, name, region.clock, region.randomness)
+    def queue(name: str) -> Queue:
+        return translated_queue(
+            SqsQueue(running.clients, deployment, name, region.clock, region.randomness), region.name
+        )
 
     dead_letters = queue(deployment.dead_letter_queue("index"))
     scan, pack = queue(deployment.queue("scan")), queue(deployment.queue("pack"))

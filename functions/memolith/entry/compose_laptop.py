@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memolith.adapters.layered.translated import translated
+from memolith.adapters.layered.translated import translated, translated_erasable
 from memolith.adapters.local import (
     Database,
     LocalBucket,
@@ -132,7 +132,8 @@ class LocalSite:
         inspecting = None if deep is None else DeepScan(self.region, deep)
         self.queue = queue
         folding = LaptopConsumer(self.region, indexing, BatchProjector(self.region, indexing), inspecting, packing)
-        erasing = _erasing(Erasures(self.region, LocalErasableObjects(bucket), packs), self._databases[0])
+        erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
+        erasing = _erasing(Erasures(self.region, erasable, packs), self._databases[0])
         sweep = partial(erasing, {"call": "sweep"})
         self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, machine.clock)
         peers.register(REGION, "writer", self.memolith.direct)

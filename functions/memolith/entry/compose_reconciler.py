@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memolith.adapters.aws.queue import SqsQueue
+from memolith.adapters.layered.translated import translated_queue
 from memolith.app.homes.service import Homes
 from memolith.app.index.resumable_scan import ScanProgress
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
@@ -32,7 +33,8 @@ def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     region, deployment = running.region, settings.deployment
-    queue = SqsQueue(running.clients, deployment, deployment.queue("index"), region.clock, region.randomness)
+    sqs = SqsQueue(running.clients, deployment, deployment.queue("index"), region.clock, region.randomness)
+    queue = translated_queue(sqs, region.name)
     comparisons: dict[str, Comparison] = {
         "listing": CompareListing(region, queue).run,
         "checkpoints": CompareCheckpoints(region).run,

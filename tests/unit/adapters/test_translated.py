@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from memolith.adapters.layered.faulty import Fault, Faulty, ScriptedFaults, Strike
-from memolith.adapters.layered.intercepted import Call, InterceptedObjects
-from memolith.adapters.layered.translated import translate
-from memolith.adapters.memory.objects import MemoryBuckets, MemoryObjects
+from memolith.adapters.layered.intercepted import (
+    Call,
+    InterceptedErasableObjects,
+    InterceptedObjects,
+    InterceptedQueue,
+)
+from memolith.adapters.layered.translated import translate, translated_erasable, translated_queue
+from memolith.adapters.memory.objects import MemoryBuckets, MemoryErasableObjects, MemoryObjects
+from memolith.adapters.memory.queue import MemoryQueue
 from memolith.core import errors
 from memolith.ports import errors as port_errors
 
@@ -56,3 +62,20 @@ def test_an_error_names_at_most_three_objects() -> None:
     with pytest.raises(errors.Unavailable) as raised:
         translate(Call("index.read", "us-east-1", "us-east-1", ("memories", "memories", "a", "b", "c")), act)
     assert raised.value.object == "memories,a,b"
+
+
+def test_an_error_of_a_queue_names_no_message() -> None:
+    struck = InterceptedQueue(MemoryQueue(), "us-east-1", Faulty(ScriptedFaults(Strike(Fault.REFUSED, "queue.send"))))
+    with pytest.raises(errors.Unavailable) as raised:
+        translated_queue(struck, "us-east-1").send(["a message"])
+    assert raised.value.message.startswith("the queue did not answer (region=us-east-1, cause=")
+    assert "a message" not in raised.value.message
+
+
+def test_an_error_of_the_erasers_bucket_names_the_object() -> None:
+    faulty = Faulty(ScriptedFaults(Strike(Fault.REFUSED, "erasable.erase")))
+    buckets = MemoryBuckets(("us-east-1",))
+    struck = InterceptedErasableObjects(MemoryErasableObjects(buckets, "us-east-1"), "us-east-1", faulty)
+    with pytest.raises(errors.Unavailable) as raised:
+        translated_erasable(struck, "us-east-1").erase(KEY, b"", {})
+    assert raised.value.object == KEY

@@ -13,9 +13,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from memolith.adapters.layered.intercepted import Call, InterceptedIndex, InterceptedObjects, InterceptedPeers
+from memolith.adapters.layered.intercepted import (
+    Call,
+    InterceptedDeadLetters,
+    InterceptedErasableObjects,
+    InterceptedIndex,
+    InterceptedObjects,
+    InterceptedPeers,
+    InterceptedQueue,
+    InterceptedTables,
+)
 from memolith.app.kernel.region import Region
 from memolith.ports import errors as port_errors
+from memolith.ports.dead_letters import DeadLetters
+from memolith.ports.index import Tables
+from memolith.ports.objects import ErasableObjects
+from memolith.ports.queue import Queue
 
 T = TypeVar("T")
 
@@ -52,7 +65,8 @@ def _far_side(call: Call) -> str:
 
 
 def _facts(call: Call, error: Exception) -> dict[str, str]:
-    named = list(dict.fromkeys(call.subjects))[:SUBJECTS_NAMED]
+    is_message = call.name.startswith("queue.")
+    named = [] if is_message else list(dict.fromkeys(call.subjects))[:SUBJECTS_NAMED]
     return {"region": call.target, "object": ",".join(named), "cause": str(error)}
 
 
@@ -64,3 +78,23 @@ def translated(region: Region) -> Region:
         index=InterceptedIndex(region.index, region.name, translate),
         peers=InterceptedPeers(region.peers, region.name, translate),
     )
+
+
+def translated_erasable(erasable: ErasableObjects, region: str) -> ErasableObjects:
+    """Return the eraser's own way into a bucket behind `translate`."""
+    return InterceptedErasableObjects(erasable, region, translate)
+
+
+def translated_tables(tables: Tables, region: str) -> Tables:
+    """Return the maker of tables behind `translate`."""
+    return InterceptedTables(tables, region, translate)
+
+
+def translated_queue(queue: Queue, region: str) -> Queue:
+    """Return a queue behind `translate`."""
+    return InterceptedQueue(queue, region, translate)
+
+
+def translated_dead_letters(dead_letters: DeadLetters, region: str) -> DeadLetters:
+    """Return a dead-letter queue behind `translate`."""
+    return InterceptedDeadLetters(dead_letters, region, translate)

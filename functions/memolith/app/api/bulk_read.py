@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from memolith.app.api.memories import to_memory
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
-from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Memory, Page, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView, shown
 from memolith.app.safety.verdicts import Verdicts
@@ -53,7 +53,7 @@ class BulkRead:
         access = self._door.enter_store(call, Scope.read, store_id, marked=["memories"])
         access.view.require_complete()
         query = Query("memories", store_id, after=after, limit=LOAD_MAX_MEMORIES)
-        found = asked(lambda: access.view.index.query(query))
+        found = access.view.index.query(query)
         rows = [MemoryRow.from_attributes(one.attributes) for one in found]
         live = [row for row in rows if is_live(row)]
         texts = self._shelf.contents(access, {row.memory_id: row.version_id for row in live})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -17,7 +16,7 @@ from memolith.app.api.memories import Memories
 from memolith.app.api.redaction import Redactions
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
-from memolith.app.kernel.region import Region, View, asked
+from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import DivergentVersion, Memory, Page, ReadConsistency, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView
 from memolith.core import ids
@@ -191,7 +190,7 @@ class Divergent:
         mark = None if after is None else f"{LATE_PREFIX}{after}"
         while True:
             query = Query("versions", store_id, prefix=LATE_PREFIX, after=mark, limit=ROWS_PER_QUERY)
-            found = asked(partial(view.index.query, query))
+            found = view.index.query(query)
             rows = [VersionRow.from_attributes(one.attributes) for one in found]
             yield from (row for row in rows if not row.blank)
             if len(found) < ROWS_PER_QUERY:

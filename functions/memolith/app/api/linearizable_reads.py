@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from memolith.app.epochs.fence import Fence
 from memolith.app.epochs.ownership import Ownership
+from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
@@ -21,7 +22,6 @@ from memolith.core.object_keys import StoreKey
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 
 CONFIRM_ATTEMPTS = 12
 """How often a read looks again at what others keep writing before it answers Busy."""
@@ -122,7 +122,5 @@ class LinearizableReads:
         self._ask_indexer({"call": "arrived", "key": key})
 
     def _ask_indexer(self, payload: Mapping[str, str]) -> None:
-        try:
+        with repeatable():
             self._region.peers.call(self._region.name, "indexer", payload)
-        except port_errors.PortError as error:
-            raise Unavailable("the index is behind the log, and cannot be mended now; try again") from error

@@ -31,7 +31,6 @@ from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
 
 SALTS_KEPT = 1_000
@@ -327,10 +326,7 @@ class Memories:
             return listed, False
         begins = "" if prefix == "/" else prefix
         while True:
-            try:
-                found = view.index.query(Query("paths", store_id, prefix=begins, after=after, limit=limit + 1))
-            except port_errors.Unavailable as error:
-                raise Unavailable("the index does not answer; try again") from error
+            found = view.index.query(Query("paths", store_id, prefix=begins, after=after, limit=limit + 1))
             paths = [PathRow.from_attributes(one.attributes) for one in found]
             exhausted = len(found) <= limit
             for line in self._lines(view, prefix, depth, paths):

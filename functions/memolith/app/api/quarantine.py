@@ -31,7 +31,6 @@ from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.verdicts import releases, withheld_ever, withholdings
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Found, Query
 
 ROWS_PER_QUERY = 1_000
@@ -181,10 +180,7 @@ class Quarantine:
         return heads
 
     def _query(self, view: View, query: Query) -> list[Found]:
-        try:
-            return [*view.index.query(query)]
-        except port_errors.Unavailable as error:
-            raise Unavailable("the index does not answer; try again") from error
+        return [*view.index.query(query)]
 
     # ---- releasing ----------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from memolith.app.commit.writer import Writer
 from memolith.app.index.projector import Projector
 from memolith.app.index.redaction_places import places_of
 from memolith.app.kernel.eraser_client import erase
+from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext, Version
 from memolith.app.log.log_reader import LogReader
@@ -159,8 +160,8 @@ class Redactions:
 
     def _standing(self, key: str) -> Redaction:
         try:
-            return Redaction.from_json(self._region.objects.get(key).body)
-        except port_errors.PortError as error:
+            return Redaction.from_json(require(self._region.objects, key).body)
+        except Unavailable as error:
             raise OutcomeUnknown("the order stands, but cannot be read now; repeat the call") from error
 
     def _order(self, row: VersionRow) -> Redaction:

@@ -23,7 +23,7 @@ from memolith.app.kernel.results import SessionContext, StoreContext, VersionFil
 from memolith.app.safety.text_access import TextReader, withheld_by
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core import memory_conventions
-from memolith.core.errors import NotFound, Unavailable
+from memolith.core.errors import NotFound
 from memolith.core.fold import is_live
 from memolith.core.log_position import LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
@@ -32,7 +32,6 @@ from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.times import rfc3339
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
 
 MEMORIES_MAX = 200
@@ -104,10 +103,7 @@ class SessionContexts:
 
     def _newest(self, view: View, store_id: str) -> StorePins:
         """The newest memories of a store; of a large one those that its newest versions are of."""
-        try:
-            found = view.index.query(Query("paths", store_id, limit=PATHS_LOOKED_AT))
-        except port_errors.Unavailable as error:
-            raise Unavailable("the index does not answer; try again") from error
+        found = view.index.query(Query("paths", store_id, limit=PATHS_LOOKED_AT))
         heads = self._heads(view, [PathRow.from_attributes(one.attributes) for one in found])
         more = len(found) == PATHS_LOOKED_AT
         if more:

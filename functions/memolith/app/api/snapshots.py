@@ -28,7 +28,6 @@ from memolith.core.log_position import LogRef, Slot
 from memolith.core.objects.entry import Operation
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow, VersionRow
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
 
 MEMORIES_PER_QUERY = 100
@@ -138,10 +137,7 @@ class Snapshots:
         return listed, after
 
     def _rows(self, view: View, store_id: str, after: str | None) -> list[MemoryRow]:
-        try:
-            found = view.index.query(Query("memories", store_id, after=after, limit=MEMORIES_PER_QUERY))
-        except port_errors.Unavailable as error:
-            raise Unavailable("the index does not answer; try again") from error
+        found = view.index.query(Query("memories", store_id, after=after, limit=MEMORIES_PER_QUERY))
         return [MemoryRow.from_attributes(one.attributes) for one in found]
 
     # ---- one memory at the instant ------------------------------------------------------------------------------

@@ -25,7 +25,6 @@ from memolith.core.retention import Retention
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_record, to_row
 from memolith.core.sync_replica import chosen_second
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
 
 ENDS_WRITING = ("archive", "delete")
@@ -160,10 +159,7 @@ class Stores:
             after = f"{max(created_at_lte, 0) + 1:020d}"
         while True:
             query = Query("stores", access.workspace_id, after=after, limit=limit + 1, descending=True)
-            try:
-                page = access.view.index.query(query)
-            except port_errors.Unavailable as error:
-                raise Unavailable("the index does not answer; try again") from error
+            page = access.view.index.query(query)
             for row_found in page:
                 row = StoreRow.from_attributes(row_found.attributes)
                 if created_at_gte is not None and row.created_at < created_at_gte:

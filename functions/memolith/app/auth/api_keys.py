@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, IssuedKey
 from memolith.core import ids
@@ -87,10 +88,7 @@ class ApiKeys:
             after = page[-1].sort_key
 
     def _query(self, view: View, query: Query) -> list[Found]:
-        try:
-            return [*view.index.query(query)]
-        except port_errors.Unavailable as error:
-            raise Unavailable("the index does not answer; try again") from error
+        return [*view.index.query(query)]
 
     def find(self, credentials: Credentials) -> ApiKeyRow | None:
         """A key that the index lacks, from the bucket. A LIST a region, and a GET for each record.
@@ -101,12 +99,9 @@ class ApiKeys:
         if ids.birth_region(key_id, self._region.regions) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
             return None
         row: ApiKeyRow | None = None
-        try:
-            for region in self._region.regions:
-                for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
-                    row = _join(row, ApiKeyRecord.from_json(self._region.objects.get(key).body))
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        for region in self._region.regions:
+            for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
+                row = _join(row, ApiKeyRecord.from_json(require(self._region.objects, key).body))
         return row
 
     def fold(self, view: View, record: ApiKeyRecord, name: Named | None = None, own: bool = False) -> None:

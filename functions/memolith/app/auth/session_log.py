@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.core import ids
 from memolith.core.errors import OutcomeUnknown, Unavailable
@@ -59,13 +60,9 @@ class SessionLog:
         if birth is None:
             return None
         for region in dict.fromkeys((self._region.name, birth)):
-            try:
-                body = self._region.objects.get(str(SessionKey(birth, workspace_id, session_id, 1)), region).body
-                return SessionRecord.from_json(body)
-            except port_errors.ObjectNotFound:
-                continue
-            except port_errors.PortError as error:
-                raise Unavailable("the session's birth region does not answer; try again") from error
+            found = find(self._region.objects, str(SessionKey(birth, workspace_id, session_id, 1)), region)
+            if found is not None:
+                return SessionRecord.from_json(found.body)
         return None
 
     def context(self, key: SessionKey) -> SessionRecord:
@@ -74,14 +71,9 @@ class SessionLog:
         One GET, a second one where it has not arrived. Raises Unavailable.
         """
         for region in dict.fromkeys((self._region.name, key.region)):
-            try:
-                return SessionRecord.from_json(self._region.objects.get(str(key), region).body)
-            except port_errors.ObjectNotFound:
-                continue
-            except port_errors.PortError as error:
-                raise Unavailable(
-                    f"the session's context has not arrived here, and {region} does not answer"
-                ) from error
+            found = find(self._region.objects, str(key), region)
+            if found is not None:
+                return SessionRecord.from_json(found.body)
         raise Unavailable("the session's context has not arrived here yet; try again")
 
     def put(self, record: SessionRecord, sequence: int) -> SessionKey:

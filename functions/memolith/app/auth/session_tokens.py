@@ -88,7 +88,7 @@ class SessionTokens:
     def _keys(self, fresh: bool) -> Mapping[str, bytes]:
         try:
             return self._signing.keys(fresh)
-        except port_errors.Unavailable as error:
+        except Unavailable as error:
             raise Unavailable("the deployment's signing keys cannot be read; try again") from error
 
 

@@ -12,12 +12,11 @@ from typing import Any
 
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decode_placed
+from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
-from memolith.core import errors
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import Slot
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 
 
 class Forwarding:
@@ -56,14 +55,7 @@ class Forwarding:
         Raises:
             whatever the home raised; Unavailable: it did not run; OutcomeUnknown: it may have.
         """
-        try:
-            answer = self._region.peers.call(home, "writer", payload)
-        except port_errors.Unavailable as error:
-            raise errors.Unavailable(f"the store's home, {home}, cannot be reached; nothing was done") from error
-        except port_errors.OutcomeUnknown as error:
-            raise errors.OutcomeUnknown(
-                f"the store's home, {home}, did not answer; read before trying again"
-            ) from error
+        answer = self._region.peers.call(home, "writer", payload)
         if "error" in answer:
             raise decode_error(answer["error"])
         if "elsewhere" in answer:
@@ -72,10 +64,8 @@ class Forwarding:
 
     def ask(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer of the home's reader. Raises what the home raised; Unavailable: it did not answer."""
-        try:
+        with repeatable():
             answer = self._region.peers.call(home, "reader", payload)
-        except port_errors.PortError as error:
-            raise errors.Unavailable(f"the store's home, {home}, does not answer; try again") from error
         if "error" in answer:
             raise decode_error(answer["error"])
         return answer

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from memolith.app.kernel.region import Region, View
-from memolith.core.errors import InvalidRequest, Unavailable
-from memolith.ports import errors as port_errors
+from memolith.core.errors import InvalidRequest
 from memolith.ports.index import Query
 
 COUNT_LIFETIME_US = 60_000_000
@@ -34,11 +33,8 @@ class Quota:
 
     def _count(self, view: View, store_id: str) -> int:
         """At least as many as there are memories; exactly so many at the cap, where claims must not count."""
-        try:
-            rows = view.index.count("paths", store_id)
-            return rows if rows < self._region.memories_per_store else self._live(view, store_id)
-        except port_errors.Unavailable as error:
-            raise Unavailable("the index does not answer; try again") from error
+        rows = view.index.count("paths", store_id)
+        return rows if rows < self._region.memories_per_store else self._live(view, store_id)
 
     def _live(self, view: View, store_id: str) -> int:
         live, after = 0, None

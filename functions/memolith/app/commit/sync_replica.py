@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memolith.app.kernel.listing import keys_under
-from memolith.app.kernel.region import Region, asked_each
+from memolith.app.kernel.port_calls import find_head, require
+from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import PUT_ATTEMPTS, ConditionalPut, Put
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
@@ -128,7 +129,7 @@ class SyncReplica:
         older = f"{prefix}{epoch_number_text(own.number - 1)}-~"
         try:
             put_there = list(map(parse_key, keys_under(self._region.objects, prefix, after=older, region=second)))
-        except port_errors.PortError as error:
+        except Unavailable as error:
             raise OutcomeUnknown(
                 f"{second} does not say whether it is the home now; read before trying again"
             ) from error
@@ -157,7 +158,7 @@ class SyncReplica:
         named += self._cuts.places(store).values()
         missing = {str(ref.key_in(store.store_id)) for ref in named}
         for home in sorted({parse_epoch(epoch).home for epoch in store.epochs}):
-            missing -= set(asked_each(keys_under(self._region.objects, f"{home}/log/{store.store_id}/")))
+            missing -= set(keys_under(self._region.objects, f"{home}/log/{store.store_id}/"))
         return not missing
 
     # ---- what a slot builds on ----------------------------------------------------------------------------------
@@ -190,19 +191,12 @@ class SyncReplica:
                 self._bring_log(store, second, source)
 
     def _entry(self, key: LogKey, second: str) -> Entry:
-        try:
-            found = self._logs.entry(key, second)
-        except Unavailable as error:
-            raise _silent(second) from error
-        return found or Entry.from_metadata(key, self._bring(str(key), second).metadata)
+        return self._logs.entry(key, second) or Entry.from_metadata(key, self._bring(str(key), second).metadata)
 
     def _bring_log(self, store: StoreRow, second: str, key: LogKey) -> None:
         """Every slot of this log up to `key` within its epoch, by a listing. What is not here cannot be brought."""
         prefix = str(key).rpartition(".")[0] + "."
-        try:
-            there = set(keys_under(self._region.objects, prefix, region=second))
-        except port_errors.PortError as error:
-            raise _silent(second) from error
+        there = set(keys_under(self._region.objects, prefix, region=second))
         for sequence in range(1, key.slot.sequence + 1):
             one = str(replace(key, slot=Slot(key.slot.epoch, sequence)))
             if one not in there and self._is_here(one):
@@ -212,11 +206,7 @@ class SyncReplica:
 
     def _bring_cut(self, store: StoreRow, second: str) -> None:
         """All that the present epoch began with: a fail-over to there can go on from it. One LIST where it is there."""
-        try:
-            missing = self._cuts.missing(store.store_id, current_epoch(store), (store.cuts or [""])[-1], second)
-        except Unavailable as error:
-            raise _silent(second) from error
-        for key in missing:
+        for key in self._cuts.missing(store.store_id, current_epoch(store), (store.cuts or [""])[-1], second):
             self._bring(key, second)
 
     # ---- single objects -----------------------------------------------------------------------------------------
@@ -229,20 +219,11 @@ class SyncReplica:
         return self._is_there(key, self._region.name)
 
     def _is_there(self, key: str, region: str) -> bool:
-        try:
-            self._region.objects.head(key, region)
-        except port_errors.ObjectNotFound:
-            return False
-        except port_errors.PortError as error:
-            raise _silent(region) from error
-        return True
+        return find_head(self._region.objects, key, region) is not None
 
     def _bring(self, key: str, second: str) -> StoredObject:
         """Copies an object of this bucket as it is. Raises Unavailable."""
-        try:
-            found = self._region.objects.get(key)
-        except port_errors.PortError as error:
-            raise Unavailable("what this write builds on cannot be read now; try again") from error
+        found = require(self._region.objects, key)
         self._put(second, found)
         return found
 

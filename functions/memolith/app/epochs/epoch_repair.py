@@ -16,7 +16,7 @@ from typing import TypeVar
 from memolith.app.index.projector import Projector, RestoredRows
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_under
-from memolith.app.kernel.region import Region, View, asked, asked_each
+from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
@@ -169,7 +169,7 @@ class EpochRepair:
         arrived here neither may know; it is found in the sweep of the store, which reads the table itself.
         """
         partition = f"{store.store_id}#{memory_id}"
-        found = asked(partial(view.index.query, Query("versions", partition, index=BY_MEMORY.name, limit=1_000)))
+        found = view.index.query(Query("versions", partition, index=BY_MEMORY.name, limit=1_000))
         rows = {one.key.sk: VersionRow.from_attributes(one.attributes) for one in found}
         version_id = None if head is None else head.version_id
         while version_id is not None and version_id not in rows:
@@ -206,7 +206,7 @@ class EpochRepair:
         """What counts of a copy's log, from the epoch on in which its version was first."""
         hash = copy.key.path_hash
         places = [f"{region}/log/{store.store_id}/{hash}/" for region in self._region.regions]
-        keys = [parse_key(text) for place in places for text in asked_each(keys_under(self._region.objects, place))]
+        keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
         logged = [key for key in keys if isinstance(key, LogKey) and key.slot.epoch.number >= origin.epoch.number]
         return sorted(
             (key for key in logged if not self._cuts.is_late(store, hash, key.slot)), key=lambda key: key.slot.rank
@@ -312,7 +312,7 @@ class EpochRepair:
     ) -> Iterator[str]:
         while True:
             prefix = f"{region}/log/{store.store_id}/"
-            page = asked(partial(self._region.objects.list, prefix, after))
+            page = self._region.objects.list(prefix, after)
             for text in page.keys:
                 key = parse_key(text)
                 if isinstance(key, LogKey) and self._cuts.is_late(store, key.path_hash, key.slot):
@@ -385,7 +385,7 @@ class EpochRepair:
     ) -> Iterator[list[_RowT]]:
         while True:
             query = Query(table, store_id, prefix=prefix, after=after, limit=ROWS_PER_QUERY)
-            found = asked(partial(view.index.query, query))
+            found = view.index.query(query)
             if found:
                 yield [kind.from_attributes(one.attributes) for one in found]
             if len(found) < ROWS_PER_QUERY:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memolith.app.erasure.retention import RetentionPass
+from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
@@ -62,8 +63,8 @@ class Eraser:
             else:
                 self._erasable.erase(key, b"", entry.blanked().to_metadata())
                 self._region.metrics.count("erased_objects")
-        except port_errors.PortError as error:
-            raise Unavailable("the object is not erased yet; try again") from error
+        except port_errors.ObjectNotFound as error:
+            raise Unavailable("the object to erase is not there", object=key, hint="try again") from error
 
     def _has_reason(self, entry: Entry) -> bool:
         if entry.blank:
@@ -75,10 +76,5 @@ class Eraser:
         return self._retaining.is_over(entry) or self._records.deletion(entry.key.store_id) is not None
 
     def _ordered(self, region: str, entry: Entry) -> bool:
-        try:
-            self._region.objects.head(str(RedactionKey(region, entry.key.store_id, entry.version_id)))
-        except port_errors.ObjectNotFound:
-            return False
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket does not answer; try again") from error
-        return True
+        key = RedactionKey(region, entry.key.store_id, entry.version_id)
+        return find_head(self._region.objects, str(key)) is not None

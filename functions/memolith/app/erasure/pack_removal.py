@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.region import Region
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
@@ -46,11 +46,11 @@ class PackRemoval:
         """Every S3 version of every pack of a store, the newest pack last. Raises Unavailable."""
         mark: VersionMark | None = None
         while True:
-            page = asked(partial(self._erasable.versions, PackKey.prefix(store_id), mark, VERSIONS_PER_PAGE))
+            page = self._erasable.versions(PackKey.prefix(store_id), mark, VERSIONS_PER_PAGE)
             yield from page.versions
             if page.next_after is None:
                 return
             mark = page.next_after
 
     def _remove(self, key: str) -> int:
-        return asked(partial(self._erasable.remove, key))
+        return self._erasable.remove(key)

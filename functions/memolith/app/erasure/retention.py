@@ -16,10 +16,10 @@ from functools import partial
 from typing import ClassVar
 
 from memolith.app.index.projector import Projector
-from memolith.app.kernel.region import Region, View, asked
+from memolith.app.kernel.port_calls import commit_as_owner
+from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core import ids
-from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry
@@ -29,7 +29,6 @@ from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.tables import BY_MEMORY, BY_TIME
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Query
 
 VERSIONS_PER_PAGE = 100
@@ -121,7 +120,7 @@ class RetentionPass:
         partition = f"{row.store_id}#{row.memory_id}"
         after = f"{row.generation or 0:010d}"
         query = Query("versions", partition, after=after, index=BY_MEMORY.name, limit=1)
-        found = asked(lambda: view.index.query(query))
+        found = view.index.query(query)
         return None if not found else VersionRow.from_attributes(found[0].attributes).created_at
 
     # ---- a pass over every store ----------------------------------------------------------------------------------
@@ -156,19 +155,13 @@ class RetentionPass:
     def _save(self, before: Mapping[str, object] | None, row: PassRow) -> Mapping[str, object] | None:
         """What stands now; None when another sweep is at it, which then goes on alone."""
         after = row.to_attributes()
-        try:
-            self._region.index.commit([Change(PassRow.KEY, before, after)])
-        except port_errors.Contended:
-            return None
-        except port_errors.PortError as error:
-            raise Unavailable("the control table does not answer; try again") from error
-        return after
+        return after if commit_as_owner(self._region.index, [Change(PassRow.KEY, before, after)]) else None
 
     def _steps(self, view: View, row: PassRow, on_pass: RetentionCallbacks) -> Iterator[tuple[PassRow, int]]:
         regions = self._region.regions
         while row.number < len(regions):
             prefix = f"{regions[row.number]}/store/"
-            page = asked(partial(self._region.objects.list, prefix, row.after, STORES_PER_PAGE))
+            page = self._region.objects.list(prefix, row.after, STORES_PER_PAGE)
             blanked = 0
             for store_id, last in _stores(page.keys):
                 within, count = self._store(view, store_id, row.within, on_pass)
@@ -196,7 +189,7 @@ class RetentionPass:
         blanked = 0
         while True:
             query = Query("versions", store_id, after=after, limit=VERSIONS_PER_PAGE, index=BY_TIME.name)
-            found = asked(partial(view.index.query, query))
+            found = view.index.query(query)
             old = [one for one in found if one.sort_key <= oldest_kept]
             due = self._due_of(view, retention, [VersionRow.from_attributes(one.attributes) for one in old])
             blanked += self._blank(view, due, on_pass.blank)

@@ -19,7 +19,8 @@ from functools import partial
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.index.projector import Projector
-from memolith.app.kernel.region import Region, View, asked
+from memolith.app.kernel.port_calls import commit_as_owner, require
+from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import Unavailable
@@ -197,7 +198,7 @@ class StorePurge:
     def _page(self, prefix: str, work: WorkRow) -> WorkRow:
         """One page of S3 versions."""
         mark = None if work.after is None else (work.after, work.after_version or "")
-        page = asked(lambda: self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE))
+        page = self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE)
         results = self._region.parallel.run([partial(self._erase, held) for held in _held(page.versions)])
         work = replace(work, erased=work.erased + results.count("erased"), left=work.left + results.count("left"))
         if page.next_after is None:
@@ -225,7 +226,7 @@ class StorePurge:
 
     def _erase_record(self, key: str) -> str:
         """Its blank may have come from its home since the page was listed, over a text; no event tells of that."""
-        record = StoreRecord.from_json(self._region.objects.get(key).body)
+        record = StoreRecord.from_json(require(self._region.objects, key).body)
         if record.has_text:
             self._erasable.erase(key, record.blanked().to_json(), {})
             self._region.metrics.count("erased_objects")
@@ -241,7 +242,7 @@ class StorePurge:
         work = self.progress(key.store_id)
         if work is None or work.done_at is None:
             return False
-        return asked(partial(self._erase_record, str(key))) == "erased"
+        return self._erase_record(str(key)) == "erased"
 
     # ---- rows -----------------------------------------------------------------------------------------------------
 
@@ -253,17 +254,11 @@ class StorePurge:
                 self._folder.fold_erasure(view, keys)
 
     def _query(self, query: Query) -> Sequence[Found]:
-        return asked(lambda: self._region.index.query(query))
+        return self._region.index.query(query)
 
     def _commit(self, changes: Sequence[Change]) -> bool:
         """False where somebody else is at the same store, and goes on alone."""
-        try:
-            self._region.index.commit(changes)
-        except port_errors.Contended:
-            return False
-        except port_errors.PortError as error:
-            raise Unavailable("the control table does not answer; try again") from error
-        return True
+        return commit_as_owner(self._region.index, changes)
 
 
 def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Iterator[list[RowKey]]:
@@ -272,7 +267,7 @@ def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Ite
         after: str | None = None
         while True:
             query = Query(table, store_id, after=after, limit=ROWS_PER_PAGE)
-            found = asked(partial(index.query, query))
+            found = index.query(query)
             yield [one.key for one in found if "path" in one.attributes or "content_sha256" in one.attributes]
             if len(found) < ROWS_PER_PAGE:
                 break

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from memolith.app.erasure.store_purge import StorePurge
-from memolith.app.kernel.region import Region, View, asked
+from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
@@ -160,7 +160,7 @@ class Verification:
         after: str | None = None
         while True:
             query = Query("versions", f"{store_id}#{memory_id}", after=after, index=BY_MEMORY.name, limit=ROWS_PER_PAGE)
-            found = asked(partial(view.index.query, query))
+            found = view.index.query(query)
             yield from (VersionRow.from_attributes(one.attributes) for one in found)
             if len(found) < ROWS_PER_PAGE:
                 return
@@ -175,7 +175,7 @@ class Verification:
         entry = self._logs.entry(key)
         if entry is None:
             return "unknown"
-        versions = [one for one in asked(lambda: self._erasable.versions(str(key))).versions if one.key == str(key)]
+        versions = [one for one in self._erasable.versions(str(key)).versions if one.key == str(key)]
         head_key = MemoryRow.key(row.store_id, row.memory_id or "-")
         key_of_row = VersionRow.key(row.store_id, row.version_id)
         rows = self._region.read(self._region.index, [key_of_row, head_key])
@@ -203,7 +203,7 @@ class Verification:
         if number == len(places):
             return self._search_rows(store_id, needles)
         mark = None if at is None or at.get("mark") is None else (str(at["mark"][0]), str(at["mark"][1]))
-        page = asked(lambda: self._erasable.versions(places[number], mark, VERSIONS_PER_CALL))
+        page = self._erasable.versions(places[number], mark, VERSIONS_PER_CALL)
         looks = [partial(self._look, version, needles) for version in page.versions]
         found = [remain for remain in self._region.parallel.run(looks) if remain is not None]
         if page.next_after is not None:
@@ -211,17 +211,21 @@ class Verification:
         return VerificationResult(len(looks), found, {"number": number + 1, "mark": None})
 
     def _look(self, version: ObjectVersion, needles: SearchTerms) -> Leftover | None:
-        try:
-            stored = self._erasable.read_version(version.key, version.version_id)
-        except port_errors.ObjectNotFound:
+        stored = self._stored(version)
+        if stored is None:
             return None
-        except port_errors.Unavailable as error:
-            raise Unavailable("an object cannot be read now; try again") from error
         data = stored.body + b"\n" + "\n".join(stored.metadata.values()).encode()
         if version.key.startswith(PACKS_PREFIX):
             data += b"\n" + self._unpacked(stored)
         what = needles.within(data) if needles.any else _not_blank(version, stored)
         return None if what is None else Leftover(version.key, version.version_id, what)
+
+    def _stored(self, version: ObjectVersion) -> StoredObject | None:
+        """Return one S3 version of an object, or None where it is gone. One GET. Raises Unavailable."""
+        try:
+            return self._erasable.read_version(version.key, version.version_id)
+        except port_errors.ObjectNotFound:
+            return None
 
     def _unpacked(self, stored: StoredObject) -> bytes:
         """What a pack has, in the open: its texts are compressed there. One that nobody can open is read as it is."""
@@ -241,12 +245,13 @@ class Verification:
     def _packed(self, store_id: str) -> frozenset[str]:
         """Every version that a pack has, whichever pack. A LIST, and a GET for each pack. Raises Unavailable."""
         found: set[str] = set()
-        page = asked(lambda: self._erasable.versions(PackKey.prefix(store_id), None, VERSIONS_PER_CALL))
+        page = self._erasable.versions(PackKey.prefix(store_id), None, VERSIONS_PER_CALL)
         for version in page.versions:
+            stored = self._stored(version)
+            if stored is None:
+                raise Unavailable("a pack was removed while it was looked at", object=version.key, hint="try again")
             try:
-                pack = self._packs.open(
-                    asked(partial(self._erasable.read_version, version.key, version.version_id)).body
-                )
+                pack = self._packs.open(stored.body)
             except DamagedPack:
                 continue
             try:
@@ -274,7 +279,7 @@ class Verification:
                 after: str | None = None
                 while True:
                     query = Query(table, store_id, after=after, limit=ROWS_PER_PAGE)
-                    found = asked(partial(index.query, query))
+                    found = index.query(query)
                     yield from ((table, {"sk": one.key.sk, **one.attributes}) for one in found)
                     if len(found) < ROWS_PER_PAGE:
                         break

@@ -19,7 +19,7 @@ from itertools import groupby
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.index.resumable_scan import ScanProgress, walk
-from memolith.app.kernel.region import Region, View, asked
+from memolith.app.kernel.region import Region, View
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.rows.base import RowKey
@@ -53,7 +53,7 @@ class VersionPurge:
         """One page of one prefix. `after` is JSON: the number of the prefix, and the last version looked at in it."""
         prefixes = [f"{home}/{kind}/" for home in sorted(self._region.regions) for kind in KINDS]
         number, mark = (0, None) if after is None else json.loads(after)
-        page = asked(lambda: self._erasable.versions(prefixes[number], mark and tuple(mark), VERSIONS_PER_PAGE))
+        page = self._erasable.versions(prefixes[number], mark and tuple(mark), VERSIONS_PER_PAGE)
         keys = [key for key, versions in groupby(page.versions, lambda one: one.key) if _has_blank(list(versions))]
         mended = self._region.parallel.run([partial(self._mend, key) for key in keys])
         walked = ScanProgress(len(page.versions), mended.count(True))

@@ -14,13 +14,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from memolith.app.indexer.indexer import Indexer
-from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.port_calls import commit_or_busy
+from memolith.app.kernel.region import Region
 from memolith.core.epochs import begins_an_epoch
-from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import Row, RowKey
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Query
 
 LONGEST_LIFE_US = 60_000_000
@@ -65,7 +64,7 @@ class EpochSweep:
         Raises:
             Busy: another reconciler is at one of them. Unavailable, OutcomeUnknown: to be repeated.
         """
-        found = asked(lambda: self._region.index.query(Query("control", PENDING, limit=STORES_AT_ONCE)))
+        found = self._region.index.query(Query("control", PENDING, limit=STORES_AT_ONCE))
         for one in found:
             row = SweepRow.from_attributes(one.attributes)
             if self._region.clock.now_us() >= row.noted_at + LONGEST_LIFE_US:
@@ -80,14 +79,7 @@ class EpochSweep:
         self._commit([Change(key, before, further)])
 
     def _commit(self, changes: list[Change]) -> None:
-        try:
-            self._region.index.commit(changes)
-        except port_errors.Contended as error:
-            raise Busy("another reconciler is at this sweep, or it was asked for again") from error
-        except port_errors.OutcomeUnknown as error:
-            raise OutcomeUnknown("the sweep may have been noted; the next time will tell") from error
-        except port_errors.PortError as error:
-            raise Unavailable("the control table does not answer; try again") from error
+        commit_or_busy(self._region.index, changes, "another reconciler is at this sweep, or it was asked for again")
 
 
 def _begun(name: Named) -> str | None:

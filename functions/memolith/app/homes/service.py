@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from memolith.app.commit.sync_replica import SyncReplica
@@ -13,7 +12,7 @@ from memolith.app.homes.handoff import Handoff
 from memolith.app.homes.transfer import Transfer
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import encode_error
-from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import MemolithError, NotFound
 from memolith.core.log_position import Slot
@@ -103,7 +102,7 @@ class Homes:
         prefix, ids = f"{birth}/store/", list[str]()
         after = f"{prefix}{last}/~" if last else None
         while len(ids) < STORES_PER_PAGE:
-            page = asked(partial(self._region.objects.list, prefix, after, 1))
+            page = self._region.objects.list(prefix, after, 1)
             if not page.keys:
                 return ids, None
             key = parse_key(page.keys[0])

@@ -15,7 +15,7 @@ from functools import partial
 from memolith.app.homes.snapshot_progress import ENTRIES_PER_PART, SnapshotProgress
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_under
-from memolith.app.kernel.region import Region, asked, asked_each
+from memolith.app.kernel.region import Region
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch, has_cut
@@ -130,9 +130,7 @@ class EpochSnapshotBuilder:
     def _keys(self, store: StoreRow) -> Iterator[LogKey]:
         """Every log's: of a small store in one LIST for each home, of another in sixteen that run side by side."""
         places = [f"{home}/log/{store.store_id}/" for home in self._homes(store)]
-        pages = self._region.parallel.run(
-            [partial(asked, partial(self._region.objects.list, place)) for place in places]
-        )
+        pages = self._region.parallel.run([partial(self._region.objects.list, place) for place in places])
         for place, page in zip(places, pages, strict=True):
             if page.next_after is None:
                 yield from _log_keys(page.keys)
@@ -141,7 +139,7 @@ class EpochSnapshotBuilder:
                 yield from keys
 
     def _all_under(self, prefix: str) -> list[LogKey]:
-        return _log_keys(asked_each(keys_under(self._region.objects, prefix)))
+        return _log_keys(keys_under(self._region.objects, prefix))
 
     def _homes(self, store: StoreRow) -> list[str]:
         return sorted({parse_epoch(text).home for text in store.epochs})

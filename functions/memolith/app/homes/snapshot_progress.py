@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.port_calls import commit_as_owner
+from memolith.app.kernel.region import Region
+from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.base import Row, RowKey
@@ -64,7 +65,7 @@ class SnapshotProgress:
         after: str | None = None
         while True:
             query = Query("control", PartRow.partition(store_id), after=after, limit=PARTS_PER_QUERY)
-            found = asked(partial(self._region.index.query, query))
+            found = self._region.index.query(query)
             for one in found:
                 yield one.key, PartRow.from_attributes(one.attributes)
             if len(found) < PARTS_PER_QUERY:
@@ -72,10 +73,8 @@ class SnapshotProgress:
             after = found[-1].sort_key
 
     def _commit(self, change: Change) -> None:
-        def commit() -> None:
-            self._region.index.commit([change])
-
-        asked(commit)
+        if not commit_as_owner(self._region.index, [change]):
+            raise Unavailable("a part of a survey stayed contended; try again")
 
 
 def _encoded(entries: Sequence[Entry]) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_missing
-from memolith.app.kernel.region import Region, asked, asked_each
+from memolith.app.kernel.region import Region
 from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
@@ -56,14 +56,14 @@ class StoreBackfill:
             yield from keys
 
     def _missing_under(self, prefix: str, source: str) -> list[str]:
-        return list(asked_each(keys_missing(self._region.objects, prefix, source)))
+        return list(keys_missing(self._region.objects, prefix, source))
 
     def _at_a_glance(self, place: str, source: str) -> list[str] | None:
         """What is missing under a prefix; None where there is more than one page there."""
-        there = asked(partial(self._region.objects.list, place, region=source))
+        there = self._region.objects.list(place, region=source)
         if not there.keys:
             return []
-        here = asked(partial(self._region.objects.list, place))
+        here = self._region.objects.list(place)
         if there.next_after is not None or here.next_after is not None:
             return None
         return sorted(set(there.keys) - set(here.keys))

@@ -21,10 +21,11 @@ from memolith.app.homes.store_backfill import StoreBackfill
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import HOPS, decode_error, decode_placed
+from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
 from memolith.core import ids
 from memolith.core.epochs import current_epoch
-from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.object_keys import CutKey
 from memolith.core.objects.checkpoint import Named
@@ -168,10 +169,8 @@ class Transfer:
         raise Unavailable("a rename at the old home is not finished; try again")
 
     def _help(self, old: str, key: str) -> None:
-        try:
+        with repeatable():
             answer = self._region.peers.call(old, "writer", {"call": "help", "key": key})
-        except port_errors.PortError as error:
-            raise Unavailable(f"{old} does not answer; try again") from error
         if "error" in answer:
             raise decode_error(answer["error"])
 
@@ -213,12 +212,7 @@ class Transfer:
     def _ask(self, region: str, payload: Mapping[str, Any]) -> Mapping[str, str]:
         if region not in self._region.regions:
             raise InvalidRequest("store_id", f"has its home in {region}, which is not part of this deployment")
-        try:
-            answer = self._region.peers.call(region, "reconciler", payload)
-        except port_errors.OutcomeUnknown as error:
-            raise OutcomeUnknown(f"{region} did not answer; repeat the move") from error
-        except port_errors.PortError as error:
-            raise Unavailable(f"{region} does not answer; repeat the move, or fail over") from error
+        answer = self._region.peers.call(region, "reconciler", payload)
         if "error" in answer:
             raise decode_error(answer["error"])
         return {name: str(value) for name, value in answer.items()}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from memolith.app.kernel.region import Region
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import OutcomeUnknown
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.journal import JOURNAL_LIFETIME_US, JournalRow, JournalStateRow, PeriodRow
 from memolith.ports import errors as port_errors
@@ -108,8 +108,6 @@ def commit_joined(
             return
         except (port_errors.Contended, port_errors.OutcomeUnknown):
             region.back_off(attempt)
-        except port_errors.Unavailable as error:
-            raise Unavailable("the index does not answer; try again") from error
         if journal is not None:
             journal.look_again()
     raise OutcomeUnknown(contended)

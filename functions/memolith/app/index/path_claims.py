@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from memolith.app.kernel.region import Region, View
-from memolith.core.errors import Unavailable
 from memolith.core.limits import CLAIM_LIFETIME_US, CLOCKS_APART_US, PATH_MAX_BYTES
 from memolith.core.log_position import LogRef
 from memolith.core.paths import ancestors
@@ -74,8 +73,6 @@ class Claims:
         except port_errors.OutcomeUnknown as error:
             if self._region.read(index, [key]).get(key) != row.to_attributes():
                 raise IntentConflict from error
-        except port_errors.Unavailable as error:
-            raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
 
     def neighbours(self, view: View, path: str, store_id: str, moving_id: str | None) -> list[PathRow]:
         """Live or claimed ancestors and descendants of `path`, but for the memory being moved. Two reads at once.
@@ -93,10 +90,7 @@ class Claims:
             return [PathRow.from_attributes(rows[key]) for key in keys if key in rows]
 
         def below() -> list[PathRow]:
-            try:
-                found = index.query(Query("paths", store_id, prefix=f"{path}/", limit=3))
-            except port_errors.Unavailable as error:
-                raise Unavailable(f"the index of {region.name} does not answer; try again") from error
+            found = index.query(Query("paths", store_id, prefix=f"{path}/", limit=3))
             return [_path_row(one) for one in found]
 
         looks = [above, below] if len(path.encode()) < PATH_MAX_BYTES - 1 else [above]

@@ -14,7 +14,7 @@ from typing import TypeVar
 from memolith.app.index.ack_journal import AckJournal
 from memolith.app.kernel.region import Region, View
 from memolith.core import fold
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import OutcomeUnknown
 from memolith.core.log_position import LogKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry, Operation
@@ -349,8 +349,6 @@ class Projector:
                 self._region.back_off(attempt)
             except port_errors.OutcomeUnknown:
                 pass
-            except port_errors.Unavailable as error:
-                raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
             rows = _Rows(self._region, index, {})
             if journal is not None:
                 journal.look_again()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from memolith.app.kernel.port_calls import commit_or_busy
 from memolith.app.kernel.region import Region, View
-from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.control import ReconcileRow
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Change
 
 EVERY_US = 24 * 3600 * 1_000_000
@@ -59,11 +58,4 @@ def walk(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | 
 
 
 def _note(region: Region, change: Change) -> None:
-    try:
-        region.index.commit([change])
-    except port_errors.Contended as error:
-        raise Busy("another comparison is under way") from error
-    except port_errors.OutcomeUnknown as error:
-        raise OutcomeUnknown("the comparison may have gone on; the next time will tell") from error
-    except port_errors.PortError as error:
-        raise Unavailable("the control table does not answer; try again") from error
+    commit_or_busy(region.index, [change], "another comparison is under way")

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import VersionFilter
 from memolith.core import ids
-from memolith.core.errors import Unavailable
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.tables import BY_MEMORY, BY_TIME
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Found, Query
 
 INDEX_LAG_US = 60_000_000
@@ -148,7 +146,4 @@ class VersionHistory:
             after = found[-1].sort_key
 
     def _query(self, view: View, query: Query) -> list[Found]:
-        try:
-            return list(view.index.query(query))
-        except port_errors.Unavailable as error:
-            raise Unavailable("the index does not answer; try again") from error
+        return list(view.index.query(query))

@@ -15,6 +15,7 @@ from memolith.app.epochs.ownership import Ownership
 from memolith.app.index.projector import Projector, not_of
 from memolith.app.index.redaction_places import places_of
 from memolith.app.kernel.eraser_client import ask_eraser, erase
+from memolith.app.kernel.port_calls import find, repeatable
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
@@ -48,7 +49,6 @@ from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.settled import ResolvedEntry
 from memolith.core.store_records import PlacedRecord
-from memolith.ports import errors as port_errors
 from memolith.ports.queue import Queue
 
 NOTED_BEFORE_S = 10
@@ -283,10 +283,7 @@ class Indexer:
         if self._noted.get(store_id, 0) > now_us:
             return
         covered_us = now_us + (REFRESH_DELAY_S - NOTED_BEFORE_S) * 1_000_000
-        try:
-            packings.send([json.dumps({"pack": store_id, "since": covered_us})])
-        except port_errors.Unavailable as error:
-            raise Unavailable("the packer's queue does not answer; try again") from error
+        packings.send([json.dumps({"pack": store_id, "since": covered_us})])
         if len(self._noted) >= NOTED_STORES_MAX:
             self._noted.clear()
         self._noted[store_id] = covered_us
@@ -328,30 +325,23 @@ class Indexer:
 
     def _ask_to_adopt(self, payload: Mapping[str, str]) -> None:
         """Asks this region's writer to adopt what came late; it decides whether that can be."""
-        try:
+        with repeatable():
             answer = self._region.peers.call(self._region.name, "writer", payload)
-        except port_errors.PortError as error:
-            raise Unavailable("the writer cannot adopt what came late now; try again") from error
         failure = answer.get("error")
         if failure is not None and failure["type"] != NotFound.__name__:
             raise Unavailable("what came late was not adopted yet; try again")
 
     def _seal(self, moved_in: LogKey) -> None:
         """Has this region's writer see to it that half a rename of an epoch that is over stays half; its text goes."""
-        try:
+        with repeatable():
             answer = self._region.peers.call(self._region.name, "writer", {"call": "seal", "key": str(moved_in)})
-        except port_errors.PortError as error:
-            raise Unavailable("the writer cannot end a rename now; try again") from error
         if "error" in answer:
             raise Unavailable("a rename of an epoch that is over was not ended yet; try again")
         self._erase(moved_in)
 
     def _pass_on(self, inspections: Queue, key: LogKey) -> None:
         """Has a new version of this home looked at again. A rebuild, which only folds, passes nothing on."""
-        try:
-            inspections.send([json.dumps({"inspect": str(key)})])
-        except port_errors.Unavailable as error:
-            raise Unavailable("the scanner's queue does not answer; try again") from error
+        inspections.send([json.dumps({"inspect": str(key)})])
 
     def _measure(self, entry: Entry) -> None:
         """How long after it was written at its home an entry was known here; a blank is of no age of its own."""
@@ -455,20 +445,14 @@ class Indexer:
     def _help(self, moved_in: Entry) -> bool:
         """Has the writer finish a rename; False when its store is gone, or has another home now."""
         payload = {"call": "help", "key": str(moved_in.key)}
-        try:
+        with repeatable():
             answer = self._region.peers.call(self._region.name, "writer", payload)
-        except port_errors.PortError as error:
-            raise Unavailable("the writer cannot finish a rename now; try again") from error
         failure = answer.get("error")
         return "elsewhere" not in answer and (failure is None or failure["type"] != NotFound.__name__)
 
     def _body(self, key: str) -> bytes | None:
-        try:
-            return self._region.objects.get(key).body
-        except port_errors.ObjectNotFound:
-            return None
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        found = find(self._region.objects, key)
+        return None if found is None else found.body
 
 
 def store_of(key: str) -> list[RowKey]:

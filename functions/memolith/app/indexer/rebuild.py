@@ -15,19 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from memolith.app.index.ack_journal import from_listing
 from memolith.app.indexer.indexer import Indexer, Malformed, store_of
-from memolith.app.indexer.rebuild_pages import Pages, Progress, batch_partition, control_table
-from memolith.app.kernel.region import Region, View, asked
+from memolith.app.indexer.rebuild_pages import Pages, Progress, batch_partition, commit_run
+from memolith.app.kernel.port_calls import commit_as_owner
+from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Busy, Unavailable
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow
 from memolith.core.rows.journal import JournalStateRow
 from memolith.core.tables import TABLES
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Query, Tables
 from memolith.ports.queue import Queue
 
@@ -134,7 +133,7 @@ class Rebuild:
         seen: set[str] = set()
         for home in self._region.regions:
             prefix, after = f"{home}/cut/", None
-            while keys := asked(partial(self._region.objects.list, prefix, after, 1)).keys:
+            while keys := self._region.objects.list(prefix, after, 1).keys:
                 store_id = keys[0].removeprefix(prefix).partition("/")[0]
                 after = f"{prefix}{store_id}/~"
                 if store_id not in seen:
@@ -170,8 +169,7 @@ class Rebuild:
                 *self._marks_of(progress),
             ]
             try:
-                with control_table():
-                    self._region.index.at(generation).commit(changes)
+                commit_run(self._region.index.at(generation), changes)
                 return switched
             except Busy:
                 self._region.back_off(attempt)
@@ -216,13 +214,11 @@ class Rebuild:
         return [Change(key, mark, mark) for key in _MARKS]
 
     def _commit(self, generation: int, changes: list[Change]) -> None:
-        with control_table():
-            self._region.index.at(generation).commit(changes)
+        commit_run(self._region.index.at(generation), changes)
 
     def _forget(self, run: str) -> None:
-        with control_table():
-            while found := self._region.index.query(Query("control", batch_partition(run))):
-                self._region.index.commit([Change(one.key, None, None, unconditional=True) for one in found])
+        while found := self._region.index.query(Query("control", batch_partition(run))):
+            commit_run(self._region.index, [Change(one.key, None, None, unconditional=True) for one in found])
 
 
 class BatchProjector:
@@ -252,10 +248,8 @@ class BatchProjector:
             except Malformed as error:
                 malformed.append(error)
         key = RowKey("control", batch_partition(run), str(payload["batch"]))
-        try:
-            self._region.index.commit([Change(key, None, {"done": True}, unconditional=True)])
-        except port_errors.PortError as error:
-            raise Unavailable("the control table does not answer; try the batch again") from error
+        if not commit_as_owner(self._region.index, [Change(key, None, {"done": True}, unconditional=True)]):
+            raise Unavailable("the note of a batch that is done stayed contended; try the batch again")
         return malformed
 
     def _view(self, generation: int, keys: Sequence[str]) -> View:

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from memolith.app.kernel.port_calls import commit_or_busy, repeatable
 from memolith.app.kernel.region import Region
-from memolith.core.errors import Busy, Unavailable
+from memolith.core.errors import Busy
 from memolith.core.object_keys import LOCAL_PREFIX
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.control import ControlRow, RebuildRow
-from memolith.ports import errors as port_errors
-from memolith.ports.index import Change, Query
+from memolith.ports.index import Change, Index, Query
 from memolith.ports.objects import KeyPage
 from memolith.ports.queue import Queue
 
@@ -89,15 +88,10 @@ def batch_partition(run: str | None) -> str:
     return f"rebuild#{run}"
 
 
-@contextmanager
-def control_table() -> Iterator[None]:
-    """The control table's errors in an operator's words."""
-    try:
-        yield
-    except port_errors.Contended as error:
-        raise Busy("another rebuild is under way in this region") from error
-    except port_errors.PortError as error:
-        raise Unavailable("the control table does not answer; run the rebuild again") from error
+def commit_run(index: Index, changes: Sequence[Change]) -> None:
+    """Commit to the control table what one rebuild at a time may. Raises Busy: another one is at it; Unavailable."""
+    with repeatable():
+        commit_or_busy(index, changes, "another rebuild is under way in this region")
 
 
 class Pages:
@@ -168,21 +162,15 @@ class Pages:
         return progress
 
     def _list(self, after: str | None) -> KeyPage:
-        try:
-            return self._region.objects.list("", after=after, limit=KEYS_PER_BATCH * BATCHES_PER_PAGE)
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; run the rebuild again") from error
+        return self._region.objects.list("", after=after, limit=KEYS_PER_BATCH * BATCHES_PER_PAGE)
 
     # ---- batches ------------------------------------------------------------------------------------------------
 
     def _send(self, page: _Page, numbers: Sequence[int]) -> None:
         about = {"generation": self._building.building, "run": self._building.run}
         batches = [{**about, "batch": page.name(number), "keys": page.batches[number]} for number in numbers]
-        try:
-            if batches:
-                self._queue.send([json.dumps({"rebuild": batch}) for batch in batches])
-        except port_errors.PortError as error:
-            raise Unavailable("the rebuild queue does not answer; run the rebuild again") from error
+        if batches:
+            self._queue.send([json.dumps({"rebuild": batch}) for batch in batches])
 
     def _send_lost(self, page: _Page, missing: Sequence[int]) -> None:
         now_us = self._region.clock.now_us()
@@ -195,14 +183,13 @@ class Pages:
         everything = list(range(len(page.batches)))
         if not everything:
             return []
-        with control_table():
-            done = self._region.index.count("control", batch_partition(self._building.run))
-            if done != self._done:
-                self._done, self._moved_us = done, self._region.clock.now_us()
-            if done < len(everything) and self._region.clock.now_us() - self._moved_us <= SEND_AGAIN_AFTER_US:
-                return everything
-            query = Query("control", batch_partition(self._building.run), prefix=page.prefix, limit=len(everything))
-            found = {one.sort_key for one in self._region.index.query(query)}
+        done = self._region.index.count("control", batch_partition(self._building.run))
+        if done != self._done:
+            self._done, self._moved_us = done, self._region.clock.now_us()
+        if done < len(everything) and self._region.clock.now_us() - self._moved_us <= SEND_AGAIN_AFTER_US:
+            return everything
+        query = Query("control", batch_partition(self._building.run), prefix=page.prefix, limit=len(everything))
+        found = {one.sort_key for one in self._region.index.query(query)}
         return [number for number in everything if page.name(number) not in found]
 
     def _note(self, progress: RebuildRow, page: _Page) -> RebuildRow:
@@ -211,8 +198,8 @@ class Pages:
         partition = batch_partition(self._building.run)
         keys = [RowKey("control", partition, page.name(number)) for number in range(len(page.batches))]
         noted = Change(RebuildRow.KEY, self._noted.to_attributes(), further.to_attributes())
-        with control_table():
-            self._region.index.commit([noted, *(Change(key, None, None, unconditional=True) for key in keys)])
+        forgotten = (Change(key, None, None, unconditional=True) for key in keys)
+        commit_run(self._region.index, [noted, *forgotten])
         self._noted = further
         self._done = max(self._done - len(keys), 0)
         self._moved_us = self._region.clock.now_us()

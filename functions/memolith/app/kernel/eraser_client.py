@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region
-from memolith.core.errors import Unavailable
-from memolith.ports import errors as port_errors
 
 
 def erase(region: Region, key: str) -> bool:
@@ -25,7 +24,5 @@ def ask_eraser(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         Unavailable: it gave none; what it was asked for stands, and its event asks again.
     """
-    try:
+    with repeatable():
         return region.peers.call(region.name, "eraser", payload)
-    except port_errors.PortError as error:
-        raise Unavailable("the order stands, but the text is not erased yet; repeat the call") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -12,7 +12,6 @@ from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.epoch_cut import Cut
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
-from memolith.ports import errors as port_errors
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.ports.index import Index
@@ -194,11 +193,8 @@ class Region:
             return control
 
     def read(self, index: Index, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
-        """`Index.read`, its error turned into the caller's."""
-        try:
-            return index.read(keys)
-        except port_errors.Unavailable as error:
-            raise Unavailable(f"the index of {self.name} does not answer; try again") from error
+        """`Index.read`."""
+        return index.read(keys)
 
     def new_id(self, prefix: str) -> str:
         """``mem_…`` and the like, from the clock and the randomness port."""
@@ -218,23 +214,3 @@ class Region:
 
 def _emptied() -> Unavailable:
     return Unavailable("a table of this region's index has been emptied; it must be rebuilt; try another region")
-
-
-def asked(ask: Callable[[], T]) -> T:
-    """A port's answer, its error turned into the caller's where asking again loses nothing. Raises Unavailable."""
-    try:
-        return ask()
-    except port_errors.PortError as error:
-        raise _silent() from error
-
-
-def asked_each(answers: Iterable[T]) -> Iterator[T]:
-    """`asked` for answers that come one after another. Raises Unavailable."""
-    try:
-        yield from answers
-    except port_errors.PortError as error:
-        raise _silent() from error
-
-
-def _silent() -> Unavailable:
-    return Unavailable("the region does not answer; try again")

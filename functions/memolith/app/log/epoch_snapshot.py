@@ -7,16 +7,14 @@ got there; the home adopts it, or it is divergent. A cut never changes, so that 
 
 from __future__ import annotations
 
-from functools import partial
-
-from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.region import Region
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import Epoch, LogRef, Slot
 from memolith.core.object_keys import CutKey
 from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 
 SHARDS_KEPT = 64
 
@@ -73,7 +71,7 @@ class EpochSnapshots:
         """The keys of the shards of a cut that a region's bucket does not have. One LIST. Raises Unavailable."""
         keys = [str(CutKey(store_id, epoch, run, shard)) for shard in range(Cut.SHARDS)]
         prefix = keys[0].rpartition("/")[0] + "/"
-        there = set(asked(partial(self._region.objects.list, prefix, region=region)).keys)
+        there = set(self._region.objects.list(prefix, region=region).keys)
         return [key for key in keys if key not in there]
 
     def is_late(self, store: StoreRow, path_hash: str, slot: Slot) -> bool:
@@ -121,10 +119,7 @@ class EpochSnapshots:
 
     def _read(self, key: str, home: str) -> Cut:
         for region in (None,) if home == self._region.name else (None, home):
-            try:
-                return Cut.from_json(self._region.objects.get(key, region).body)
-            except port_errors.ObjectNotFound:
-                continue
-            except port_errors.Unavailable as error:
-                raise Unavailable("the bucket does not answer; try again") from error
+            found = find(self._region.objects, key, region)
+            if found is not None:
+                return Cut.from_json(found.body)
         raise Unavailable("the cut of the store's present epoch has not arrived here; try again")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memolith.app.kernel.batching import gallop
+from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.epochs import current_epoch
@@ -17,7 +18,6 @@ from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.identity import StoreRow
 from memolith.core.settled import ResolvedEntry
-from memolith.ports import errors as port_errors
 
 
 class LogReader:
@@ -29,12 +29,8 @@ class LogReader:
 
     def entry(self, key: LogKey, region: str | None = None) -> Entry | None:
         """What stands in a slot, or None while it is free. One HEAD. Raises Unavailable."""
-        try:
-            return Entry.from_metadata(key, self._region.objects.head(str(key), region).metadata)
-        except port_errors.ObjectNotFound:
-            return None
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        found = find_head(self._region.objects, str(key), region)
+        return None if found is None else Entry.from_metadata(key, found.metadata)
 
     def next_slot(self, store: StoreRow, path_hash: str, known: Slot | None) -> Slot:
         """The position to look at, or to put, after `known`; the first one, when nothing is known.

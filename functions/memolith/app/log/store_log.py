@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from memolith.app.kernel.listing import keys_under
-from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.port_calls import find, require
+from memolith.app.kernel.region import Region
 from memolith.core import ids
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.limits import WRITE_ATTEMPTS
@@ -41,19 +42,15 @@ class StoreLog:
         Raises:
             Unavailable: the bucket does not answer.
         """
-        try:
-            keys = self._keys(store_id, region)
-            if not keys:
-                return None
-            best = max(keys, key=lambda key: key.slot.rank)
-            body = self._region.objects.get(str(best), region).body
-        except port_errors.PortError as error:
-            raise Unavailable("the store's birth region does not answer; try again") from error
-        return PlacedRecord(best.slot, StoreRecord.from_json(body))
+        keys = self._keys(store_id, region)
+        if not keys:
+            return None
+        best = max(keys, key=lambda key: key.slot.rank)
+        return PlacedRecord(best.slot, StoreRecord.from_json(require(self._region.objects, str(best), region).body))
 
     def keys(self, store_id: str) -> list[StoreKey]:
         """Every record of a store that this bucket has. A LIST for each region. Raises Unavailable."""
-        return asked(lambda: self._keys(store_id, None))
+        return self._keys(store_id, None)
 
     def _keys(self, store_id: str, region: str | None) -> list[StoreKey]:
         prefixes = [f"{home}/store/{store_id}/" for home in self._region.regions]
@@ -62,28 +59,21 @@ class StoreLog:
 
     def at(self, store_id: str, slot: Slot) -> StoreRecord | None:
         """The record in a slot, as this bucket has it; None while it is free here. One GET. Raises Unavailable."""
-        try:
-            return StoreRecord.from_json(self._region.objects.get(str(StoreKey(store_id, slot))).body)
-        except port_errors.ObjectNotFound:
-            return None
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        found = find(self._region.objects, str(StoreKey(store_id, slot)))
+        return None if found is None else StoreRecord.from_json(found.body)
 
     def deletion(self, store_id: str) -> StoreRecord | None:
         """The record that ends a store, if this bucket has one, in whichever region and epoch it was written.
 
         A LIST for each region, and a GET for each epoch. Raises Unavailable.
         """
-        try:
-            for region in self._region.regions:
-                prefix = f"{region}/store/{store_id}/"
-                last = {key.rpartition(".")[0]: key for key in keys_under(self._region.objects, prefix)}
-                for key in last.values():
-                    record = StoreRecord.from_json(self._region.objects.get(key).body)
-                    if record.state is StoreState.DELETED:
-                        return record
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        for region in self._region.regions:
+            prefix = f"{region}/store/{store_id}/"
+            last = {key.rpartition(".")[0]: key for key in keys_under(self._region.objects, prefix)}
+            for key in last.values():
+                record = StoreRecord.from_json(require(self._region.objects, key).body)
+                if record.state is StoreState.DELETED:
+                    return record
         return None
 
     def put(self, placed: PlacedRecord, exact: bool = False) -> bool:
@@ -134,12 +124,9 @@ class StoreLog:
         """
         slot, found = Slot.parse(row.slot).following, None
         while True:
-            try:
-                body = self._region.objects.get(str(StoreKey(row.store_id, slot)), region).body
-            except port_errors.ObjectNotFound:
+            stored = find(self._region.objects, str(StoreKey(row.store_id, slot)), region)
+            if stored is None:
                 return found
-            except port_errors.PortError as error:
-                raise Unavailable("the bucket does not answer; try again") from error
-            found, slot = PlacedRecord(slot, StoreRecord.from_json(body)), slot.following
+            found, slot = PlacedRecord(slot, StoreRecord.from_json(stored.body)), slot.following
             if own is not None and found.record.version_id == own:
                 return found

@@ -13,7 +13,6 @@ from typing import Any
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.app.kernel.region import Region
 from memolith.core.errors import OutcomeUnknown, Unavailable
-from memolith.ports import errors as port_errors
 from memolith.ports.dead_letters import DeadLetters, Depths
 
 REASON_MAX_CHARACTERS = 200
@@ -164,12 +163,7 @@ def is_held(region: Region, store_id: str) -> bool:
 
 
 def _reconciler(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        answer = region.peers.call(region.name, "reconciler", payload)
-    except port_errors.OutcomeUnknown as error:
-        raise OutcomeUnknown(f"the reconciler of {region.name} did not answer; run it again") from error
-    except port_errors.PortError as error:
-        raise Unavailable(f"the reconciler of {region.name} does not answer ({error})") from error
+    answer = region.peers.call(region.name, "reconciler", payload)
     if "error" in answer:
         raise decode_error(answer["error"])
     return answer
@@ -196,10 +190,7 @@ def index_status(region: Region, queues: Mapping[str, DeadLetters]) -> IndexStat
 
 def depths(queue: DeadLetters) -> Depths:
     """How much stands in a queue and beside it. Raises Unavailable."""
-    try:
-        return queue.depths()
-    except port_errors.Unavailable as error:
-        raise Unavailable(f"the queue does not answer ({error})") from error
+    return queue.depths()
 
 
 def look(queue: DeadLetters, limit: int) -> list[DeadLetter]:
@@ -208,10 +199,7 @@ def look(queue: DeadLetters, limit: int) -> list[DeadLetter]:
     Raises:
         Unavailable: the queue does not answer.
     """
-    try:
-        bodies = queue.look(limit)
-    except port_errors.Unavailable as error:
-        raise Unavailable(f"the dead letters cannot be read now ({error})") from error
+    bodies = queue.look(limit)
     return [letter for body in bodies for letter in letters_of(body)]
 
 
@@ -221,10 +209,7 @@ def send_back(queue: DeadLetters) -> Iterator[int]:
     Raises:
         Unavailable: the queue does not answer; what was not moved is where it was.
     """
-    try:
-        yield from queue.send_back()
-    except port_errors.Unavailable as error:
-        raise Unavailable(f"not every dead letter was sent back ({error}); run it again") from error
+    yield from queue.send_back()
 
 
 def letters_of(body: str) -> list[DeadLetter]:

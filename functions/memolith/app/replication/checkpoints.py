@@ -20,6 +20,7 @@ from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.index.ack_journal import from_listing
 from memolith.app.kernel.batching import gallop
 from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.port_calls import commit_or_busy, find_head, require
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.object_keys import CheckpointKey
@@ -82,13 +83,8 @@ class Checkpoints:
         return state
 
     def _published(self, period: int) -> int | None:
-        try:
-            self._region.objects.head(str(CheckpointKey(self._home, period)))
-        except port_errors.ObjectNotFound:
-            return None
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
-        return period
+        head = find_head(self._region.objects, str(CheckpointKey(self._home, period)))
+        return None if head is None else period
 
     def _open_next(self, state: JournalStateRow) -> JournalStateRow:
         """Whoever begins to write from now on does so in the next period: the clock is read before anybody can."""
@@ -136,8 +132,6 @@ class Checkpoints:
                 return True
             except (port_errors.Contended, port_errors.OutcomeUnknown):
                 self._region.back_off(attempt)
-            except port_errors.PortError as error:
-                raise Unavailable("the journal does not answer; try again") from error
             attributes = self._read(key)
         raise Busy("writers kept the period busy; it is closed the next time")
 
@@ -173,10 +167,7 @@ class Checkpoints:
             partition = JournalRow.partition(self._home, period, shard)
             while True:
                 query = Query("journal", partition, prefix=f"{self._home}/", after=after, limit=ROWS_PER_QUERY)
-                try:
-                    found = self._region.index.query(query)
-                except port_errors.PortError as error:
-                    raise Unavailable("the journal does not answer; try again") from error
+                found = self._region.index.query(query)
                 for one in found:
                     row = JournalRow.from_attributes(one.attributes)
                     yield Named(row.object_key, row.version_id), f"{shard} {row.object_key}"
@@ -187,12 +178,9 @@ class Checkpoints:
 
     def _listed(self, after: str | None) -> Iterator[tuple[Named, str]]:
         skipped = f"{self._home}/checkpoint/"
-        try:
-            for key in keys_under(self._region.objects, f"{self._home}/", after):
-                if not key.startswith(skipped):
-                    yield Named(key), key
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        for key in keys_under(self._region.objects, f"{self._home}/", after):
+            if not key.startswith(skipped):
+                yield Named(key), key
 
     def _put_part(self, state: JournalStateRow, part: tuple[tuple[Named, str], ...]) -> JournalStateRow:
         """One part more, and a note of how far that is. What an invocation put that then died stands, and counts."""
@@ -238,10 +226,7 @@ class Checkpoints:
         return True
 
     def _body(self, key: str) -> bytes:
-        try:
-            return self._region.objects.get(key).body
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        return require(self._region.objects, key).body
 
     def _state(self) -> JournalStateRow | None:
         attributes = self._read(self._key)
@@ -254,11 +239,4 @@ class Checkpoints:
         self._commit([Change(self._key, before.to_attributes(), after.to_attributes())])
 
     def _commit(self, changes: list[Change]) -> None:
-        try:
-            self._region.index.commit(changes)
-        except port_errors.Contended as error:
-            raise Busy("another reconciler is at it") from error
-        except port_errors.OutcomeUnknown as error:
-            raise OutcomeUnknown("the journal may have changed; the next time will tell") from error
-        except port_errors.PortError as error:
-            raise Unavailable("the journal does not answer; try again") from error
+        commit_or_busy(self._region.index, changes, "another reconciler is at it")

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 
 from memolith.app.index.resumable_scan import ScanProgress, walk
 from memolith.app.indexer.indexer import Indexer
+from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
-from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
 from memolith.core.rows.control import CompletenessRow
-from memolith.ports import errors as port_errors
 
 PERIODS_BACK = 7 * 24 * 60
 """A week of periods of a minute."""
@@ -70,15 +69,16 @@ class CompareCheckpoints:
         return int(folded.get(home, "0").partition("/")[0])
 
     def _names(self, home: str, period: int) -> Iterator[tuple[Named, ...]]:
-        try:
-            checkpoint = Checkpoint.from_json(self._region.objects.get(str(CheckpointKey(home, period))).body)
-            yield checkpoint.names
-            for part in range(checkpoint.parts):
-                yield part_from_json(self._region.objects.get(str(checkpoint.part_key(part))).body)
-        except port_errors.ObjectNotFound:
+        found = find(self._region.objects, str(CheckpointKey(home, period)))
+        if found is None:
             return
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        checkpoint = Checkpoint.from_json(found.body)
+        yield checkpoint.names
+        for number in range(checkpoint.parts):
+            part = find(self._region.objects, str(checkpoint.part_key(number)))
+            if part is None:
+                return
+            yield part_from_json(part.body)
 
     def _mend(self, view: View, home: str, names: tuple[Named, ...]) -> int:
         missing = self._holding.missing(view, [name for name in names if self._holding.is_shown(name)])

@@ -17,11 +17,11 @@ from functools import partial
 from urllib.parse import quote_plus
 
 from memolith.app.indexer.indexer import Indexer
+from memolith.app.kernel.port_calls import commit_or_busy
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
-from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import LOCAL_PREFIX, CheckpointKey, CheckpointPartKey, CutKey, StoreKey, parse_key
 from memolith.core.objects.checkpoint import Named
@@ -30,7 +30,6 @@ from memolith.core.paths import ancestors
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import PathRow
 from memolith.core.rows.control import ReconcileRow
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Query
 from memolith.ports.queue import Queue
 
@@ -90,10 +89,7 @@ class CompareListing:
                 return compared
 
     def _page(self, view: View, after: str | None, so_far: ComparedPage) -> tuple[ComparedPage, str | None]:
-        try:
-            page = self._region.objects.list("", after=after)
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        page = self._region.objects.list("", after=after)
         keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
         names, met = self._names(keys)
         rows: dict[RowKey, Attributes] = {}
@@ -158,11 +154,8 @@ class CompareListing:
     def _send(self, keys: Sequence[str]) -> None:
         """As the bucket's own events."""
         messages = [json.dumps({"Records": [{"s3": {"object": {"key": quote_plus(key)}}}]}) for key in keys]
-        try:
-            if messages:
-                self._queue.send(messages)
-        except port_errors.PortError as error:
-            raise Unavailable("the index queue does not answer; try again") from error
+        if messages:
+            self._queue.send(messages)
 
     # ---- a path and its ancestor --------------------------------------------------------------------------------
 
@@ -175,10 +168,7 @@ class CompareListing:
         """How many live memories of a store stand below another one."""
         pairs, after = 0, None
         while True:
-            try:
-                found = view.index.query(Query("paths", store_id, after=after, limit=PATHS_PER_PAGE))
-            except port_errors.PortError as error:
-                raise Unavailable("the index does not answer; try again") from error
+            found = view.index.query(Query("paths", store_id, after=after, limit=PATHS_PER_PAGE))
             rows = [PathRow.from_attributes(one.attributes) for one in found]
             pairs += sum(self._below_another(view, row) for row in rows if row.memory_id is not None)
             if len(found) < PATHS_PER_PAGE:
@@ -191,11 +181,4 @@ class CompareListing:
         return any(PathRow.from_attributes(above).memory_id is not None for above in found.values())
 
     def _note(self, change: Change) -> None:
-        try:
-            self._region.index.commit([change])
-        except port_errors.Contended as error:
-            raise Busy("another pass is under way") from error
-        except port_errors.OutcomeUnknown as error:
-            raise OutcomeUnknown("the pass may have gone on; the next time will tell") from error
-        except port_errors.PortError as error:
-            raise Unavailable("the control table does not answer; try again") from error
+        commit_or_busy(self._region.index, [change], "another pass is under way")

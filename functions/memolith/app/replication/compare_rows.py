@@ -18,7 +18,6 @@ from memolith.app.index.resumable_scan import ScanProgress, walk
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
-from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry, Operation
@@ -27,7 +26,6 @@ from memolith.core.paths import path_hash
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
 from memolith.ports.queue import Queue
 
@@ -96,10 +94,7 @@ class CompareRows:
     def _first_store(self, homes: Sequence[str], after_id: str) -> _Place | None:
         for home in homes:
             prefix = f"{home}/store/"
-            try:
-                page = self._region.objects.list(prefix, after=f"{prefix}{after_id}/~" if after_id else None, limit=1)
-            except port_errors.PortError as error:
-                raise Unavailable("the bucket does not answer; try again") from error
+            page = self._region.objects.list(prefix, after=f"{prefix}{after_id}/~" if after_id else None, limit=1)
             after_id = ""
             for key in page.keys:
                 try:
@@ -113,10 +108,7 @@ class CompareRows:
     def _rows(self, view: View, place: _Place) -> tuple[list[Attributes], str | None]:
         """A page of rows; after which to go on, None at the end."""
         query = Query(place.table, place.store_id, after=place.after or None, limit=ROWS_PER_PAGE)
-        try:
-            found = view.index.query(query)
-        except port_errors.PortError as error:
-            raise Unavailable("the index does not answer; try again") from error
+        found = view.index.query(query)
         rows: list[Attributes] = [{"table": place.table, **one.attributes} for one in found]
         return rows, found[-1].sort_key if len(found) == ROWS_PER_PAGE else None
 
@@ -146,12 +138,9 @@ class CompareRows:
         for hash in path_hashes:
             keys = self._entries(store, hash)
             messages = [json.dumps({"fold_again": {"key": str(key)}}) for key in keys]
-            try:
-                if messages:
-                    self._queue.send(messages)
-                    sent += 1
-            except port_errors.PortError as error:
-                raise Unavailable("the index queue does not answer; try again") from error
+            if messages:
+                self._queue.send(messages)
+                sent += 1
         return sent
 
     def _entries(self, store: StoreRow, hash: str) -> list[LogKey]:

@@ -12,6 +12,7 @@ from enum import Enum
 from functools import partial
 
 from memolith.app.indexer.indexer import Indexer, Malformed
+from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.errors import OutcomeUnknown, Unavailable
@@ -85,10 +86,7 @@ class MissingObjects:
         here: list[bool] = []
         for start in range(0, len(alone), AT_ONCE):
             tasks = [partial(self._is_here, name.key) for name in alone[start : start + AT_ONCE]]
-            try:
-                here += self._region.parallel.run(tasks)
-            except port_errors.PortError as error:
-                raise Unavailable("the bucket does not answer; try again") from error
+            here += self._region.parallel.run(tasks)
         return [name for name, is_here in zip(alone, here, strict=True) if not is_here]
 
     def _without_late(self, view: View, names: Sequence[Named]) -> list[Named]:
@@ -178,11 +176,7 @@ class MissingObjects:
             return RepairOutcome.WAITING
 
     def _is_here(self, key: str) -> bool:
-        try:
-            self._region.objects.head(key)
-        except port_errors.ObjectNotFound:
-            return False
-        return True
+        return find_head(self._region.objects, key) is not None
 
     def _copy(self, key: str, home: str) -> bool:
         """Copies an object from its home, whose copies go no further; False when there is none there either."""

@@ -68,18 +68,15 @@ class RegionBackfill:
             Unavailable: a bucket does not answer, or more is written than is copied; run it again.
         """
         copied = 0
-        try:
-            for number in range(1, PASSES_MAX + 1):
-                before = copied
-                for prefix, source in self._sources():
+        for number in range(1, PASSES_MAX + 1):
+            before = copied
+            for prefix, source in self._sources():
+                report(Progress(number, prefix, source, copied))
+                for brought in self._fill(prefix, source):
+                    copied += brought
                     report(Progress(number, prefix, source, copied))
-                    for brought in self._fill(prefix, source):
-                        copied += brought
-                        report(Progress(number, prefix, source, copied))
-                if copied == before:
-                    return copied
-        except port_errors.PortError as error:
-            raise Unavailable("a bucket does not answer; what was copied stays, so run it again") from error
+            if copied == before:
+                return copied
         raise Unavailable(f"after {PASSES_MAX} passes objects were still missing; run it again")
 
     def _sources(self) -> list[tuple[str, str]]:

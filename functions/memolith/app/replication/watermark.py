@@ -17,9 +17,10 @@ from dataclasses import dataclass, field, replace
 
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.indexer.indexer import Indexer
+from memolith.app.kernel.port_calls import commit_or_busy
 from memolith.app.kernel.region import Region, View
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
-from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
 from memolith.core.rows.base import Attributes, RowKey, mark_key
@@ -225,14 +226,8 @@ class Watermark:
         return found.body
 
     def _commit(self, changes: list[Change]) -> None:
-        try:
-            self._region.index.commit(changes)
-        except port_errors.Contended as error:
-            raise Busy("another reconciler is at it, or the tables are no longer what they were") from error
-        except port_errors.OutcomeUnknown as error:
-            raise OutcomeUnknown("the watermark may have moved; the next time will tell") from error
-        except port_errors.PortError as error:
-            raise Unavailable("the index does not answer; try again") from error
+        others = "another reconciler is at it, or the tables are no longer what they were"
+        commit_or_busy(self._region.index, changes, others)
 
 
 def _marked(marks: Mapping[RowKey, Attributes], row: CompletenessRow) -> bool:

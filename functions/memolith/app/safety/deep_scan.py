@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
+from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
@@ -138,12 +139,9 @@ class DeepScan:
     # ---- what to look at ----------------------------------------------------------------------------------------
 
     def _read(self, key: LogKey) -> tuple[Entry | None, str]:
-        try:
-            found = self._region.objects.get(str(key))
-        except port_errors.ObjectNotFound:
+        found = find(self._region.objects, str(key))
+        if found is None:
             return None, ""
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket does not answer; try again") from error
         return Entry.from_metadata(key, found.metadata), found.body.decode()
 
     def _subject(self, view: View, entry: Entry, text: str) -> _Subject | None:
@@ -212,10 +210,7 @@ class DeepScan:
         return {row.memory_id for row in rows}
 
     def _sightings(self, view: View, subject: _Subject, prefix: str, limit: int) -> list[SightingRow]:
-        try:
-            found = view.index.query(Query("verdicts", subject.store.store_id, prefix=prefix, limit=limit))
-        except port_errors.Unavailable as error:
-            raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
+        found = view.index.query(Query("verdicts", subject.store.store_id, prefix=prefix, limit=limit))
         rows = [SightingRow.from_attributes(one.attributes) for one in found]
         return [row for row in rows if row.memory_id != subject.entry.memory_id]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from memolith.app.auth.authorizer import StoreAccess
+from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Withheld
 from memolith.app.safety.verdicts import Verdicts
@@ -18,7 +19,6 @@ from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.verdicts import withholdings
-from memolith.ports import errors as port_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,9 @@ class TextReader:
         key = position.key_in(store_id)
         home = position.slot.epoch.home
         for region in dict.fromkeys((self._region.name, home)):
-            try:
-                found = self._region.objects.get(str(key), region)
-            except port_errors.ObjectNotFound:
+            found = find(self._region.objects, str(key), region)
+            if found is None:
                 continue
-            except port_errors.Unavailable as error:
-                raise Unavailable(f"the content has not arrived here, and {region} does not answer") from error
             entry = Entry.from_metadata(key, found.metadata)
             return None if entry.blank else (entry, found.body.decode())
         raise Unavailable("the content has not arrived here yet; try again")

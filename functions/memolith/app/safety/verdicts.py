@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.core import verdicts
 from memolith.core.decide import sha256_hex
@@ -114,12 +115,8 @@ class Verdicts:
         raise OutcomeUnknown("the verdict may have been written; repeat the call")
 
     def _find(self, key: VerdictKey) -> VerdictRecord | None:
-        try:
-            return VerdictRecord.from_json(self._region.objects.get(str(key)).body)
-        except port_errors.ObjectNotFound:
-            return None
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        found = find(self._region.objects, str(key))
+        return None if found is None else VerdictRecord.from_json(found.body)
 
     def read(self, key: VerdictKey) -> VerdictRecord:
         """A verdict in full: one that is indexed here, so that its object is here too. One GET. Raises Unavailable."""
@@ -209,13 +206,9 @@ class Verdicts:
             Unavailable.
         """
         records: list[VerdictRecord] = []
-        try:
-            for region in regions:
-                keys = self._region.objects.list(f"{region}/verdict/{store_id}/{version_id}/").keys
-                found = (self._region.objects.get(key) for key in keys)
-                records += [VerdictRecord.from_json(stored.body) for stored in found]
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket does not answer; try again") from error
+        for region in regions:
+            keys = self._region.objects.list(f"{region}/verdict/{store_id}/{version_id}/").keys
+            records += [VerdictRecord.from_json(require(self._region.objects, key).body) for key in keys]
         return records
 
     def row(self, index: Index, store_id: str, content_hmac: str) -> VerdictRow | None:

@@ -11,18 +11,17 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 
 from memolith.app.auth.authorizer import StoreAccess
 from memolith.app.kernel.peer_messages import decode_error
-from memolith.app.kernel.region import Region, asked
+from memolith.app.kernel.port_calls import repeatable
+from memolith.app.kernel.region import Region
 from memolith.app.search.packs import Heads, KeptPacks, differences
 from memolith.core import ids
 from memolith.core.errors import Unavailable
 from memolith.core.limits import SETTLE_US
 from memolith.core.objects.search_pack import TEXT_BUDGET_BYTES, PackKey
 from memolith.core.rows.content import VersionRow
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
 from memolith.ports.packs import DamagedPack, Pack, Packs
 
@@ -189,7 +188,7 @@ class PackCache:
         found: dict[str, VersionRow] = {}
         while True:
             query = Query("versions", access.store.store_id, after=after, limit=ROWS_PER_QUERY)
-            rows = asked(partial(access.view.index.query, query))
+            rows = access.view.index.query(query)
             for version in (VersionRow.from_attributes(row.attributes) for row in rows):
                 if version.memory_id is None:
                     continue
@@ -203,10 +202,8 @@ class PackCache:
     def _ask_packer(self, access: StoreAccess, *, anew: bool = False) -> None:
         """Has the pack made, and waits for it. Raises Unavailable."""
         payload = {"call": "pack", "store_id": access.store.store_id, "anew": anew}
-        try:
+        with repeatable():
             answer = self._region.peers.call(self._region.name, "packer", payload)
-        except port_errors.PortError as error:
-            raise Unavailable("the search of this store is being made; try again") from error
         if "error" in answer:
             raise Unavailable("the search of this store cannot be made now; try again") from decode_error(
                 answer["error"]

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memolith.app.kernel.region import Region, View, asked
+from memolith.app.kernel.port_calls import find, find_head
+from memolith.app.kernel.region import Region, View
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
-from memolith.core.errors import Unavailable
 from memolith.core.fold import is_live
 from memolith.core.log_position import LogRef, Slot
 from memolith.core.objects.search_pack import Manifest, PackKey
@@ -23,7 +23,6 @@ from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.search import analysis
 from memolith.core.verdicts import withholdings
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Query
 from memolith.ports.packs import DamagedPack, Document, Pack, Packs
 
@@ -54,7 +53,7 @@ class KeptPacks:
         after: str | None = None
         found: str | None = None
         while True:
-            page = asked(partial(self._region.objects.list, PackKey.prefix(store_id), after))
+            page = self._region.objects.list(PackKey.prefix(store_id), after)
             found = page.keys[-1] if page.keys else found
             if page.next_after is None:
                 return None if found is None else PackKey.parse(found)
@@ -62,21 +61,17 @@ class KeptPacks:
 
     def manifest(self, key: PackKey) -> Manifest | None:
         """What a pack says of itself; None for one that is gone, or says nothing. One HEAD. Raises Unavailable."""
+        head = find_head(self._region.objects, str(key))
         try:
-            return Manifest.from_metadata(self._region.objects.head(str(key)).metadata)
-        except (port_errors.ObjectNotFound, ValueError, KeyError):
+            return None if head is None else Manifest.from_metadata(head.metadata)
+        except (ValueError, KeyError):
             return None
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket does not answer; try again") from error
 
     def open(self, key: PackKey) -> OpenedPack | None:
         """A pack; None for one that is gone by now. One GET. Raises DamagedPack, Unavailable."""
-        try:
-            stored = self._region.objects.get(str(key))
-        except port_errors.ObjectNotFound:
+        stored = find(self._region.objects, str(key))
+        if stored is None:
             return None
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket does not answer; try again") from error
         try:
             manifest = Manifest.from_metadata(stored.metadata)
         except (ValueError, KeyError) as error:
@@ -157,7 +152,7 @@ class Heads:
         after: str | None = None
         while True:
             query = Query("memories", store_id, after=after, limit=ROWS_PER_QUERY)
-            found = asked(partial(view.index.query, query))
+            found = view.index.query(query)
             yield from (MemoryRow.from_attributes(one.attributes) for one in found)
             if len(found) < ROWS_PER_QUERY:
                 return
@@ -169,7 +164,7 @@ class Heads:
         after: str | None = None
         while True:
             query = Query("verdicts", store.store_id, after=after, limit=ROWS_PER_QUERY)
-            found = asked(partial(view.index.query, query))
+            found = view.index.query(query)
             texts = [one for one in found if "#" not in one.sort_key]
             rows = (VerdictRow.from_attributes(one.attributes) for one in texts)
             hidden |= {row.content_hmac for row in rows if withholdings(row)}

@@ -16,6 +16,7 @@ from memolith.adapters.aws.dead_letters import SqsDeadLetters
 from memolith.adapters.aws.names import QUEUES
 from memolith.adapters.aws.queue import SqsQueue
 from memolith.adapters.aws.tables import DynamoTables
+from memolith.adapters.layered.translated import translated_dead_letters, translated_queue, translated_tables
 from memolith.adapters.memory import RecordingMetrics
 from memolith.adapters.system.clock import SystemClock
 from memolith.adapters.system.randomness import SystemRandomness
@@ -26,6 +27,7 @@ from memolith.app.operations.operator import IndexStatus
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.output import Json, aside, console, show_rows
 from memolith.core.errors import InvalidRequest, MemolithError
+from memolith.ports.dead_letters import DeadLetters
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -75,8 +77,9 @@ def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Consol
     """Rebuilds a region's index, and says how far it is; the generation that serves then. Raises as `Rebuild.run`."""
     deployment = target.deployment(region)
     memolith = region_on_aws(target.clients, deployment, RecordingMetrics())
-    tables = DynamoTables(target.clients, deployment, memolith.clock)
-    queue = SqsQueue(target.clients, deployment, deployment.queue("rebuild"), memolith.clock, memolith.randomness)
+    tables = translated_tables(DynamoTables(target.clients, deployment, memolith.clock), region)
+    sqs = SqsQueue(target.clients, deployment, deployment.queue("rebuild"), memolith.clock, memolith.randomness)
+    queue = translated_queue(sqs, region)
     try:
         return _rebuild(Rebuild(memolith, tables, queue, settle_s), progress_on)
     except KeyboardInterrupt:
@@ -180,8 +183,9 @@ def _regions(target: Target, region: str | None) -> tuple[str, ...]:
     return target.regions if region is None else (target.deployment(region).region,)
 
 
-def _dead_letters(target: Target, region: str, queue: str) -> SqsDeadLetters:
-    return SqsDeadLetters(target.clients, target.deployment(region), queue, SystemClock(), SystemRandomness())
+def _dead_letters(target: Target, region: str, queue: str) -> DeadLetters:
+    sqs = SqsDeadLetters(target.clients, target.deployment(region), queue, SystemClock(), SystemRandomness())
+    return translated_dead_letters(sqs, region)
 
 
 def _shown(found: IndexStatus) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def test_nothing_older_is_given_where_the_home_does_not_answer(scene: Scene, mad
 def test_nothing_is_given_that_the_index_could_not_be_brought_to_hold(scene: Scene, made: Memory) -> None:
     with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, PUT)):
         scene.update(made, "second")
-    with scene.struck_by(Strike(Fault.REFUSED, "index.commit")), pytest.raises(Unavailable, match="behind the log"):
+    with scene.struck_by(Strike(Fault.REFUSED, "index.commit")), pytest.raises(Unavailable, match="object=indexer"):
         Reader(scene, HOME, HOMES).read(made)
 
 
