@@ -7,15 +7,16 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.erasure.service import Erasures
 from memolith.entry.lambda_runtime import Answer, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
+from memolith.wire.rpc import Rpc, eraser_calls
 
 
 def compose(settings: Settings) -> Handler:
     """The function, ready to be called."""
     running = LambdaRuntime.start(settings)
     erasable = S3ErasableObjects(running.clients, settings.deployment)
-    return running.handler(dispatch(Erasures(running.region, erasable, SqlitePacks())))
+    return running.handler(dispatch(eraser_calls(Erasures(running.region, erasable, SqlitePacks()))))
 
 
-def dispatch(erasures: Erasures) -> Answer:
+def dispatch(calls: Rpc) -> Answer:
     """Every event is a call: an invocation's, or the schedule's ``{"call": "sweep"}``."""
-    return lambda event, _: erasures.direct(event)
+    return lambda event, _: calls(event)

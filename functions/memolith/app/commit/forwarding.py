@@ -23,9 +23,9 @@ from memolith.ports import errors as port_errors
 class Forwarding:
     """Invokes another region's writer, or its reader."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, records: Ownership | None = None) -> None:
         self._region = region
-        self._records = Ownership(region)
+        self._records = records or Ownership(region)
 
     def reach(
         self, view: View, store: StoreRow, payload: Mapping[str, Any]

@@ -18,16 +18,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome
-from memolith.app.commit.quota import Quota
-from memolith.app.commit.sync_replica import SyncReplica
-from memolith.app.epochs.epoch_repair import EpochRepair
-from memolith.app.epochs.fence import Fence
+from memolith.app.commit.parts import WriterParts
 from memolith.app.index.path_claims import Claim, Claims, IntentConflict
-from memolith.app.index.projector import Projector
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import ConditionalPut, Put
-from memolith.app.log.log_reader import LogReader
-from memolith.app.safety.verdicts import Verdicts, verdict_keys
+from memolith.app.safety.verdicts import verdict_keys
 from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
@@ -57,18 +52,18 @@ WRITE_MIN_US = 1_000
 class Writer:
     """Commits commands on memories of stores whose home this region is."""
 
-    def __init__(self, region: Region, scanner: TextScanner) -> None:
+    def __init__(self, region: Region, scanner: TextScanner, parts: WriterParts) -> None:
         self._region = region
         self._scanner = scanner
-        self._logs = LogReader(region)
+        self._logs = parts.logs
         self._slots = ConditionalPut(region, self._logs)
-        self._second = SyncReplica(region, self._logs)
-        self._folder = Projector(region)
+        self._second = parts.second
+        self._folder = parts.projector
         self._claims = Claims(region)
-        self._capacity = Quota(region)
-        self._verdicts = Verdicts(region)
-        self._leases = Fence(region)
-        self._judging = EpochRepair(region)
+        self._capacity = parts.quota
+        self._verdicts = parts.verdicts
+        self._leases = parts.fence
+        self._judging = parts.repair
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
