@@ -38,7 +38,7 @@ class Writing:
     acknowledged: list[str] = field(default_factory=list)
 
     def once(self) -> None:
-        changed = self.memolith.update_memory(
+        changed = self.memolith.memories.update(
             self.call,
             self.store,
             self.memory.id,
@@ -51,7 +51,7 @@ class Writing:
 
     def found(self) -> list[str]:
         """The versions that the new tables hold, oldest first; without the creation."""
-        page = self.memolith.list_versions(
+        page = self.memolith.versions.page(
             self.call, self.store, VersionFilter(memory_id=self.memory.id), limit=100, after=None, full=False
         )
         return [version.id for version in page.items if version.operation == "modified"][::-1]
@@ -97,8 +97,8 @@ def main() -> int:
     count = parser.parse_args().objects
     cloud = Cloud(("us-east-1",))
     memolith, call = cloud.sites["us-east-1"].memolith, cloud.call(cloud.key())
-    store = memolith.create_store(call, name="large", description="", metadata={}).id
-    memory = memolith.create_memory(call, store, path="/written", content="text", full=False)
+    store = memolith.stores.create(call, name="large", description="", metadata={}).id
+    memory = memolith.memories.create(call, store, path="/written", content="text", full=False)
     fill(cloud, store, count)
     writing, queue, began = Writing(memolith, call, store, memory), MemoryQueue(), time.process_time()
     print(f"{count:,} objects; the first machine:")

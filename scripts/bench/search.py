@@ -50,20 +50,20 @@ class Store:
         self.cloud = Cloud((REGION,), interceptor=self.counts, clock=self.clock, memories_per_store=max(count, 1))
         self.call = self.cloud.call(self.cloud.key())
         self.memolith = self.cloud.sites[REGION].memolith
-        self.id = self.memolith.create_store(self.call, name="bench", description="", metadata={}).id
+        self.id = self.memolith.stores.create(self.call, name="bench", description="", metadata={}).id
         self.texts = [self.text() for _ in range(count)]
         for number, text in enumerate(self.texts):
-            self.memolith.create_memory(self.call, self.id, path=f"/notes/{number}.md", content=text, full=False)
+            self.memolith.memories.create(self.call, self.id, path=f"/notes/{number}.md", content=text, full=False)
             self.clock.advance(60)
         self.cloud.pending.clear()
 
     def change_one(self) -> None:
         """Another text for one memory."""
-        [first] = self.memolith.list_memories(
+        [first] = self.memolith.memories.page(
             self.call, self.id, path_prefix=None, depth=0, limit=1, after=None, full=False
         ).items
         if isinstance(first, Memory):
-            self.memolith.update_memory(
+            self.memolith.memories.update(
                 self.call, self.id, first.id, content=self.text(), path=None, expected_content_sha256=None, full=False
             )
 
@@ -91,7 +91,7 @@ class Store:
 
     def search(self, query: str) -> list[str]:
         """The paths of the ten that answer best."""
-        found = self.memolith.search_memories(self.call, self.id, query=query, limit=10)
+        found = self.memolith.search.search(self.call, self.id, query=query, limit=10)
         return [hit.memory.path for hit in found.items]
 
     def pack(self) -> float:

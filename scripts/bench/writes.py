@@ -37,6 +37,7 @@ from memolith.core.rows.control import ControlRow
 from memolith.core.settled import ResolvedEntry
 from memolith.ports.index import Change
 from memolith.scanner import Scanner
+from memolith.wire.rpc import writer_calls
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 from tests.support.cloud import Cloud
 
@@ -83,7 +84,7 @@ def on_moto(scanner: TextScanner) -> Iterator[Bench]:
         region = region_on_aws(clients, DEPLOYMENT, RecordingMetrics())
         region.index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=True).to_attributes())])
         memolith = Memolith(region, scanner)
-        issued = memolith.direct(
+        issued = writer_calls(memolith)(
             {"call": "keys.create", "workspace_id": "wrkspc_bench", "name": "bench", "scope": "admin"}
         )
         yield Bench("moto", region, memolith, presented(str(issued["api_key"])))
@@ -129,7 +130,7 @@ class Agent:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._store = bench.memolith.create_store(bench.call, name="bench", description="", metadata={}).id
+        self._store = bench.memolith.stores.create(bench.call, name="bench", description="", metadata={}).id
         self._memory = self._create("/bench/notes.md", -1)
         row = MemoryRow.key(self._store, self._memory.id)
         first = MemoryRow.from_attributes(bench.region.index.read([row])[row])
@@ -146,14 +147,14 @@ class Agent:
         }
 
     def leave(self) -> None:
-        self._bench.memolith.delete_store(self._bench.call, self._store)
+        self._bench.memolith.stores.delete(self._bench.call, self._store)
 
     def _create(self, path: str, number: int) -> Memory:
         memolith, call = self._bench.memolith, self._bench.call
-        return memolith.create_memory(call, self._store, path=path, content=text(number), full=False)
+        return memolith.memories.create(call, self._store, path=path, content=text(number), full=False)
 
     def _update(self, number: int) -> None:
-        self._memory = self._bench.memolith.update_memory(
+        self._memory = self._bench.memolith.memories.update(
             self._bench.call,
             self._store,
             self._memory.id,
@@ -164,7 +165,7 @@ class Agent:
         )
 
     def _read(self) -> None:
-        self._bench.memolith.retrieve_memory(self._bench.call, self._store, self._memory.id, full=True)
+        self._bench.memolith.memories.retrieve(self._bench.call, self._store, self._memory.id, full=True)
 
 
 def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:

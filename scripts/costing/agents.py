@@ -43,7 +43,7 @@ def _context(played: Played, refresh: bool) -> object:
 def _read(played: Played, at: str, home: bool = False, newest: bool = False) -> object:
     demand = ReadConsistency(home=home, min_version=played.newest if newest else None)
     memolith = played.cloud.sites[at].memolith
-    return memolith.retrieve_memory(replace(played.call, demand=demand), played.store, played.last.id, full=True)
+    return memolith.memories.retrieve(replace(played.call, demand=demand), played.store, played.last.id, full=True)
 
 
 def _newly(played: Played) -> None:
@@ -67,13 +67,13 @@ def _remember(played: Played) -> None:
 
 
 def _past_page(played: Played) -> object:
-    return played.home.list_memories(
-        played.call, played.store, path_prefix="/", depth=0, limit=LISTED, after=None, full=False, as_of=played.instant
+    return played.home.snapshots.page(
+        played.call, played.store, path_prefix="/", limit=LISTED, after=None, full=False, as_of=played.instant
     )
 
 
 def _past_memory(played: Played) -> object:
-    return played.home.retrieve_memory(played.call, played.store, played.last.id, full=True, as_of=played.instant)
+    return played.home.snapshots.retrieve(played.call, played.store, played.last.id, full=True, as_of=played.instant)
 
 
 # ---- the tool's functions -------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def _past_memory(played: Played) -> object:
 def _functions(played: Played) -> InterceptedPeers:
     """The reader and the writer as the tool's functions invoke them: with the event that a request would have been."""
     clock, metrics = played.cloud.clock, played.cloud.metrics
-    api = HttpApi(played.home, clock, SeededRandomness(), metrics, played.home.sessions)
+    api = HttpApi(played.home, clock, SeededRandomness(), metrics)
     peers = MemoryPeers()
     for function in ("reader", "writer"):
         peers.register(HOME, function, api.answer)

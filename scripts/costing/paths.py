@@ -71,7 +71,7 @@ class Played:
         self.call = self.cloud.call(self.key)
         self.session = self.newest = ""
         self.instant = 0
-        self.store = self.home.create_store(
+        self.store = self.home.stores.create(
             self.call, name="notes", description="", metadata={}, durability=durability
         ).id
         self.memories = [self.create(f"/projects/folder/{number}.md") for number in range(LISTED - 1)]
@@ -97,10 +97,10 @@ class Played:
 
     def create(self, path: str, at: str = HOME) -> Memory:
         memolith = self.cloud.sites[at].memolith
-        return memolith.create_memory(self.call, self.store, path=path, content=TEXT, full=False)
+        return memolith.memories.create(self.call, self.store, path=path, content=TEXT, full=False)
 
     def update(self, memory: Memory, content: str | None, path: str | None = None, at: str = HOME) -> Memory:
-        return self.cloud.sites[at].memolith.update_memory(
+        return self.cloud.sites[at].memolith.memories.update(
             self.call, self.store, memory.id, content=content, path=path, expected_content_sha256=None, full=False
         )
 
@@ -113,7 +113,7 @@ class Played:
         )
 
     def bring(self, *versions: ImportedVersion, at: str = HOME) -> object:
-        return self.cloud.sites[at].memolith.import_versions(self.call, self.store, versions)
+        return self.cloud.sites[at].memolith.imports.bring_in(self.call, self.store, versions)
 
     def measure(self, path: Path) -> dict[str, Units]:
         """What a call of this kind uses, and what its events use in every region."""
@@ -183,7 +183,7 @@ WRITES = (
     Path("update", lambda p: p.update(p.last, TEXT)),
     Path("create", lambda p: p.create("/projects/atlas/new.md")),
     Path("rename", lambda p: p.update(p.last, None, "/projects/atlas/renamed.md")),
-    Path("delete", lambda p: p.home.delete_memory(p.call, p.store, p.last.id, expected_content_sha256=None)),
+    Path("delete", lambda p: p.home.memories.delete(p.call, p.store, p.last.id, expected_content_sha256=None)),
     Path("no change, or refused with 409", lambda p: p.update(p.last, OTHER)),
 )
 FORWARDED = (
@@ -215,21 +215,21 @@ IMPORTS = (
 READS = (
     Path(
         "one memory, with content",
-        lambda p: p.home.retrieve_memory(p.call, p.store, p.last.id, full=True),
+        lambda p: p.home.memories.retrieve(p.call, p.store, p.last.id, full=True),
         "reader",
     ),
-    Path("one memory, without", lambda p: p.home.retrieve_memory(p.call, p.store, p.last.id, full=False), "reader"),
+    Path("one memory, without", lambda p: p.home.memories.retrieve(p.call, p.store, p.last.id, full=False), "reader"),
     Path(f"a page of {LISTED} memories", lambda p: _page(p, 0, False), "reader"),
     Path(f"a page of {LISTED} memories, with content", lambda p: _page(p, 0, True), "reader"),
     Path("a page of folders", lambda p: _page(p, 1, False), "reader"),
     Path(
         "one version, with content",
-        lambda p: p.home.retrieve_version(p.call, p.store, p.last.version_id, full=True),
+        lambda p: p.home.versions.retrieve(p.call, p.store, p.last.version_id, full=True),
         "reader",
     ),
     Path(
         "the versions of one memory",
-        lambda p: p.home.list_versions(
+        lambda p: p.home.versions.page(
             p.call, p.store, VersionFilter(memory_id=p.last.id), limit=LISTED, after=None, full=False
         ),
         "reader",
@@ -239,7 +239,7 @@ READS = (
 
 def _page(played: Played, depth: int, full: bool) -> object:
     prefix = "/" if depth == 0 else "/projects/"
-    return played.home.list_memories(
+    return played.home.memories.page(
         played.call, played.store, path_prefix=prefix, depth=depth, limit=LISTED, after=None, full=full
     )
 

@@ -109,9 +109,7 @@ def in_process(regions: Sequence[str]) -> Iterator[InProcess]:
     thread = threading.Thread(target=replicating.run, name="replicating")
     with ExitStack() as stack:
         urls = {
-            name: stack.enter_context(
-                serving(HttpApi(site.memolith, clock, SystemRandomness(), Unmeasured(), site.memolith.sessions).answer)
-            )
+            name: stack.enter_context(serving(HttpApi(site.memolith, clock, SystemRandomness(), Unmeasured()).answer))
             for name, site in cloud.sites.items()
         }
         thread.start()

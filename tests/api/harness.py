@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import anthropic
 import httpx2
@@ -13,7 +13,6 @@ import httpx2
 from memolith.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
 from memolith.app.api.service import Memolith
 from memolith.app.safety.write_gate import TextScanner
-from memolith.wire.facade import SessionUseCases, UseCases
 from memolith.wire.http import HttpApi
 from tests.api.model import Model
 from tests.api.shapes import check_answer
@@ -57,10 +56,10 @@ class Backend:
 
     def __init__(
         self,
-        memolith: UseCases,
+        memolith: Memolith,
         clock: ManualClock,
         issue_key: Callable[[str, str], str],
-        birthplace: UseCases | None = None,
+        birthplace: Memolith | None = None,
         after_birth: Callable[[], None] = lambda: None,
         metrics: RecordingMetrics | None = None,
         served: Answer | None = None,
@@ -72,8 +71,8 @@ class Backend:
         self.metrics = metrics or RecordingMetrics()
         self.region, self.home = memolith.region, (birthplace or memolith).region
         born = birthplace or memolith
-        self._http = served or HttpApi(memolith, clock, SeededRandomness(), self.metrics, _sessions(memolith)).answer
-        self._births = served or HttpApi(born, clock, SeededRandomness(1), self.metrics, _sessions(born)).answer
+        self._http = served or HttpApi(memolith, clock, SeededRandomness(), self.metrics).answer
+        self._births = served or HttpApi(born, clock, SeededRandomness(1), self.metrics).answer
         self.gateway = Gateway(self.answer)
         self.api_key = issue_key("main", "admin")
 
@@ -128,15 +127,11 @@ class Backend:
         return to_event(method, path, query, sent.items(), raw)
 
 
-def _sessions(memolith: UseCases) -> SessionUseCases | None:
-    return memolith.sessions if isinstance(memolith, Memolith) else None
-
-
 def model_backend(cap: int = 10_000) -> Backend:
     """The reference model under the wire."""
     clock = ManualClock()
     model = Model(clock, cap)
-    return Backend(model, clock, lambda workspace, scope: model.issue_key(workspace, scope).text)
+    return Backend(cast(Memolith, model), clock, lambda workspace, scope: model.issue_key(workspace, scope).text)
 
 
 def memolith_backend(cap: int = 10_000, scanner: TextScanner | None = None) -> Backend:

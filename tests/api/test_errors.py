@@ -12,7 +12,7 @@ import pytest
 from memolith.app.kernel.results import RequestContext, Store
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from tests.api.harness import Backend, model_backend
-from tests.api.model import Model
+from tests.api.model.stores import Stores
 
 STORES = "/v1/memory_stores"
 UNKNOWN_STORE = "memstore_useast1_01kb0000000000000000000000"
@@ -295,15 +295,15 @@ def test_an_unknown_store_is_not_found(backend: Backend) -> None:
     assert refused.value.body["request_id"] == refused.value.request_id  # type: ignore[index]
 
 
-class Broken(Model):
-    """A model that fails as it is told to."""
+class Broken(Stores):
+    """A model's stores that fail as they are told to."""
 
     failure: Exception
 
-    def retrieve_store(self, call: RequestContext, store_id: str) -> Store:
+    def retrieve(self, call: RequestContext, store_id: str) -> Store:
         raise self.failure
 
-    def archive_store(self, call: RequestContext, store_id: str) -> Store:
+    def archive(self, call: RequestContext, store_id: str) -> Store:
         raise self.failure
 
 
@@ -351,6 +351,6 @@ def test_a_failure_of_ours_is_repeated_only_where_that_is_safe(
 def broken_backend(failure: Exception) -> Backend:
     """A backend whose model fails."""
     backend: Any = model_backend()
-    backend.memolith.__class__ = Broken
-    backend.memolith.failure = failure
+    backend.memolith.stores.__class__ = Broken
+    backend.memolith.stores.failure = failure
     return backend  # type: ignore[no-any-return]

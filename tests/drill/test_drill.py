@@ -160,7 +160,7 @@ def test_a_write_whose_object_somebody_deleted_behind_everybodys_back_is_missed(
 @contextmanager
 def answering(site: Site) -> Iterator[str]:
     """One region's API, on loopback; its address."""
-    api = HttpApi(site.memolith, site.region.clock, SeededRandomness(), RecordingMetrics(), site.memolith.sessions)
+    api = HttpApi(site.memolith, site.region.clock, SeededRandomness(), RecordingMetrics())
     with serving(api.answer) as port:
         yield f"http://127.0.0.1:{port}"
 

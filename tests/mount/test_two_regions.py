@@ -40,7 +40,7 @@ class TwoRegions:
         self.cloud = Cloud(REGIONS, clock=self.clock)
         self.key = self.cloud.key()
         self._lock, self._chance = threading.RLock(), random.Random(7)
-        store = self.cloud.sites[REGIONS[0]].memolith.create_store(
+        store = self.cloud.sites[REGIONS[0]].memolith.stores.create(
             self.cloud.call(self.key), name="Notes", description="", metadata={}
         )
         self.store_id = store.id

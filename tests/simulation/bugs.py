@@ -694,13 +694,13 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "the home trusts its index",
-        lambda: _in_place_of((memories, "LinearizableReads", TrustingConfirming)),
+        lambda: _in_place_of((facade, "LinearizableReads", TrustingConfirming)),
         ("operations_are_linearizable", "a_demanded_read_is_no_older"),
         dying,
     ),
     Bug(
         "the home shows what its index does not hold",
-        lambda: _in_place_of((memories, "LinearizableReads", SecretiveConfirming)),
+        lambda: _in_place_of((facade, "LinearizableReads", SecretiveConfirming)),
         ("operations_are_linearizable", "a_region_never_goes_back"),
         dying,
     ),
@@ -736,7 +736,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "no helping in a rename",
-        lambda: _in_place_of((log_steps, "LogReader", UnhelpfulLogs)),
+        lambda: _in_place_of((facade, "LogReader", UnhelpfulLogs)),
         ("operations_are_linearizable", "one_memory_one_path"),
         crowded,
     ),
@@ -758,7 +758,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "rows of the listing are joined instead of recomputed",
-        lambda: _in_place_of((fold, "path_row", _stale_path_row), (log_steps, "Projector", JoinedPaths)),
+        lambda: _in_place_of((fold, "path_row", _stale_path_row), (facade, "Projector", JoinedPaths)),
         ("one_memory_one_path", "replicas_converge"),
     ),
     Bug(
@@ -805,13 +805,13 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "two regions: acknowledge before the second put",
-        lambda: _in_place_of((log_steps, "SyncReplica", NeverThere)),
+        lambda: _in_place_of((facade, "SyncReplica", NeverThere)),
         ("what_is_acknowledged_is_in_two_regions",),
         doubled,
     ),
     Bug(
         "two regions: leave behind what a dead writer left undone",
-        lambda: _in_place_of((log_steps, "SyncReplica", AsIfAllBelow)),
+        lambda: _in_place_of((facade, "SyncReplica", AsIfAllBelow)),
         ("what_is_acknowledged_is_in_two_regions",),
         abandoned,
     ),

@@ -154,7 +154,7 @@ class Client:
                 store_id,
                 "delete",
                 asked,
-                lambda memolith: memolith.delete_memory(
+                lambda memolith: memolith.memories.delete(
                     self.call(), store_id, memory_id, expected_content_sha256=expected
                 ),
             )
@@ -191,7 +191,7 @@ class Client:
                 store_id,
                 "create",
                 asked,
-                lambda memolith: _seen(memolith.create_memory(self.call(), store_id, full=step.careful, **asked)),
+                lambda memolith: _seen(memolith.memories.create(self.call(), store_id, full=step.careful, **asked)),
             ),
         )
 
@@ -207,7 +207,7 @@ class Client:
             "update",
             asked,
             lambda memolith: _seen(
-                memolith.update_memory(
+                memolith.memories.update(
                     self.call(),
                     store_id,
                     memory_id,
@@ -234,7 +234,7 @@ class Client:
             store_id,
             "redact",
             asked,
-            lambda memolith: memolith.redact_version(self.call(), store_id, chosen.id).id,
+            lambda memolith: memolith.redactions.redact(self.call(), store_id, chosen.id).id,
         )
 
     def _withhold(self, store_id: str, step: Step, memory_id: str) -> None:
@@ -287,7 +287,7 @@ class Client:
             "read",
             asked,
             lambda memolith: _seen(
-                memolith.retrieve_memory(replace(self.call(), demand=demand), store_id, memory_id, full=True)
+                memolith.memories.retrieve(replace(self.call(), demand=demand), store_id, memory_id, full=True)
             ),
         )
         self._learn(store_id, answer)
@@ -317,7 +317,7 @@ class Client:
 
     def _page(self, store_id: str, after: str | None, memolith: Memolith) -> Listed:
         return _listed(
-            memolith.list_memories(
+            memolith.memories.page(
                 self.call(), store_id, path_prefix=None, depth=0, limit=self.page, after=after, full=False
             )
         )
@@ -343,7 +343,7 @@ class Client:
             "versions",
             {"memory_id": memory_id},
             lambda memolith: (
-                memolith.list_versions(self.call(), store_id, filter, limit=100, after=None, full=False).items
+                memolith.versions.page(self.call(), store_id, filter, limit=100, after=None, full=False).items
             ),
         )
         return answer if isinstance(answer, tuple) else ()
@@ -362,7 +362,7 @@ class Client:
 
     def _history_page(self, store_id: str, after: str | None, memolith: Memolith) -> Page[Version]:
         limit = self.page + 2
-        return memolith.list_versions(self.call(), store_id, VersionFilter(), limit=limit, after=after, full=False)
+        return memolith.versions.page(self.call(), store_id, VersionFilter(), limit=limit, after=after, full=False)
 
     def _learn(self, store_id: str, answer: object) -> None:
         if isinstance(answer, Seen):
@@ -397,9 +397,7 @@ def withhold(memolith: Memolith, store_id: str, version: Version) -> str:
 
 def past(memolith: Memolith, call: RequestContext, store_id: str, as_of: int) -> Snapshot:
     """The whole store at one instant, in one page."""
-    page = memolith.list_memories(
-        call, store_id, path_prefix=None, depth=0, limit=100, after=None, full=True, as_of=as_of
-    )
+    page = memolith.snapshots.page(call, store_id, path_prefix=None, limit=100, after=None, full=True, as_of=as_of)
     return Snapshot(_listed(page).items)
 
 

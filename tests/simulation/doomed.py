@@ -27,7 +27,7 @@ class DoomedStore:
         self._world = world
         self._home = world.options.regions[0]
         made = world.sites[self._home].use(
-            lambda sandbox: sandbox.memolith.create_store(
+            lambda sandbox: sandbox.memolith.stores.create(
                 world.call(), name=NAME, description=NAME, metadata={"x": NAME}
             )
         )
@@ -68,7 +68,7 @@ class DoomedStore:
             if self._memories and world.chance.random() < 0.5:
                 memory_id = world.chance.choice(self._memories)
                 moved = path if world.chance.random() < 0.6 else None
-                sandbox.memolith.update_memory(
+                sandbox.memolith.memories.update(
                     world.call(),
                     self.store_id,
                     memory_id,
@@ -78,7 +78,9 @@ class DoomedStore:
                     full=False,
                 )
             else:
-                made = sandbox.memolith.create_memory(world.call(), self.store_id, path=path, content=text, full=False)
+                made = sandbox.memolith.memories.create(
+                    world.call(), self.store_id, path=path, content=text, full=False
+                )
                 self._memories.append(made.id)
         except MemolithError:
             pass
@@ -90,7 +92,7 @@ class DoomedStore:
             task = world.scheduler.spawn(
                 "deletion",
                 lambda: world.sites[self._home].use(
-                    lambda sandbox: sandbox.memolith.delete_store(world.call(), self.store_id)
+                    lambda sandbox: sandbox.memolith.stores.delete(world.call(), self.store_id)
                 ),
                 life_s=29.0,
             )

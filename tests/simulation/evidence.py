@@ -264,7 +264,7 @@ def _blocked(world: World) -> list[str]:
         site = world.sites[world.home(store_id)]
         for path in world.options.paths:
             try:
-                site.open().memolith.create_memory(world.call(), store_id, path=path, content="at rest", full=False)
+                site.open().memolith.memories.create(world.call(), store_id, path=path, content="at rest", full=False)
             except PathConflict:
                 continue
             except MemolithError as error:
@@ -361,7 +361,7 @@ def _final(world: World, store_id: str, region: str, memory_ids: set[str], defec
         items: list[Seen] = []
         after: str | None = None
         while True:
-            page = memolith.list_memories(
+            page = memolith.memories.page(
                 world.call(), store_id, path_prefix=None, depth=0, limit=100, after=after, full=False
             )
             items += [_seen(item) for item in page.items if isinstance(item, Memory)]
@@ -370,7 +370,7 @@ def _final(world: World, store_id: str, region: str, memory_ids: set[str], defec
                 break
         final.listed = tuple(items)
         final.versions = {
-            id: memolith.list_versions(
+            id: memolith.versions.page(
                 world.call(), store_id, VersionFilter(memory_id=id), limit=100, after=None, full=False
             ).items
             for id in sorted(memory_ids)
@@ -380,7 +380,7 @@ def _final(world: World, store_id: str, region: str, memory_ids: set[str], defec
     read: dict[str, Seen | str] = {}
     for id in sorted(memory_ids):
         try:
-            memory = memolith.retrieve_memory(world.call(), store_id, id, full=True)
+            memory = memolith.memories.retrieve(world.call(), store_id, id, full=True)
             read[id] = "blank" if memory.content is None else _seen(memory)
         except MemolithError as error:
             read[id] = type(error).__name__
@@ -393,7 +393,7 @@ def _final(world: World, store_id: str, region: str, memory_ids: set[str], defec
 def _shown(memolith: Memolith, store_id: str, versions: Sequence[Version]) -> Iterator[str]:
     reader = RequestContext(DelegatedCredentials("wrkspc_default", "user:reader", "read"))
     for version in versions:
-        content = memolith.retrieve_version(reader, store_id, version.id, full=True).content
+        content = memolith.versions.retrieve(reader, store_id, version.id, full=True).content
         if content is not None:
             yield hashlib.sha256(content.encode()).hexdigest()
 

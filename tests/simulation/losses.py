@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memolith.app.replication.region_backfill import RegionBackfill
 from memolith.core.errors import MemolithError
+from memolith.wire.rpc import packer_calls
 from tests.simulation.ports import LIVES_S
 from tests.simulation.sites import SETTLED_US
 from tests.simulation.tasks import Task
@@ -143,7 +144,7 @@ class Losses:
             world.defects.append(f"packing in {region}: {packed.error!r}")
 
     def _pack(self, payload: dict[str, Any], sandbox: Sandbox) -> None:
-        self.struck["packed"] += sandbox.packing.direct(payload).get("number") is not None
+        self.struck["packed"] += packer_calls(sandbox.packing)(payload).get("number") is not None
 
     # ---- days that go by ----------------------------------------------------------------------------------------
 

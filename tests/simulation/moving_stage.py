@@ -22,6 +22,7 @@ from memolith.app.kernel.results import Memory, VersionFilter
 from memolith.core import fold
 from memolith.core.rows.content import LogRow, VersionRow
 from memolith.ports import errors as port_errors
+from memolith.wire.rpc import homes_calls
 from tests.simulation.stage import AWAY, HOME, Stage
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class MovingStage(Stage):
         self.acknowledged: dict[str, tuple[str, str]] = {}
         super().__init__(regions, lagging)
         if two_regions:
-            self.memolith().update_store(
+            self.memolith().stores.update(
                 self.call(), self.store, name="s", description="", metadata={}, durability="two_regions"
             )
             self.cloud.deliver()
@@ -55,7 +56,7 @@ class MovingStage(Stage):
 
     def operate(self, region: str, call: str, **fields: Any) -> dict[str, Any]:
         """What a region's reconciler answers to an operator, an error too."""
-        return dict(self.cloud.sites[region].homes.direct({"call": call, "store_id": self.store, **fields}))
+        return dict(homes_calls(self.cloud.sites[region].homes)({"call": call, "store_id": self.store, **fields}))
 
     def move(self, to: str) -> None:
         answer = self.operate(to, "homes.move")
@@ -194,7 +195,7 @@ class MovingStage(Stage):
     def history_of(self, memory_id: str, region: str) -> Any:
         """Its versions, newest first, as a region shows them."""
         chosen = VersionFilter(memory_id=memory_id)
-        page = self.memolith(region).list_versions(self.call(), self.store, chosen, limit=100, after=None, full=False)
+        page = self.memolith(region).versions.page(self.call(), self.store, chosen, limit=100, after=None, full=False)
         operations = [version.operation for version in reversed(page.items)]
         assert operations[:1] in ([], ["created"]) and "created" not in operations[1:], operations
         return page.items

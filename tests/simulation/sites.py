@@ -46,6 +46,7 @@ from memolith.ports.objects import ErasableObjects
 from memolith.ports.packs import Packs
 from memolith.ports.peers import Peers
 from memolith.ports.queue import Queue
+from memolith.wire.rpc import eraser_calls, homes_calls, indexer_calls, packer_calls, reader_calls, writer_calls
 from tests.simulation.ports import AnyOrder, ProcessClock, SkewedClock, TornErasableObjects, TornIndex
 
 T = TypeVar("T")
@@ -94,16 +95,16 @@ class Sandbox:
     def direct(self, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the handlers of the functions do with a direct invocation."""
         if function == "writer":
-            return self.memolith.direct(payload)
+            return writer_calls(self.memolith)(payload)
         if function == "reader":
-            return self.memolith.read_direct(payload)
+            return reader_calls(self.memolith)(payload)
         if function == "indexer":
-            return self.indexing.direct(payload)
+            return indexer_calls(self.indexing)(payload)
         if function == "packer":
-            return self.packing.direct(payload)
+            return packer_calls(self.packing)(payload)
         if function == "reconciler":
-            return self.homes.direct(payload)
-        return self.erasures.direct(payload)
+            return homes_calls(self.homes)(payload)
+        return eraser_calls(self.erasures)(payload)
 
 
 class Site:

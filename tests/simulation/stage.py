@@ -1,6 +1,6 @@
 """A stage for exact schedules: each call runs up to a port call that the scenario names, and waits there.
 
-    mover = stage.actor(lambda: memolith.update_memory(...)).until("objects.put_if_absent", occurrence=2)
+    mover = stage.actor(lambda: memolith.memories.update(...)).until("objects.put_if_absent", occurrence=2)
     ...                                  # anything may happen meanwhile
     mover.finish()                       # or: mover.die()
 
@@ -146,7 +146,7 @@ class Stage:
         self.clock = ManualClock()
         self.cloud = Cloud(regions, interceptor=self._around, clock=self.clock, lagging=lagging)
         self.api_key = self.cloud.key()
-        self.store = self.memolith().create_store(self.call(), name="s", description="", metadata={}).id
+        self.store = self.memolith().stores.create(self.call(), name="s", description="", metadata={}).id
         self.cloud.deliver()
 
     def _around(self, call: PortCall, act: Callable[[], T]) -> T:
@@ -168,7 +168,7 @@ class Stage:
     # ---- calls as scenarios make them ---------------------------------------------------------------------------
 
     def create(self, path: str, content: str = "x", region: str = HOME) -> Memory:
-        return self.memolith(region).create_memory(self.call(), self.store, path=path, content=content, full=False)
+        return self.memolith(region).memories.create(self.call(), self.store, path=path, content=content, full=False)
 
     def update(
         self,
@@ -179,7 +179,7 @@ class Stage:
         region: str = HOME,
         full: bool = False,
     ) -> Memory:
-        return self.memolith(region).update_memory(
+        return self.memolith(region).memories.update(
             self.call(),
             self.store,
             memory_id,
@@ -190,14 +190,14 @@ class Stage:
         )
 
     def delete(self, memory_id: str, region: str = HOME) -> str:
-        return self.memolith(region).delete_memory(self.call(), self.store, memory_id, expected_content_sha256=None)
+        return self.memolith(region).memories.delete(self.call(), self.store, memory_id, expected_content_sha256=None)
 
     def read(self, memory_id: str, region: str = HOME) -> Memory:
-        return self.memolith(region).retrieve_memory(self.call(), self.store, memory_id, full=True)
+        return self.memolith(region).memories.retrieve(self.call(), self.store, memory_id, full=True)
 
     def listed(self, region: str = HOME) -> dict[str, str]:
         """Path to memory id, as one whole page has it."""
-        page = self.memolith(region).list_memories(
+        page = self.memolith(region).memories.page(
             self.call(), self.store, path_prefix=None, depth=0, limit=100, after=None, full=False
         )
         items = [item for item in page.items if isinstance(item, Memory)]
@@ -206,7 +206,7 @@ class Stage:
 
     def contents(self, region: str = HOME) -> dict[str, str | None]:
         """Path to content, as one whole page has it."""
-        page = self.memolith(region).list_memories(
+        page = self.memolith(region).memories.page(
             self.call(), self.store, path_prefix=None, depth=0, limit=20, after=None, full=True
         )
         return {item.path: item.content for item in page.items if isinstance(item, Memory)}
@@ -267,11 +267,11 @@ class Stage:
         ]
 
     def redact(self, version_id: str, region: str = HOME) -> None:
-        self.memolith(region).redact_version(self.call(), self.store, version_id)
+        self.memolith(region).redactions.redact(self.call(), self.store, version_id)
 
     def history(self, memory_id: str, region: str = HOME) -> list[str]:
         """The ids of a memory's versions, newest first."""
-        page = self.memolith(region).list_versions(
+        page = self.memolith(region).versions.page(
             self.call(), self.store, VersionFilter(memory_id=memory_id), limit=100, after=None, full=False
         )
         return [version.id for version in page.items]

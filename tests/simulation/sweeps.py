@@ -101,7 +101,7 @@ class Sweeps:
 
 def _shown(memolith: Memolith, world: World, store_id: str, memory_id: str) -> str:
     try:
-        memory = memolith.retrieve_memory(world.call(), store_id, memory_id, full=True)
+        memory = memolith.memories.retrieve(world.call(), store_id, memory_id, full=True)
     except NotFound:
         return "not found"
     return "blank" if memory.content is None else "text"
@@ -109,7 +109,7 @@ def _shown(memolith: Memolith, world: World, store_id: str, memory_id: str) -> s
 
 def _versions(memolith: Memolith, world: World, store_id: str, memory_id: str) -> list[Version]:
     """Without deletions, which have no text to lose."""
-    page = memolith.list_versions(
+    page = memolith.versions.page(
         world.call(), store_id, VersionFilter(memory_id=memory_id), limit=VERSIONS_LOOKED_AT, after=None, full=True
     )
     return [version for version in page.items if version.operation != "deleted"]

@@ -281,7 +281,7 @@ def test_what_was_redacted_is_not_shown_by_a_global_index_that_lags() -> None:
     stage.update(memory.id, "clean")
     stage.cloud.sites[HOME].database.settle()
     stage.redact(memory.version_id)
-    page = stage.memolith().list_versions(
+    page = stage.memolith().versions.page(
         stage.call(), stage.store, VersionFilter(memory_id=memory.id), limit=10, after=None, full=True
     )
     assert [(version.path, version.content) for version in page.items] == [("/a", "clean"), (None, None)]
@@ -292,7 +292,7 @@ def test_what_was_redacted_is_not_shown_by_a_global_index_that_lags() -> None:
 
 def test_two_renames_of_one_memory_to_one_path_leave_it_there_and_writable(stage: Stage) -> None:
     memory = stage.create("/a")
-    stage.cloud.sites[HOME].region.salts.clear()
+    stage.memolith().memories._salts.clear()
     second = stage.actor(lambda: stage.update(memory.id, path="/b")).until("index.read", after=True)
     stage.update(memory.id, path="/b")
     assert second.finish().path == "/b"

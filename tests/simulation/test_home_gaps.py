@@ -232,8 +232,8 @@ def test_a_version_that_a_fail_over_under_way_will_find_is_not_said_to_be_unknow
     with stage.dead(HOME):
         over = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, occurrence=2)
         with pytest.raises(Unavailable):
-            stage.memolith(AWAY).retrieve_memory(demanding, stage.store, memory.id, full=True)
+            stage.memolith(AWAY).memories.retrieve(demanding, stage.store, memory.id, full=True)
         over.finish()
         stage.index(copy.key, AWAY)
-        shown = stage.memolith(AWAY).retrieve_memory(demanding, stage.store, memory.id, full=True)
+        shown = stage.memolith(AWAY).memories.retrieve(demanding, stage.store, memory.id, full=True)
     assert shown.version_id == version

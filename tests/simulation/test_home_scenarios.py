@@ -21,6 +21,7 @@ from memolith.core.commands import UpdateMemory, to_payload
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.store_record import StoreRecord, StoreState
+from memolith.wire.rpc import writer_calls
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE
 
@@ -163,7 +164,7 @@ def test_nor_is_anything_else_answered_as_the_homes(stage: MovingStage, answer: 
     answers: dict[str, Callable[[], object]] = {
         "a refusal": lambda: stage.update(memory.id, "x", expected="0" * 64),
         "that nothing changed": lambda: stage.update(memory.id, "one"),
-        "a read": lambda: stage.memolith().retrieve_memory(
+        "a read": lambda: stage.memolith().memories.retrieve(
             replace(read, demand=ReadConsistency(home=True)), stage.store, memory.id, full=True
         ),
     }
@@ -183,7 +184,7 @@ def test_a_process_that_was_frozen_between_two_calls_writes_nothing_as_the_home_
     stage.update(memory.id, "two")
     stage.move(AWAY)
     before = stage.keys(HOME)
-    frozen.update_memory(
+    frozen.memories.update(
         stage.call(), stage.store, memory.id, content="three", path=None, expected_content_sha256=None, full=False
     )
     assert stage.keys(HOME) == before
@@ -366,11 +367,11 @@ def test_an_invocation_that_is_repeated_after_the_home_has_moved_does_nothing_ag
     memory = stage.create("/a", "a")
     command = UpdateMemory(stage.store, memory.id, stage.new_version_id(), "api_key:apikey_x", content="x")
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    first = stage.memolith().direct(invocation)
+    first = writer_calls(stage.memolith())(invocation)
     stage.move(AWAY)
     stage.update(memory.id, "y", region=AWAY)
-    assert "elsewhere" in stage.memolith(HOME).direct(invocation)
-    again = stage.memolith(AWAY).direct(invocation)
+    assert "elsewhere" in writer_calls(stage.memolith(HOME))(invocation)
+    again = writer_calls(stage.memolith(AWAY))(invocation)
     assert again["memory"]["version_id"] == first["memory"]["version_id"] == command.version_id
     stage.at_rest()
     assert everywhere(stage, memory.id) == {"y"} and len(stage.history(memory.id)) == 3

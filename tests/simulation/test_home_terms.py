@@ -87,4 +87,4 @@ def test_a_read_of_the_new_homes_answer_shows_no_late_version_that_was_folded_as
 def read_at_home(stage: MovingStage, memory_id: str, region: str) -> Memory:
     """The memory as its home answers."""
     call = replace(stage.call(), demand=ReadConsistency(home=True))
-    return stage.memolith(region).retrieve_memory(call, stage.store, memory_id, full=True)
+    return stage.memolith(region).memories.retrieve(call, stage.store, memory_id, full=True)

@@ -91,7 +91,7 @@ def test_what_is_lost_for_good_is_not_sent_by_the_repair() -> None:
     world.set_up()
     world.network.calm = False
     created = world.sites["us-east-1"].use(
-        lambda sandbox: sandbox.memolith.create_memory(
+        lambda sandbox: sandbox.memolith.memories.create(
             world.call(), world.stores[0], path="/a", content="x", full=False
         )
     )
@@ -113,7 +113,7 @@ def test_a_copy_that_was_lost_for_good_is_fetched_while_days_go_by() -> None:
     world.scheduler.run()
     world.network.calm = False
     world.sites["us-east-1"].use(
-        lambda sandbox: sandbox.memolith.create_memory(
+        lambda sandbox: sandbox.memolith.memories.create(
             world.call(), world.stores[0], path="/a", content="x", full=False
         )
     )

@@ -205,7 +205,7 @@ def landed(stage: Stage, region: str) -> None:
     memory = stage.create("/private", "one")
     stage.cloud.deliver()
     writer = stage.actor(lambda: stage.update(memory.id, "STRAGGLER")).until(PUT, "/log/")
-    stage.memolith().delete_store(stage.call(), stage.store)
+    stage.memolith().stores.delete(stage.call(), stage.store)
     stage.cloud.deliver()
     for one in (HOME, AWAY):
         stage.clock.advance(61)
@@ -231,11 +231,11 @@ def test_a_put_that_lands_in_a_deleted_store_behind_its_eraser_is_erased_by_the_
 def test_a_record_that_lands_in_a_deleted_store_that_is_done_is_erased_though_its_event_never_comes(
     stage: Stage,
 ) -> None:
-    stage.memolith().update_store(stage.call(), stage.store, name="PAYROLL", description="", metadata={})
+    stage.memolith().stores.update(stage.call(), stage.store, name="PAYROLL", description="", metadata={})
     key = next(event.key for event in stage.cloud.pending if "/store/" in event.key)
     original = stage.under_way(key)
     stage.cloud.deliver()
-    stage.memolith().delete_store(stage.call(), stage.store)
+    stage.memolith().stores.delete(stage.call(), stage.store)
     stage.cloud.deliver()
     for _ in range(2):
         stage.clock.advance(DAY_S)

@@ -19,6 +19,7 @@ from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.rows.content import LATE_PREFIX
 from memolith.core.rows.control import CompletenessRow
 from memolith.ports.index import Change
+from memolith.wire.rpc import indexer_calls, writer_calls
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE
 
@@ -297,7 +298,7 @@ def test_an_order_whose_event_alone_was_lost_is_carried_out_where_its_row_was_to
 
 
 def test_a_record_that_a_region_knows_from_an_answer_is_fetched_too(stage: MovingStage) -> None:
-    stage.memolith(AWAY).update_store(stage.call(), stage.store, name="renamed", description="", metadata={})
+    stage.memolith(AWAY).stores.update(stage.call(), stage.store, name="renamed", description="", metadata={})
     told_us = stage.clock.now_us()
     [record] = lose(stage, "/store/")
     minutes(stage, 4)
@@ -309,13 +310,13 @@ def test_a_record_that_a_region_knows_from_an_answer_is_fetched_too(stage: Movin
 
 def test_a_revocation_that_was_confirmed_before_its_object_came_is_fetched_too(stage: MovingStage) -> None:
     key_id = f"apikey_{stage.api_key.split('-')[3]}"
-    stage.memolith().direct({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
+    writer_calls(stage.memolith())({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
     told_us = stage.clock.now_us()
     [revoked] = lose(stage, "/key/")
     stored = stage.cloud.buckets.current(HOME, revoked.key)
     assert stored is not None
     record = asdict(ApiKeyRecord.from_json(stored.body))
-    stage.cloud.sites[AWAY].indexing.direct({"call": "fold_key", "record": record})
+    indexer_calls(stage.cloud.sites[AWAY].indexing)({"call": "fold_key", "record": record})
     assert stage.cloud.rows(AWAY, "keys")[WORKSPACE, key_id]["revoked_at"] is not None
     minutes(stage, 4)
     assert until(stage, AWAY, HOME) <= told_us

@@ -21,6 +21,7 @@ from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.content import VersionRow
+from memolith.wire.rpc import writer_calls
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE, Actor, Stage
 from tests.support.cloud import straight
@@ -139,10 +140,10 @@ def quiet() -> Stage:
     return Stage()
 
 
-def copy(stage: Stage, command: Command) -> Actor[dict[str, Any]]:
+def copy(stage: Stage, command: Command) -> Actor[Mapping[str, Any]]:
     """One delivery of a call that another region has passed on to the home."""
     return stage.actor(
-        lambda: stage.memolith().direct({"call": "write", "workspace_id": WORKSPACE, **to_payload(command)})
+        lambda: writer_calls(stage.memolith())({"call": "write", "workspace_id": WORKSPACE, **to_payload(command)})
     )
 
 
@@ -222,7 +223,7 @@ def test_a_creation_that_runs_twice_makes_one_memory_and_is_never_refused_for_it
 ) -> None:
     if not cold:
         quiet.create("/other")
-    quiet.cloud.sites[HOME].region.salts.clear()
+    quiet.memolith().memories._salts.clear()
     if not cold:
         quiet.update(quiet.listed()["/other"], "seen")
     version_id = quiet.new_version_id()
@@ -268,12 +269,12 @@ def test_a_batch_with_an_older_row_of_the_calls_own_version_does_not_have_it_don
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
 
     def meanwhile() -> None:
-        assert_told(scene.at(HOME).direct(invocation), command.version_id)
+        assert_told(writer_calls(scene.at(HOME))(invocation), command.version_id)
         scene.clock.advance(0.01)
         scene.update(memory, "based on it", expected=sha256_hex("mine"))
 
     with scene.intercepted_by(Torn(HOME, ("versions",), meanwhile)):
-        assert_told(scene.at(HOME).direct(invocation), command.version_id)
+        assert_told(writer_calls(scene.at(HOME))(invocation), command.version_id)
     assert scene.read(memory).content == "based on it"
     assert len(scene.history(memory)) == 3
 
@@ -299,7 +300,7 @@ def test_a_copy_that_comes_to_the_next_home_is_told_what_the_other_did_at_the_la
     stage.copy(stage.key_of(version_id), AWAY)
     stage.move(AWAY)
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    assert_told(stage.memolith(AWAY).direct(invocation), version_id)
+    assert_told(writer_calls(stage.memolith(AWAY))(invocation), version_id)
     stage.at_rest()
     assert len(stage.history(memory.id, THIRD)) == 2
 
@@ -307,11 +308,11 @@ def test_a_copy_that_comes_to_the_next_home_is_told_what_the_other_did_at_the_la
 # ---- changes of stores ----------------------------------------------------------------------------------------------
 
 
-def change(stage: Stage, version_id: str, **fields: Any) -> Actor[dict[str, Any]]:
+def change(stage: Stage, version_id: str, **fields: Any) -> Actor[Mapping[str, Any]]:
     """One delivery of a store's change that another region has passed on to the home."""
     seen = stage.cloud.rows(AWAY, "stores")[stage.store, "record"]["slot"]
     request = {"store_id": stage.store, "actor": ACTOR, "version_id": version_id, "seen": seen, **fields}
-    return stage.actor(lambda: stage.memolith().direct({"call": "store", **request}))
+    return stage.actor(lambda: writer_calls(stage.memolith())({"call": "store", **request}))
 
 
 @pytest.mark.parametrize("later", [True, False])
@@ -322,10 +323,10 @@ def test_a_change_of_a_store_that_runs_twice_does_not_undo_what_came_between(qui
         other.until(PUT)
     quiet.clock.advance(1)
     assert "error" not in change(quiet, version_id, change="update", name="mine").finish()
-    quiet.memolith().update_store(quiet.call(), quiet.store, name="another's", description="", metadata={})
+    quiet.memolith().stores.update(quiet.call(), quiet.store, name="another's", description="", metadata={})
     answer = other.finish()
     assert "error" not in answer
-    assert quiet.memolith().retrieve_store(quiet.call(), quiet.store).name == "another's"
+    assert quiet.memolith().stores.retrieve(quiet.call(), quiet.store).name == "another's"
     records = [key for key in quiet.all_keys() if f"/store/{quiet.store}" in key]
     assert len(records) == 3
 
@@ -353,7 +354,7 @@ def test_a_version_that_was_adopted_meanwhile_is_not_dismissed(stage: MovingStag
     row = version_row(stage, adopted.version_id)
     late = replace(row, position=str(row.position).replace("0002-0.eu-west-1", "0001-0.us-east-1"))
     request = {"store_id": stage.store, "version_id": late.version_id, "position": late.position, "actor": ACTOR}
-    answer = stage.memolith(AWAY).direct({"call": "dismiss", **request})
+    answer = writer_calls(stage.memolith(AWAY))({"call": "dismiss", **request})
     assert answer["error"]["type"] == "NotFound"
     stage.at_rest()
     assert stage.read(memory.id, THIRD).content == "two"

@@ -27,6 +27,7 @@ from memolith.app.kernel.region import View
 from memolith.core.commands import UpdateMemory, to_payload
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import NotFound, PathConflict, PreconditionFailed, Unavailable
+from memolith.wire.rpc import writer_calls
 from tests.simulation.stage import AWAY, HOME, WORKSPACE, Stage
 from tests.support.cloud import Cloud
 
@@ -208,9 +209,9 @@ def test_an_invocation_that_is_repeated_answers_what_it_did_and_does_nothing(sta
     memory = stage.create("/a", "a")
     command = UpdateMemory(stage.store, memory.id, stage.new_version_id(), "api_key:apikey_x", content="x")
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    first = stage.memolith().direct(invocation)
+    first = writer_calls(stage.memolith())(invocation)
     stage.update(memory.id, "y", expected=sha256_hex("x"))
-    again = stage.memolith().direct(invocation)
+    again = writer_calls(stage.memolith())(invocation)
     assert again["memory"]["version_id"] == first["memory"]["version_id"] == command.version_id
     assert stage.read(memory.id).content == "y"
     assert len(stage.history(memory.id)) == 3
@@ -254,19 +255,19 @@ def test_the_longest_paths_of_a_rename_fit_into_metadata_in_the_longest_regions(
     cloud = Cloud(regions)
     call = cloud.call(cloud.key())
     memolith = cloud.sites[regions[0]].memolith
-    store = memolith.create_store(call, name="s", description="", metadata={}).id
+    store = memolith.stores.create(call, name="s", description="", metadata={}).id
     longest = [f"/{letter * 1023}" for letter in "ab"]
-    memory = memolith.create_memory(call, store, path=longest[0], content="x", full=False)
-    memolith.update_memory(
+    memory = memolith.memories.create(call, store, path=longest[0], content="x", full=False)
+    memolith.memories.update(
         call, store, memory.id, content="y", path=longest[1], expected_content_sha256=None, full=False
     )
-    memolith.redact_version(call, store, memory.version_id)
+    memolith.redactions.redact(call, store, memory.version_id)
     cloud.deliver()
     for region in regions:
         for key in cloud.buckets.page(region, "", None, 1000).keys:
             for version in cloud.buckets.versions(region, key):
                 check_object(key, version.object.metadata)
-    page = cloud.sites[regions[1]].memolith.list_memories(
+    page = cloud.sites[regions[1]].memolith.memories.page(
         call, store, path_prefix=None, depth=0, limit=10, after=None, full=False
     )
     assert [item.path for item in page.items] == [longest[1]]

@@ -33,7 +33,7 @@ def visit(client: Client, store_id: str, step: Step) -> None:
 
 
 def _search(memolith: Memolith, call: RequestContext, store_id: str) -> Listed:
-    hits = memolith.search_memories(call, store_id, query=QUERY, limit=50)
+    hits = memolith.search.search(call, store_id, query=QUERY, limit=50)
     found = (one.memory for one in hits.items)
     return Listed(tuple(Seen(one.id, one.version_id, one.path, one.content_sha256) for one in found))
 
@@ -51,7 +51,7 @@ def _brought_in(client: Client, store_id: str, step: Step) -> None:
 
 
 def _bring(memolith: Memolith, call: RequestContext, store_id: str, version: ImportedVersion) -> Seen:
-    [became] = memolith.import_versions(call, store_id, [version])
+    [became] = memolith.imports.bring_in(call, store_id, [version])
     if became.status != "imported":
         raise Busy(f"{became.status}: {became.reason}")
     sha = hashlib.sha256((version.content or "").encode()).hexdigest()

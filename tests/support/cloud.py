@@ -57,6 +57,7 @@ from memolith.ports.clock import Clock
 from memolith.ports.guardrail import Guardrail
 from memolith.ports.index import Change
 from memolith.ports.parallel import Parallel
+from memolith.wire.rpc import eraser_calls, homes_calls, indexer_calls, packer_calls, reader_calls, writer_calls
 
 T = TypeVar("T")
 WORKSPACE = "wrkspc_default"
@@ -84,16 +85,16 @@ class Site:
 
     def direct(self, function: str, payload: Mapping[str, Any], erasures: Erasures) -> Mapping[str, Any]:
         if function == "writer":
-            return self.memolith.direct(payload)
+            return writer_calls(self.memolith)(payload)
         if function == "reader":
-            return self.memolith.read_direct(payload)
+            return reader_calls(self.memolith)(payload)
         if function == "indexer":
-            return self.indexing.direct(payload)
+            return indexer_calls(self.indexing)(payload)
         if function == "packer":
-            return self.packing.direct(payload)
+            return packer_calls(self.packing)(payload)
         if function == "reconciler":
-            return self.homes.direct(payload)
-        return erasures.direct(payload)
+            return homes_calls(self.homes)(payload)
+        return eraser_calls(erasures)(payload)
 
 
 class Cloud:
@@ -249,7 +250,7 @@ class Cloud:
 
     def key(self, scope: str = "admin", workspace_id: str = WORKSPACE, region: str | None = None) -> str:
         """A new API key, known in every region."""
-        answer = self.sites[region or self.regions[0]].memolith.direct(
+        answer = writer_calls(self.sites[region or self.regions[0]].memolith)(
             {"call": "keys.create", "workspace_id": workspace_id, "name": "test", "scope": scope}
         )
         self.deliver()

@@ -8,6 +8,7 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.erasure.service import Erasures
 from memolith.entry.lambda_runtime import Answer, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
+from memolith.wire.rpc import Rpc, eraser_calls
 
 
 def compose(settings: Settings) -> Handler:
@@ -15,9 +16,9 @@ def compose(settings: Settings) -> Handler:
     running = LambdaRuntime.start(settings)
     deployment = settings.deployment
     erasable = translated_erasable(S3ErasableObjects(running.clients, deployment), deployment.region)
-    return running.handler(dispatch(Erasures(running.region, erasable, SqlitePacks())))
+    return running.handler(dispatch(eraser_calls(Erasures(running.region, erasable, SqlitePacks()))))
 
 
-def dispatch(erasures: Erasures) -> Answer:
+def dispatch(calls: Rpc) -> Answer:
     """Answer every event as a call: an invocation's, or the schedule's ``{"call": "sweep"}``."""
-    return lambda event, _: erasures.direct(event)
+    return lambda event, _: calls(event)

@@ -27,6 +27,7 @@ from memolith.ports.errors import Unavailable
 from memolith.ports.metrics import Metrics
 from memolith.ports.queue import Queue, TakenMessages
 from memolith.wire.errors import trace
+from memolith.wire.rpc import indexer_calls
 
 _log = logging.getLogger(__name__)
 
@@ -57,11 +58,12 @@ def compose(settings: Settings) -> Handler:
 
 def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages) -> Answer:
     """Direct calls carry the field ``call``; everything else is a batch from SQS."""
+    calls = indexer_calls(indexing)
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if "call" in event:
-            return indexing.direct(event)
+            return calls(event)
         handle = _reporting(folding, taken)
         response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
         return dict(response)

@@ -61,6 +61,7 @@ from memolith.scanner.database import UnusableDatabaseError, build_database, loa
 from memolith.scanner.scanner import Scanner
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
+from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, writer_calls
 
 REGION = "laptop"
 """Not ``local``: what begins with that is outside the index in every region
@@ -125,21 +126,20 @@ class LocalSite:
         )
         packs = SqlitePacks()
         self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs)
-        sessions = self.memolith.sessions
-        self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics, sessions)
+        self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics)
         packing = Packer(self.region, packs)
         indexing = Indexer(self.region, None if deep is None else queue, Delayed(queue, REFRESH_DELAY_S))
         inspecting = None if deep is None else DeepScan(self.region, deep)
         self.queue = queue
         folding = LaptopConsumer(self.region, indexing, BatchProjector(self.region, indexing), inspecting, packing)
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
-        erasing = _erasing(Erasures(self.region, erasable, packs), self._databases[0])
+        erasing = _erasing(eraser_calls(Erasures(self.region, erasable, packs)), self._databases[0])
         sweep = partial(erasing, {"call": "sweep"})
         self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, machine.clock)
-        peers.register(REGION, "writer", self.memolith.direct)
-        peers.register(REGION, "indexer", indexing.direct)
+        peers.register(REGION, "writer", writer_calls(self.memolith))
+        peers.register(REGION, "indexer", indexer_calls(indexing))
         peers.register(REGION, "eraser", erasing)
-        peers.register(REGION, "packer", packing.direct)
+        peers.register(REGION, "packer", packer_calls(packing))
 
     def close(self) -> None:
         """Stop the indexer and close the databases. Calls that are still under way fail as Unavailable."""
@@ -261,11 +261,11 @@ def _claim_complete(site: LocalSite) -> None:
     index.commit([Change(key, None, row.to_attributes(), unconditional=True), *changes])
 
 
-def _erasing(erasures: Erasures, tables: Database) -> Handler:
+def _erasing(calls: Rpc, tables: Database) -> Handler:
     """Wrap the eraser, so that nothing of what it erased stays in the tables' log of writes either."""
 
     def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        answered = erasures.direct(payload)
+        answered = calls(payload)
         if answered.get("erased") or payload["call"] in ("erase_store", "sweep"):
             tables.forget()
         return answered

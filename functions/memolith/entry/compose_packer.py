@@ -15,6 +15,7 @@ from memolith.app.search.packer import Packer
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.wire.errors import trace
+from memolith.wire.rpc import packer_calls
 
 _log = logging.getLogger(__name__)
 
@@ -27,11 +28,12 @@ def compose(settings: Settings) -> Handler:
 
 def dispatch(packing: Packer) -> Answer:
     """Direct calls carry the field ``call``; everything else is a batch from SQS."""
+    calls = packer_calls(packing)
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if "call" in event:
-            return packing.direct(event)
+            return calls(event)
         response = process_partial_response(dict(event), _reporting(packing), processor, context)  # type: ignore[arg-type]
         return dict(response)
 

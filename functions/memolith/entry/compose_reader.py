@@ -15,6 +15,7 @@ from memolith.app.safety.write_gate import Unscanning
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.wire.http import HttpApi
+from memolith.wire.rpc import Rpc, reader_calls
 
 
 def compose(settings: Settings) -> Handler:
@@ -23,14 +24,14 @@ def compose(settings: Settings) -> Handler:
     region = running.region
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
     memolith = Memolith(region, Unscanning(), signing, SqlitePacks())
-    api = HttpApi(memolith, region.clock, region.randomness, running.metrics, memolith.sessions)
-    return running.handler(dispatch(memolith, api))
+    api = HttpApi(memolith, region.clock, region.randomness, running.metrics)
+    return running.handler(dispatch(reader_calls(memolith), api))
 
 
-def dispatch(memolith: Memolith, api: HttpApi) -> Answer:
+def dispatch(calls: Rpc, api: HttpApi) -> Answer:
     """Direct calls carry the field ``call``; an HTTP event never does."""
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:
-        return memolith.read_direct(event) if "call" in event else api.answer(event)
+        return calls(event) if "call" in event else api.answer(event)
 
     return answer

@@ -19,6 +19,7 @@ from memolith.core.errors import MemolithError
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.clock import Clock
+from memolith.wire.rpc import Rpc, homes_calls
 
 COMPARING_US = 200_000_000
 """How long each of the three comparisons goes on in one invocation, which may last a third longer than all of them."""
@@ -40,11 +41,11 @@ def compose(settings: Settings) -> Handler:
         "checkpoints": CompareCheckpoints(region).run,
         "rows": CompareRows(region, queue).run,
     }
-    return running.handler(dispatch(Reconciler(region), comparisons, region.clock, Homes(region)))
+    return running.handler(dispatch(Reconciler(region), comparisons, region.clock, homes_calls(Homes(region))))
 
 
 def dispatch(
-    reconciling: Reconciler, comparisons: Mapping[str, Comparison], clock: Clock, homes: Homes | None = None
+    reconciling: Reconciler, comparisons: Mapping[str, Comparison], clock: Clock, homes: Rpc | None = None
 ) -> Answer:
     """Answers ``{"call": "tick"}`` with the journal's open period, and which errors stopped parts of the work.
 
@@ -57,7 +58,7 @@ def dispatch(
         if event.get("call") == "compare":
             return _compare(comparisons, clock)
         if homes is not None and str(event.get("call")).startswith("homes."):
-            return homes.direct(event)
+            return homes(event)
         if event.get("call") != "tick":
             raise ValueError("no such call")
         ticked = reconciling.tick()

@@ -12,6 +12,7 @@ from memolith.entry.scanner_loader import start_scanner
 from memolith.entry.settings import Settings
 from memolith.wire import request_bodies  # noqa: F401 - here, so that a cold start pays for it and not the first request
 from memolith.wire.http import HttpApi
+from memolith.wire.rpc import Rpc, writer_calls
 
 
 def compose(settings: Settings) -> Handler:
@@ -21,14 +22,14 @@ def compose(settings: Settings) -> Handler:
     running.clients.s3(region.name, attempts=1)
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
     memolith = Memolith(region, start_scanner(running), signing)
-    api = HttpApi(memolith, region.clock, region.randomness, running.metrics, memolith.sessions)
-    return running.handler(dispatch(memolith, api))
+    api = HttpApi(memolith, region.clock, region.randomness, running.metrics)
+    return running.handler(dispatch(writer_calls(memolith), api))
 
 
-def dispatch(memolith: Memolith, api: HttpApi) -> Answer:
+def dispatch(calls: Rpc, api: HttpApi) -> Answer:
     """Direct calls carry the field ``call``; an HTTP event never does."""
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:
-        return memolith.direct(event) if "call" in event else api.answer(event)
+        return calls(event) if "call" in event else api.answer(event)
 
     return answer

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import Page, RequestContext
 from memolith.wire import cursors, json_views
 from memolith.wire.cursors import Listing
-from memolith.wire.errors import UnknownRoute
-from memolith.wire.facade import SessionUseCases, UseCases
 from memolith.wire.json_views import Json
 from memolith.wire.requests import Request
 
@@ -21,19 +20,11 @@ T = TypeVar("T")
 class Exchange:
     """One request on its way to the use cases. `ids` are those of the path, in its order."""
 
-    memolith: UseCases
+    memolith: Memolith
     call: RequestContext
     request: Request
     ids: tuple[str, ...]
     now_us: int
-    session_cases: SessionUseCases | None = None
-
-    @property
-    def sessions(self) -> SessionUseCases:
-        """The use cases of sessions. Raises UnknownRoute where there are none."""
-        if self.session_cases is None:
-            raise UnknownRoute
-        return self.session_cases
 
     @property
     def store_id(self) -> str:

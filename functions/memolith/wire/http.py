@@ -13,8 +13,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from memolith.app.kernel.results import RequestContext, SessionCredentials
-from memolith.core.errors import Unauthenticated
+from memolith.app.api.service import Memolith
+from memolith.app.kernel.results import RequestContext
 from memolith.core.ids import ulid
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
@@ -22,7 +22,6 @@ from memolith.ports.metrics import Metrics
 from memolith.wire import auth, freshness
 from memolith.wire.errors import Failure, MethodNotAllowed, failure_of, trace
 from memolith.wire.exchange import Exchange
-from memolith.wire.facade import SessionUseCases, UseCases
 from memolith.wire.requests import method_of, read_event
 from memolith.wire.routes.table import find
 
@@ -42,20 +41,11 @@ class HttpApi:
         memolith: the use cases.
         clock: for request ids, cursors and durations.
         randomness: for request ids.
-        sessions: the use cases of sessions, where there are any.
         metrics: gets ``requests`` and ``request_duration_ms``, by operation and status.
     """
 
-    def __init__(
-        self,
-        memolith: UseCases,
-        clock: Clock,
-        randomness: Randomness,
-        metrics: Metrics,
-        sessions: SessionUseCases | None = None,
-    ) -> None:
+    def __init__(self, memolith: Memolith, clock: Clock, randomness: Randomness, metrics: Metrics) -> None:
         self._memolith = memolith
-        self._sessions = sessions
         self._clock = clock
         self._randomness = randomness
         self._metrics = metrics
@@ -87,9 +77,9 @@ class HttpApi:
             return self._health(handling, request.method)
         operation, ids = find(request)
         handling.operation = operation.__name__
-        credentials = auth.credentials(request.headers, self._verify)
+        credentials = auth.credentials(request.headers, self._memolith.sessions.verify)
         handling.call = RequestContext(credentials, freshness.demand(request.headers))
-        return operation(Exchange(self._memolith, handling.call, request, ids, now_us, self._sessions))
+        return operation(Exchange(self._memolith, handling.call, request, ids, now_us))
 
     def _health(self, handling: _Handling, method: str) -> dict[str, Any]:
         handling.operation = "health"
@@ -97,11 +87,6 @@ class HttpApi:
             raise MethodNotAllowed(("GET",))
         self._memolith.check_health()
         return {"type": "health", "status": "ok"}
-
-    def _verify(self, token: str) -> SessionCredentials:
-        if self._sessions is None:
-            raise Unauthenticated("there are no sessions here; use an API key")
-        return self._sessions.verify(token)
 
     def _headers(self, handling: _Handling, failure: Failure | None) -> dict[str, str]:
         headers = {

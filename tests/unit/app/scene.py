@@ -97,18 +97,18 @@ class Scene:
     # ---- stores -------------------------------------------------------------------------------------------------
 
     def create_store(self, name: str = "notes", *, at: str = HOME, key: str | None = None) -> Store:
-        return self.at(at).create_store(self.call(key), name=name, description="", metadata={})
+        return self.at(at).stores.create(self.call(key), name=name, description="", metadata={})
 
     def stores(self, *, at: str = HOME, **options: Any) -> Page[Store]:
         given = {"created_at_gte": None, "created_at_lte": None, "include_archived": False, "limit": 100, "after": None}
-        return self.at(at).list_stores(self.call(), **{**given, **options})
+        return self.at(at).stores.page(self.call(), **{**given, **options})
 
     # ---- memories -----------------------------------------------------------------------------------------------
 
     def create(
         self, path: str = "/a", content: str = "first", *, at: str = HOME, store: str | None = None, full: bool = False
     ) -> Memory:
-        return self.at(at).create_memory(self.call(), store or self.store, path=path, content=content, full=full)
+        return self.at(at).memories.create(self.call(), store or self.store, path=path, content=content, full=full)
 
     def update(
         self,
@@ -120,7 +120,7 @@ class Scene:
         at: str = HOME,
         full: bool = False,
     ) -> Memory:
-        return self.at(at).update_memory(
+        return self.at(at).memories.update(
             self.call(),
             self.store,
             _id(memory),
@@ -131,10 +131,10 @@ class Scene:
         )
 
     def delete(self, memory: Memory | str, *, expected: str | None = None, at: str = HOME) -> str:
-        return self.at(at).delete_memory(self.call(), self.store, _id(memory), expected_content_sha256=expected)
+        return self.at(at).memories.delete(self.call(), self.store, _id(memory), expected_content_sha256=expected)
 
     def read(self, memory: Memory | str, *, at: str = HOME, full: bool = True, key: str | None = None) -> Memory:
-        return self.at(at).retrieve_memory(self.call(key), self.store, _id(memory), full=full)
+        return self.at(at).memories.retrieve(self.call(key), self.store, _id(memory), full=full)
 
     def page(
         self,
@@ -146,7 +146,7 @@ class Scene:
         after: str | None = None,
         full: bool = False,
     ) -> Page[Memory | MemoryPrefix]:
-        return self.at(at).list_memories(
+        return self.at(at).memories.page(
             self.call(), self.store, path_prefix=path_prefix, depth=depth, limit=limit, after=after, full=full
         )
 
@@ -159,7 +159,7 @@ class Scene:
     def versions(
         self, *, at: str = HOME, limit: int = 100, after: str | None = None, full: bool = False, **filter: Any
     ) -> Page[Version]:
-        return self.at(at).list_versions(
+        return self.at(at).versions.page(
             self.call(), self.store, VersionFilter(**filter), limit=limit, after=after, full=full
         )
 
@@ -168,10 +168,10 @@ class Scene:
         return [version.operation for version in self.versions(at=at, memory_id=_id(memory)).items]
 
     def version(self, version_id: str, *, at: str = HOME, full: bool = True) -> Version:
-        return self.at(at).retrieve_version(self.call(), self.store, version_id, full=full)
+        return self.at(at).versions.retrieve(self.call(), self.store, version_id, full=full)
 
     def redact(self, version_id: str, *, at: str = HOME) -> Version:
-        return self.at(at).redact_version(self.call(), self.store, version_id)
+        return self.at(at).redactions.redact(self.call(), self.store, version_id)
 
     # ---- verdicts -----------------------------------------------------------------------------------------------
 

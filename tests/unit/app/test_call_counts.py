@@ -49,8 +49,8 @@ class Stage:
     def cold(self) -> None:
         """A process that has just started."""
         for site in self.scene.cloud.sites.values():
-            site.region.salts.clear()
-            site.region.counts.clear()
+            site.memolith.memories._salts.clear()
+            site.memolith.memories._writer._creation._quota._counts.clear()
 
     def updated(self) -> None:
         self.scene.update(self.a, "second")
@@ -66,7 +66,7 @@ class Stage:
 
     def asked_to_double(self) -> None:
         """The store asks for two regions, and everything so far has arrived."""
-        self.scene.at(HOME).update_store(
+        self.scene.at(HOME).stores.update(
             self.scene.call(), self.scene.store, name="n", description="", metadata={}, durability="two_regions"
         )
         self.scene.deliver()
@@ -84,13 +84,18 @@ class Stage:
     def read(self, *, at: str, full: bool = True, as_of: int | None = None, **demand: Any) -> Memory:
         """The first memory, as fresh as is demanded, or as it was."""
         call = RequestContext(self.scene.call().credentials, ReadConsistency(**demand))
-        return self.scene.at(at).retrieve_memory(call, self.scene.store, self.a.id, full=full, as_of=as_of)
+        memolith, store = self.scene.at(at), self.scene.store
+        if as_of is not None:
+            return memolith.snapshots.retrieve(call, store, self.a.id, full=full, as_of=as_of)
+        return memolith.memories.retrieve(call, store, self.a.id, full=full)
 
     def list(self, *, at: str, as_of: int | None = None, **demand: Any) -> object:
         call = RequestContext(self.scene.call().credentials, ReadConsistency(**demand))
-        return self.scene.at(at).list_memories(
-            call, self.scene.store, path_prefix=None, depth=0, limit=100, after=None, full=False, as_of=as_of
-        )
+        page: dict[str, Any] = {"path_prefix": None, "limit": 100, "after": None, "full": False}
+        memolith = self.scene.at(at)
+        if as_of is not None:
+            return memolith.snapshots.page(call, self.scene.store, as_of=as_of, **page)
+        return memolith.memories.page(call, self.scene.store, depth=0, **page)
 
     def unindexed(self) -> None:
         """A version whose writer died between its put and its fold."""
@@ -125,17 +130,17 @@ class Stage:
         self.updated()
 
     def search(self) -> None:
-        self.scene.at(HOME).search_memories(self.scene.call(), self.scene.store, query="n", limit=10)
+        self.scene.at(HOME).search.search(self.scene.call(), self.scene.store, query="n", limit=10)
 
     def load(self) -> None:
-        self.scene.at(HOME).load_memories(self.scene.call(), self.scene.store, after=None)
+        self.scene.at(HOME).bulk_read.page(self.scene.call(), self.scene.store, after=None)
 
     def superseded(self) -> None:
         self.updated()
         self.scene.deliver()
 
     def bring(self, *versions: ImportedVersion, at: str = HOME) -> object:
-        return self.scene.at(at).import_versions(self.scene.call(), self.scene.store, versions)
+        return self.scene.at(at).imports.bring_in(self.scene.call(), self.scene.store, versions)
 
     def brought(self) -> None:
         """The first version of a history is here, and known everywhere."""
@@ -353,7 +358,7 @@ READS = [
         [OPEN, f"[get log | get log@{HOME} | read verdicts]"],
         lambda s: s.scene.update(s.a, "x", at=AWAY),
     ),
-    Path("a store", lambda s: s.scene.at(HOME).retrieve_store(s.scene.call(), s.scene.store), [OPEN_STORE], []),
+    Path("a store", lambda s: s.scene.at(HOME).stores.retrieve(s.scene.call(), s.scene.store), [OPEN_STORE], []),
     Path("the stores", lambda s: s.scene.stores(), ["read control+keys", "query stores", "read stores"], []),
     Path("a listing", lambda s: s.scene.page(), [OPEN_STORE, "query paths", LISTED], []),
     Path("a listing of nothing", lambda s: s.scene.page(path_prefix="/x/"), [OPEN_STORE, "query paths", LISTED], []),
@@ -681,16 +686,16 @@ STORES = [
     ),
     Path(
         "an archival",
-        lambda s: s.scene.at(HOME).archive_store(s.scene.call(), s.scene.store),
+        lambda s: s.scene.at(HOME).stores.archive(s.scene.call(), s.scene.store),
         [OPEN_STORE, "read control", "get store", "put store", "read stores", "transact journal+stores"],
         [],
     ),
     Path(
         "an archival again",
-        lambda s: s.scene.at(HOME).archive_store(s.scene.call(), s.scene.store),
+        lambda s: s.scene.at(HOME).stores.archive(s.scene.call(), s.scene.store),
         [OPEN_STORE, "read control", "get store"],
         [],
-        lambda s: s.scene.at(HOME).archive_store(s.scene.call(), s.scene.store),
+        lambda s: s.scene.at(HOME).stores.archive(s.scene.call(), s.scene.store),
     ),
     Path(
         "its event, at home",

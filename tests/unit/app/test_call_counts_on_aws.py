@@ -19,6 +19,7 @@ from memolith.app.replication.reconciler import Reconciler
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
+from memolith.wire.rpc import writer_calls
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 
 SINGLE = {"dynamodb.PutItem", "dynamodb.UpdateItem", "dynamodb.DeleteItem"}
@@ -42,10 +43,10 @@ class OnAws:
         for events in self._events:
             events.register("before-call", self._count)
         request = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "test", "scope": "admin"}
-        issued = self.memolith.direct(request)
+        issued = writer_calls(self.memolith)(request)
         digest = sha256(issued["api_key"].encode()).hexdigest()
         self.call = RequestContext(Credentials("wrkspc_main", issued["key_id"], digest))
-        self.store = self.memolith.create_store(self.call, name="n", description="", metadata={}).id
+        self.store = self.memolith.stores.create(self.call, name="n", description="", metadata={}).id
 
     def leave(self) -> None:
         """The clients are others' too."""
@@ -57,10 +58,10 @@ class OnAws:
         self.sent["dynamodb.single_write" if name in SINGLE else name] += 1
 
     def create(self, path: str) -> Memory:
-        return self.memolith.create_memory(self.call, self.store, path=path, content="first", full=False)
+        return self.memolith.memories.create(self.call, self.store, path=path, content="first", full=False)
 
     def update(self, memory: Memory, content: str | None, path: str | None = None, expected: str | None = None) -> None:
-        self.memolith.update_memory(
+        self.memolith.memories.update(
             self.call,
             self.store,
             memory.id,
@@ -86,11 +87,11 @@ def test_every_call_is_counted_as_it_is_sent(on_aws: OnAws) -> None:
         lambda: on_aws.update(made, "second", expected=made.content_sha256),
         lambda: on_aws.update(made, "second"),
         lambda: on_aws.update(made, None, path="/n/c"),
-        lambda: on_aws.memolith.retrieve_memory(on_aws.call, on_aws.store, made.id, full=True),
-        lambda: on_aws.memolith.list_memories(
+        lambda: on_aws.memolith.memories.retrieve(on_aws.call, on_aws.store, made.id, full=True),
+        lambda: on_aws.memolith.memories.page(
             on_aws.call, on_aws.store, path_prefix=None, depth=0, limit=10, after=None, full=True
         ),
-        lambda: on_aws.memolith.delete_memory(on_aws.call, on_aws.store, made.id, expected_content_sha256=None),
+        lambda: on_aws.memolith.memories.delete(on_aws.call, on_aws.store, made.id, expected_content_sha256=None),
     ):
         on_aws.counts.clear()
         on_aws.sent.clear()

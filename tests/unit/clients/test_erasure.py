@@ -129,7 +129,7 @@ def test_a_deleted_store_is_searched_for_all_that_is_not_blank_and_can_be_gone_t
     scene = operator.scene
     scene.create("/private", SECRET)
     scene.deliver()
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     scene.drop_events()
     assert operator.run("verify", scene.store).exit_code == 1
     states = [row["state"] for row in operator.rows("resume", scene.store)]

@@ -45,7 +45,7 @@ def memolith(
 
 def doubled(scene: Scene) -> str:
     """A store that asks for two regions, the second of them `AWAY`."""
-    made = scene.at(HOME).create_store(
+    made = scene.at(HOME).stores.create(
         scene.call(), name="Precious", description="", metadata={}, durability="two_regions"
     )
     scene.deliver()
@@ -93,7 +93,7 @@ def test_failing_over_to_a_region_that_stands_in_asks_until_that_has_received_ev
     scene: Scene, memolith: Memolith
 ) -> None:
     precious = doubled(scene)
-    scene.at(HOME).create_memory(scene.call(), precious, path="/a", content="one", full=False)
+    scene.at(HOME).memories.create(scene.call(), precious, path="/a", content="one", full=False)
     late = [event for event in scene.cloud.pending if event.region == HOME]
     scene.cloud.pending.clear()
     assert memolith("fail-over", "--from", HOME, "--to", AWAY, "--stores", precious)[0] == 0

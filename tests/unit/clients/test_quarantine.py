@@ -32,7 +32,7 @@ class Desk:
     def read(self, region: str) -> str | None:
         """What a key that may read is given of the memory."""
         reader = self.scene.call(self.scene.cloud.key("read"))
-        found = self.scene.at(region).retrieve_memory(reader, self.scene.store, self.memory.id, full=True)
+        found = self.scene.at(region).memories.retrieve(reader, self.scene.store, self.memory.id, full=True)
         return found.content
 
 

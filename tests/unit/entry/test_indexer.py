@@ -45,8 +45,8 @@ class World:
         self.cloud = Cloud((REGION,))
         site = self.cloud.sites[REGION]
         call = self.cloud.call(self.cloud.key())
-        self.store_id = site.memolith.create_store(call, name="s", description="", metadata={}).id
-        site.memolith.create_memory(call, self.store_id, path="/a", content="x", full=False)
+        self.store_id = site.memolith.stores.create(call, name="s", description="", metadata={}).id
+        site.memolith.memories.create(call, self.store_id, path="/a", content="x", full=False)
         self.keys = [event.key for event in self.cloud.pending]
         self.indexing = site.indexing
         self.dead_letters = MemoryQueue()

@@ -22,6 +22,7 @@ from memolith.core.errors import Unavailable
 from memolith.core.rows.control import ControlRow
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine, index_path, open_site, owner_key
 from memolith.wire import auth
+from memolith.wire.rpc import writer_calls
 from tests.support.folders import quick_folder
 from tests.unit.app.looking import PLANTED, Looking
 
@@ -34,7 +35,7 @@ class Laptop:
         self.clock = ManualClock()
         with self.site() as site:
             self.api_key = owner_key(root, site.region)
-            self.store_id = site.memolith.create_store(self.call, name="s", description="", metadata={}).id
+            self.store_id = site.memolith.stores.create(self.call, name="s", description="", metadata={}).id
 
     @property
     def call(self) -> RequestContext:
@@ -63,10 +64,10 @@ class Laptop:
         assert strike.fired
 
     def create(self, site: LocalSite, path: str, content: str) -> Memory:
-        return site.memolith.create_memory(self.call, self.store_id, path=path, content=content, full=True)
+        return site.memolith.memories.create(self.call, self.store_id, path=path, content=content, full=True)
 
     def paths(self, site: LocalSite) -> list[str]:
-        page = site.memolith.list_memories(
+        page = site.memolith.memories.page(
             self.call, self.store_id, path_prefix=None, depth=0, limit=100, after=None, full=False
         )
         return [one.path for one in page.items]
@@ -108,7 +109,7 @@ def test_a_rename_that_died_between_its_two_puts_is_finished_by_the_next_process
         memory = laptop.create(site, "/a", "text")
 
     def rename(site: LocalSite) -> object:
-        return site.memolith.update_memory(
+        return site.memolith.memories.update(
             laptop.call, laptop.store_id, memory.id, content=None, path="/b", expected_content_sha256=None, full=False
         )
 
@@ -121,16 +122,16 @@ def test_a_rename_that_died_between_its_two_puts_is_finished_by_the_next_process
 def test_tables_that_were_deleted_are_made_anew_and_answer_the_same(laptop: Laptop) -> None:
     with laptop.site() as site:
         memories = [laptop.create(site, f"/{name}", name) for name in "abc"]
-        history = site.memolith.list_versions(
+        history = site.memolith.versions.page(
             laptop.call, laptop.store_id, VersionFilter(), limit=9, after=None, full=True
         )
     for path in laptop.root.glob(f"{index_path(laptop.root).stem}*"):
         path.unlink()
     with laptop.site() as site:
         for memory in memories:
-            found = site.memolith.retrieve_memory(laptop.call, laptop.store_id, memory.id, full=True)
+            found = site.memolith.memories.retrieve(laptop.call, laptop.store_id, memory.id, full=True)
             assert found == memory
-        again = site.memolith.list_versions(
+        again = site.memolith.versions.page(
             laptop.call, laptop.store_id, VersionFilter(), limit=9, after=None, full=True
         )
         assert again == history
@@ -163,13 +164,13 @@ def test_what_was_redacted_is_in_no_file_of_the_folder(laptop: Laptop) -> None:
     """Nor its path, nor the hash of its content: neither in the objects nor in what SQLite keeps beside its tables."""
     with laptop.site() as site:
         memory = laptop.create(site, "/a-private-path", "a private text")
-        site.memolith.delete_memory(laptop.call, laptop.store_id, memory.id, expected_content_sha256=None)
+        site.memolith.memories.delete(laptop.call, laptop.store_id, memory.id, expected_content_sha256=None)
         laptop.settle(site)
-        versions = site.memolith.list_versions(
+        versions = site.memolith.versions.page(
             laptop.call, laptop.store_id, VersionFilter(), limit=9, after=None, full=False
         ).items
         for version in versions:
-            site.memolith.redact_version(laptop.call, laptop.store_id, version.id)
+            site.memolith.redactions.redact(laptop.call, laptop.store_id, version.id)
         laptop.settle(site)
         assert len(versions) == 2
     digest = hashlib.sha256(b"a private text").hexdigest().encode()
@@ -219,7 +220,7 @@ def test_what_was_written_is_looked_at_again_and_withheld_if_that_finds_somethin
         laptop.settle(site)
         assert {"harmless", PLANTED} <= set(looking.texts)
         withheld = [
-            site.memolith.retrieve_memory(laptop.call, laptop.store_id, memory.id, full=True).withheld is not None
+            site.memolith.memories.retrieve(laptop.call, laptop.store_id, memory.id, full=True).withheld is not None
             for memory in (good, bad)
         ]
         assert withheld == [False, True]
@@ -243,7 +244,7 @@ def test_a_file_that_holds_no_key_of_this_folder_is_replaced(laptop: Laptop, tex
 def test_a_key_that_was_revoked_is_replaced(laptop: Laptop) -> None:
     credentials = auth.of_key(laptop.api_key)
     with laptop.site() as site:
-        site.memolith.direct(
+        writer_calls(site.memolith)(
             {"call": "keys.revoke", "workspace_id": credentials.workspace_id, "key_id": credentials.key_id}
         )
         assert owner_key(laptop.root, site.region) != laptop.api_key

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
@@ -32,13 +33,23 @@ ENVELOPE_BYTES = 1_000
 class BulkRead:
     """The use case of loading a store."""
 
-    def __init__(self, region: Region, door: Authorizer, shelf: PackCache) -> None:
+    def __init__(
+        self,
+        region: Region,
+        door: Authorizer,
+        reads: ForwardedReads,
+        shelf: PackCache,
+        verdicts: Verdicts,
+        texts: TextReader,
+    ) -> None:
         self._region = region
+        self._forwarded = reads
         self._door = door
         self._shelf = shelf
-        self._verdicts = Verdicts(region)
-        self._contents = TextReader(region)
+        self._verdicts = verdicts
+        self._contents = texts
 
+    @forwarded("load_memories")
     def page(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
         """Live memories with their contents, in order of their ids; as many as one answer may hold.
 

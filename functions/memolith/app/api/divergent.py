@@ -37,14 +37,20 @@ class Divergent:
     """The use cases of divergent versions. All of them are an admin's."""
 
     def __init__(
-        self, region: Region, door: Authorizer, memories: Memories, redacting: Redactions, passing: Forwarding
+        self,
+        region: Region,
+        door: Authorizer,
+        memories: Memories,
+        redacting: Redactions,
+        passing: Forwarding,
+        texts: TextReader,
     ) -> None:
         self._region = region
         self._door = door
         self._memories = memories
         self._redacting = redacting
         self._passing = passing
-        self._contents = TextReader(region)
+        self._contents = texts
 
     # ---- looking ------------------------------------------------------------------------------------------------
 

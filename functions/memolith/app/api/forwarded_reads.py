@@ -6,9 +6,11 @@ it had been asked itself. A read changes nothing, so that it may be repeated by 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from typing import Any, TypeVar, cast
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from memolith.app.auth.authorizer import AskHome
 from memolith.app.commit.forwarding import Forwarding
@@ -24,6 +26,7 @@ from memolith.app.kernel.results import (
     ScanPolicy,
     Store,
     Version,
+    VersionFilter,
     Withheld,
 )
 from memolith.core.log_position import LogKey, Slot
@@ -31,6 +34,7 @@ from memolith.core.retention import Retention
 from memolith.core.rows.content import MemoryRow
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _KINDS: dict[str, type[Hit | Memory | MemoryPrefix | Store | Version]] = {
     kind.__name__: kind for kind in (Hit, Memory, MemoryPrefix, Store, Version)
@@ -45,22 +49,61 @@ _RECORDS: dict[str, type[Memory | Retention | ScanPolicy | Withheld]] = {
 
 
 class ForwardedReads:
-    """Answers here what can be answered here, and asks the home for the rest."""
+    """Asks the home's reader what this region cannot answer."""
 
     def __init__(self, passing: Forwarding) -> None:
         self._passing = passing
 
-    def read(self, call: RequestContext, operation: str, arguments: Mapping[str, Any], answer: Callable[[], T]) -> T:
-        """What `answer` gives, or, where that ends in `AskHome`, what the home's reader does. One invocation more.
+    def ask(self, call: RequestContext, operation: str, arguments: Mapping[str, Any], ask: AskHome) -> object:
+        """Return the answer of the home's reader. One invocation.
 
         Raises:
-            whatever `answer` or the home raises; Unavailable: the home does not answer.
+            whatever the home raises; Unavailable: the home does not answer.
         """
-        try:
-            return answer()
-        except AskHome as ask:
-            found = self._passing.ask(ask.home, _question(call, operation, arguments, ask.view))
-            return cast(T, decode(found["answer"]))
+        found = self._passing.ask(ask.home, _question(call, operation, arguments, ask.view))
+        return decode(found["answer"])
+
+
+class ReadUseCase(Protocol):
+    """A use case with reads that are `forwarded`."""
+
+    _forwarded: ForwardedReads
+
+
+S = TypeVar("S", bound=ReadUseCase)
+
+
+def forwarded(
+    operation: str, **fixed: Any
+) -> Callable[[Callable[Concatenate[S, RequestContext, P], T]], Callable[Concatenate[S, RequestContext, P], T]]:
+    """Mark a read that the home's reader answers, as `operation`, where it ends in `AskHome` here.
+
+    The home is asked with the arguments of the read by their names, and with `fixed`: what `operation` takes and this
+    read does not. The other names of an operation are in `memolith.wire.rpc`.
+    """
+
+    def decorate(
+        read: Callable[Concatenate[S, RequestContext, P], T],
+    ) -> Callable[Concatenate[S, RequestContext, P], T]:
+        def answer(self: S, call: RequestContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return read(self, call, *args, **kwargs)
+            except AskHome as ask:
+                arguments = _by_name(read, self, call, *args, **kwargs) | fixed
+                return cast(T, self._forwarded.ask(call, operation, arguments, ask))
+
+        update_wrapper(answer, read)
+        return answer
+
+    return decorate
+
+
+def _by_name(read: Callable[..., object], *args: object, **kwargs: object) -> dict[str, Any]:
+    """Return what a use case was called with, but for itself and the call, as JSON takes it."""
+    bound = inspect.signature(read).bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = list(bound.arguments.items())[2:]
+    return {name: asdict(value) if isinstance(value, VersionFilter) else value for name, value in given}
 
 
 def _question(call: RequestContext, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:

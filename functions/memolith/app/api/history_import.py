@@ -89,16 +89,24 @@ class HistoryImport:
     """The use case of histories from elsewhere."""
 
     def __init__(
-        self, region: Region, door: Authorizer, scanner: TextScanner, redacting: Redactions, passing: Forwarding
+        self,
+        region: Region,
+        door: Authorizer,
+        scanner: TextScanner,
+        writer: HistoryWriter,
+        redacting: Redactions,
+        passing: Forwarding,
+        verdicts: Verdicts,
+        projector: Projector,
     ) -> None:
         self._region = region
         self._door = door
         self._scanner = scanner
         self._redacting = redacting
         self._passing = passing
-        self._writer = HistoryWriter(region, scanner)
-        self._verdicts = Verdicts(region)
-        self._folder = Projector(region)
+        self._writer = writer
+        self._verdicts = verdicts
+        self._folder = projector
 
     def bring_in(self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]) -> list[ImportResult]:
         """Brings versions in, in this order, each after those of its memory that are here. Repeatable.

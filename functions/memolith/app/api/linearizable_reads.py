@@ -30,12 +30,14 @@ CONFIRM_ATTEMPTS = 12
 class LinearizableReads:
     """Rows of this region's index, at least as new as the logs of the stores whose home this is."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(
+        self, region: Region, logs: LogReader, records: Ownership, fence: Fence, snapshots: EpochSnapshots
+    ) -> None:
         self._region = region
-        self._logs = LogReader(region)
-        self._records = Ownership(region)
-        self._leases = Fence(region)
-        self._cuts = EpochSnapshots(region)
+        self._logs = logs
+        self._records = records
+        self._leases = fence
+        self._cuts = snapshots
 
     def require_home(self, view: View, store: StoreRow) -> None:
         """Raises Unavailable unless what was read on this record is the home's answer. No call within a lease."""

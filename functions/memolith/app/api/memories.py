@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.attempt import Outcome, decode_outcome
@@ -52,15 +53,28 @@ class _Listed:
 class Memories:
     """The use cases of memories."""
 
-    def __init__(self, region: Region, door: Authorizer, writer: Writer, passing: Forwarding) -> None:
+    def __init__(
+        self,
+        region: Region,
+        door: Authorizer,
+        writer: Writer,
+        passing: Forwarding,
+        reads: ForwardedReads,
+        projector: Projector,
+        texts: TextReader,
+        confirming: LinearizableReads,
+        records: Ownership,
+    ) -> None:
         self._region = region
         self._door = door
         self._writer = writer
         self._passing = passing
-        self._folder = Projector(region)
-        self._contents = TextReader(region)
-        self._confirming = LinearizableReads(region)
-        self._records = Ownership(region)
+        self._forwarded = reads
+        self._folder = projector
+        self._contents = texts
+        self._confirming = confirming
+        self._records = records
+        self._salts: dict[str, str] = {}
 
     # ---- writing ------------------------------------------------------------------------------------------------
 
@@ -232,7 +246,7 @@ class Memories:
 
         None until the salt has been seen: their keys are made with it.
         """
-        salt = bytes.fromhex(self._region.salts.get(store_id, ""))
+        salt = bytes.fromhex(self._salts.get(store_id, ""))
         if not salt:
             return []
         occupancy = [] if path is None else [LogRow.key(store_id, path_hash(salt, path)), PathRow.key(store_id, path)]
@@ -240,12 +254,13 @@ class Memories:
 
     def remember_salt(self, store: StoreRow) -> None:
         """So that the next write to this store reads what it needs in one batch."""
-        if len(self._region.salts) >= SALTS_KEPT:
-            self._region.salts.clear()
-        self._region.salts[store.store_id] = store.salt
+        if len(self._salts) >= SALTS_KEPT:
+            self._salts.clear()
+        self._salts[store.store_id] = store.salt
 
     # ---- reading ------------------------------------------------------------------------------------------------
 
+    @forwarded("retrieve_memory", as_of=None)
     def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool) -> Memory:
         """A memory at its head, as this region knows it. One index read; for content a GET, and one more beside it.
 
@@ -284,6 +299,7 @@ class Memories:
             row, shown = head, self._show(access, head)
         raise Busy("others kept writing this memory; try again")
 
+    @forwarded("list_memories", as_of=None)
     def page(
         self,
         call: RequestContext,

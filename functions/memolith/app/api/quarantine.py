@@ -44,14 +44,23 @@ _POSITION = re.compile(r"[0-9a-f]{64}", re.ASCII)
 class Quarantine:
     """The use cases of withheld texts. All of them are an admin's."""
 
-    def __init__(self, region: Region, door: Authorizer, memories: Memories, passing: Forwarding) -> None:
+    def __init__(
+        self,
+        region: Region,
+        door: Authorizer,
+        memories: Memories,
+        passing: Forwarding,
+        verdicts: Verdicts,
+        history: VersionHistory,
+        texts: TextReader,
+    ) -> None:
         self._region = region
         self._door = door
         self._memories = memories
         self._passing = passing
-        self._verdicts = Verdicts(region)
-        self._history = VersionHistory(region)
-        self._contents = TextReader(region)
+        self._verdicts = verdicts
+        self._history = history
+        self._contents = texts
 
     # ---- looking ------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,6 @@ from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext, Version
-from memolith.app.log.log_reader import LogReader
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live, join_redaction
@@ -36,13 +35,21 @@ from memolith.ports import errors as port_errors
 class Redactions:
     """Orders redactions, at home and for callers anywhere."""
 
-    def __init__(self, region: Region, door: Authorizer, writer: Writer, passing: Forwarding) -> None:
+    def __init__(
+        self,
+        region: Region,
+        door: Authorizer,
+        writer: Writer,
+        passing: Forwarding,
+        projector: Projector,
+        second: SyncReplica,
+    ) -> None:
         self._region = region
         self._door = door
         self._writer = writer
         self._passing = passing
-        self._folder = Projector(region)
-        self._second = SyncReplica(region, LogReader(region))
+        self._folder = projector
+        self._second = second
 
     def redact(self, call: RequestContext, store_id: str, version_id: str) -> Version:
         """Blank one version for good; redacting it again changes nothing. The head of a live memory is refused.

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
-from memolith.app.kernel.results import Hit, RequestContext
+from memolith.app.kernel.results import Hit, Page, RequestContext
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
@@ -58,17 +59,28 @@ class _Query:
 class Search:
     """The use case of searching."""
 
-    def __init__(self, region: Region, door: Authorizer, shelf: PackCache, packs: Packs) -> None:
+    def __init__(
+        self,
+        region: Region,
+        door: Authorizer,
+        reads: ForwardedReads,
+        shelf: PackCache,
+        packs: Packs,
+        verdicts: Verdicts,
+        texts: TextReader,
+    ) -> None:
         self._region = region
+        self._forwarded = reads
         self._door = door
         self._shelf = shelf
         self._packs = packs
-        self._verdicts = Verdicts(region)
-        self._contents = TextReader(region)
+        self._verdicts = verdicts
+        self._contents = texts
 
+    @forwarded("search_memories")
     def search(
         self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
-    ) -> tuple[Hit, ...]:
+    ) -> Page[Hit]:
         """The memories that answer best, the best first; at most `limit`, none where nothing matches.
 
         One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
@@ -94,7 +106,8 @@ class Search:
                 if len(found) >= limit:
                     break
             texts.update(pack.contents([row.memory_id for _, row in found[:limit]]))
-        return tuple(self._hit(one, row, texts.get(row.memory_id), asked) for one, row in found[:limit])
+        hits = tuple(self._hit(one, row, texts.get(row.memory_id), asked) for one, row in found[:limit])
+        return Page(hits, None)
 
     # ---- the query ------------------------------------------------------------------------------------------------
 

@@ -58,12 +58,14 @@ _ACCESS = {"read_write": "read and write", "read_only": "read only; writes are r
 class SessionContexts:
     """Pins contexts, and builds them from their pins."""
 
-    def __init__(self, region: Region, door: Authorizer) -> None:
+    def __init__(
+        self, region: Region, door: Authorizer, texts: TextReader, verdicts: Verdicts, history: VersionHistory
+    ) -> None:
         self._region = region
         self._door = door
-        self._contents = TextReader(region)
-        self._verdicts = Verdicts(region)
-        self._history = VersionHistory(region)
+        self._contents = texts
+        self._verdicts = verdicts
+        self._history = history
 
     # ---- pinning ------------------------------------------------------------------------------------------------
 

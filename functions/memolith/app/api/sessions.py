@@ -30,12 +30,19 @@ MOUNT_ROOT = "/mnt/memory"
 class Sessions:
     """The use cases of sessions. API keys alone make, prolong or end one; its own token may ask for its context."""
 
-    def __init__(self, region: Region, door: Authorizer, tokens: SessionTokens) -> None:
+    def __init__(
+        self,
+        region: Region,
+        door: Authorizer,
+        tokens: SessionTokens,
+        records: SessionLog,
+        contexts: SessionContexts,
+    ) -> None:
         self._region = region
         self._door = door
         self._tokens = tokens
-        self._records = SessionLog(region)
-        self._contexts = SessionContexts(region, door)
+        self._records = records
+        self._contexts = contexts
 
     def verify(self, token: str) -> SessionCredentials:
         """See `SessionTokens.verify`."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.region import Region, View
@@ -52,12 +53,16 @@ class _MemoryAt:
 class Snapshots:
     """The use cases of memories that read what was."""
 
-    def __init__(self, region: Region, door: Authorizer) -> None:
+    def __init__(
+        self, region: Region, door: Authorizer, reads: ForwardedReads, history: VersionHistory, texts: TextReader
+    ) -> None:
         self._region = region
         self._door = door
-        self._history = VersionHistory(region)
-        self._contents = TextReader(region)
+        self._forwarded = reads
+        self._history = history
+        self._contents = texts
 
+    @forwarded("retrieve_memory")
     def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool, as_of: int) -> Memory:
         """A memory as it was. One index read, a GET for the content; a query or more where it has changed since.
 
@@ -77,6 +82,7 @@ class Snapshots:
             raise NotFound("memory", memory_id)
         return (self._with_content(access, stood) if full else stood)[0].memory
 
+    @forwarded("list_memories", depth=0)
     def page(
         self,
         call: RequestContext,

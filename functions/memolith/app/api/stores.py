@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
@@ -14,7 +15,6 @@ from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import UNSET, Page, RequestContext, ScanPolicy, Store
-from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.write_gate import STORE_RULES, TextScanner
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import DRAIN_S, METADATA_MAX_PAIRS
@@ -39,14 +39,25 @@ _POSITION = re.compile(r"\d{20}#[a-z0-9_]+", re.ASCII)
 class Stores:
     """The use cases of memory_stores."""
 
-    def __init__(self, region: Region, door: Authorizer, passing: Forwarding, scanner: TextScanner) -> None:
+    def __init__(
+        self,
+        region: Region,
+        door: Authorizer,
+        passing: Forwarding,
+        reads: ForwardedReads,
+        scanner: TextScanner,
+        records: Ownership,
+        confirming: LinearizableReads,
+        second: SyncReplica,
+    ) -> None:
         self._scanner = scanner
         self._region = region
         self._door = door
         self._passing = passing
-        self._records = Ownership(region)
-        self._confirming = LinearizableReads(region)
-        self._second = SyncReplica(region, LogReader(region))
+        self._forwarded = reads
+        self._records = records
+        self._confirming = confirming
+        self._second = second
 
     def create(
         self,
@@ -95,6 +106,7 @@ class Stores:
         call.home = region.name
         return to_store(to_row(placed))
 
+    @forwarded("retrieve_store")
     def retrieve(self, call: RequestContext, store_id: str) -> Store:
         """The store, archived or not. One index read; where the home's answer is demanded, a GET of what is not there.
 
@@ -106,12 +118,34 @@ class Stores:
             raise NotFound("memory_store", store_id)
         return to_store(store)
 
-    def update(self, call: RequestContext, store_id: str, changes: Mapping[str, Any]) -> Store:
-        """Changes name, description, metadata, scan_policy, retention or durability. Refused once archived.
+    def update(
+        self,
+        call: RequestContext,
+        store_id: str,
+        *,
+        name: object,
+        description: object,
+        metadata: object,
+        scan_policy: object = UNSET,
+        retention: object = UNSET,
+        durability: object = UNSET,
+        second_region: object = UNSET,
+    ) -> Store:
+        """Change name, description, metadata, scan_policy, retention or durability. Refused once archived.
 
-        Metadata is a merge patch in which None deletes a key; what scan_policy and retention do not mention stays.
+        A field that is UNSET is left alone. Metadata is a merge patch in which None deletes a key; what scan_policy and
+        retention do not mention stays.
         A change that asks for two regions takes five seconds, as `archive`: what is acknowledged after it is in both.
         """
+        changes = _given(
+            name=name,
+            description=description,
+            metadata=metadata,
+            scan_policy=scan_policy,
+            retention=retention,
+            durability=durability,
+            second_region=second_region,
+        )
         self._check_policy(changes.get("scan_policy"))
         return self._change(call, store_id, {"change": "update", **changes})
 
@@ -281,7 +315,7 @@ def _chosen(retention: Mapping[str, int | None] | None, name: str, before: int |
     return before if given_now is None else given_now
 
 
-def given(**fields: Any) -> dict[str, Any]:
+def _given(**fields: Any) -> dict[str, Any]:
     """The fields that an update mentions."""
     return {name: value for name, value in fields.items() if value is not UNSET}
 

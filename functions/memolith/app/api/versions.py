@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.index.version_history import Step, VersionHistory
@@ -27,13 +28,23 @@ _STORE_POSITION = re.compile(rf"\d{{20}}#{ids.VERSION.pattern}", re.ASCII)
 class Versions:
     """The use cases of memory_versions that read."""
 
-    def __init__(self, region: Region, door: Authorizer) -> None:
+    def __init__(
+        self,
+        region: Region,
+        door: Authorizer,
+        reads: ForwardedReads,
+        history: VersionHistory,
+        texts: TextReader,
+        confirming: LinearizableReads,
+    ) -> None:
         self._region = region
         self._door = door
-        self._history = VersionHistory(region)
-        self._contents = TextReader(region)
-        self._confirming = LinearizableReads(region)
+        self._forwarded = reads
+        self._history = history
+        self._contents = texts
+        self._confirming = confirming
 
+    @forwarded("retrieve_version")
     def retrieve(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Version:
         """One version, of a live or a deleted memory. One index read; for content a GET, and one more beside it.
 
@@ -51,6 +62,7 @@ class Versions:
         [shown] = self._show(access, [row]) if full else [TextView()]
         return to_version(row, shown)
 
+    @forwarded("list_versions")
     def page(
         self, call: RequestContext, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
     ) -> Page[Version]:

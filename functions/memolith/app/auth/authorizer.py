@@ -85,10 +85,10 @@ class StoreAccess(Access):
 class Authorizer:
     """Lets callers in, or says why not. One index read."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, keys: ApiKeys, records: StoreLog) -> None:
         self._region = region
-        self._keys = ApiKeys(region)
-        self._records = StoreLog(region)
+        self._keys = keys
+        self._records = records
 
     def enter(
         self, call: RequestContext, scope: Scope, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()

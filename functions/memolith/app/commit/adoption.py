@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome, Step
 from memolith.app.commit.late_records import LateRecords
+from memolith.app.commit.parts import WriterParts
 from memolith.app.commit.writer import Writer
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.write_gate import TextScanner
 from memolith.core import decide, fold
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
@@ -35,10 +35,10 @@ ADOPTED_AT_ONCE = 100
 class Adoption(Writer):
     """Commits late versions, in the loop and with the steps of ordinary writes."""
 
-    def __init__(self, region: Region, scanner: TextScanner) -> None:
-        super().__init__(region, scanner)
-        self._late_logs = LogReader(region)
-        self._late_records = LateRecords(region)
+    def __init__(self, region: Region, scanner: TextScanner, parts: WriterParts, late_records: LateRecords) -> None:
+        super().__init__(region, scanner, parts)
+        self._late_logs = parts.logs
+        self._late_records = late_records
 
     def adopt(self, store: StoreRow, key: LogKey) -> list[str]:
         """Adopts what stands at `key`, and what follows it in its log, as far as that can be; the versions adopted.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from memolith.app.commit.attempt import Attempt, Step
 from memolith.app.commit.log_steps import LogSteps
-from memolith.app.commit.quota import Quota
+from memolith.app.commit.parts import WriterParts
 from memolith.app.commit.reservation import Reservation
-from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import Claim
-from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put
 from memolith.core import decide, fold
 from memolith.core.commands import CreateMemory
@@ -22,11 +20,11 @@ from memolith.core.settled import ResolvedEntry
 class Creation:
     """Commits creations, and finds out what stands at a path that a command asks for."""
 
-    def __init__(self, region: Region, steps: LogSteps, repair: EpochRepair, reservation: Reservation) -> None:
+    def __init__(self, parts: WriterParts, steps: LogSteps, reservation: Reservation) -> None:
         self._steps = steps
-        self._repair = repair
+        self._repair = parts.repair
         self._reservation = reservation
-        self._quota = Quota(region)
+        self._quota = parts.quota
 
     def commit(self, attempt: Attempt, command: CreateMemory) -> Step:
         """Reserve the path, then put the memory's first version. Costs as `Writer.write` has it.

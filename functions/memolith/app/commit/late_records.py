@@ -25,10 +25,10 @@ from memolith.core.store_records import MOVER, to_record
 class LateRecords:
     """Looks for late records of the stores whose home this region is."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, records: Ownership | None = None, second: SyncReplica | None = None) -> None:
         self._region = region
-        self._records = Ownership(region)
-        self._second = SyncReplica(region, LogReader(region))
+        self._records = records or Ownership(region)
+        self._second = second or SyncReplica(region, LogReader(region))
 
     def adopt(self, store: StoreRow) -> list[str]:
         """Decides about every late record that is here and was not decided yet; those that were taken up, ever.

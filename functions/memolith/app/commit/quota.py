@@ -16,6 +16,7 @@ class Quota:
 
     def __init__(self, region: Region) -> None:
         self._region = region
+        self._counts: dict[str, tuple[int, int]] = {}
 
     def require_room(self, view: View, store_id: str) -> None:
         """Raises InvalidRequest at the store's cap of memories; Unavailable.
@@ -24,12 +25,12 @@ class Quota:
         may pass the cap by as many as there are; none is ever refused below it.
         """
         cap, now_us = self._region.memories_per_store, self._region.clock.now_us()
-        counted, counted_at = self._region.counts.get(store_id, (cap, now_us))
+        counted, counted_at = self._counts.get(store_id, (cap, now_us))
         if counted >= cap * NEARLY_FULL or now_us - counted_at > COUNT_LIFETIME_US:
             counted, counted_at = self._count(view, store_id), now_us
         if counted >= cap:
             raise InvalidRequest("path", f"the store holds {cap} memories, which is its limit; delete some first")
-        self._region.counts[store_id] = (counted + 1, counted_at)
+        self._counts[store_id] = (counted + 1, counted_at)
 
     def _count(self, view: View, store_id: str) -> int:
         """At least as many as there are memories; exactly so many at the cap, where claims must not count."""

@@ -19,13 +19,13 @@ from dataclasses import replace
 from memolith.app.commit.attempt import Attempt, Outcome, Step
 from memolith.app.commit.create import Creation
 from memolith.app.commit.log_steps import LogSteps, body_of, known_rows, position_of
+from memolith.app.commit.parts import WriterParts
 from memolith.app.commit.rename import Rename
 from memolith.app.commit.reservation import Reservation
-from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import IntentConflict
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put
-from memolith.app.safety.verdicts import Verdicts, verdict_keys
+from memolith.app.safety.verdicts import verdict_keys
 from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
@@ -47,14 +47,14 @@ ACCEPTED = "accepted"
 class Writer:
     """Commits commands on memories of stores whose home this region is."""
 
-    def __init__(self, region: Region, scanner: TextScanner) -> None:
+    def __init__(self, region: Region, scanner: TextScanner, parts: WriterParts) -> None:
         self._region = region
         self._scanner = scanner
-        self._verdicts = Verdicts(region)
-        self._steps = LogSteps(region)
-        self._repair = EpochRepair(region)
+        self._verdicts = parts.verdicts
+        self._steps = LogSteps(region, parts)
+        self._repair = parts.repair
         self._reservation = Reservation(region, self._steps)
-        self._creation = Creation(region, self._steps, self._repair, self._reservation)
+        self._creation = Creation(parts, self._steps, self._reservation)
         self._rename = Rename(region, self._steps, self._repair, self._reservation, self._creation)
 
     # ---- the loop ---------------------------------------------------------------------------------------------

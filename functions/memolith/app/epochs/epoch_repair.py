@@ -45,11 +45,17 @@ _RowT = TypeVar("_RowT", MemoryRow, LogRow, VersionRow)
 class EpochRepair:
     """Judges the rows of one region."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(
+        self,
+        region: Region,
+        snapshots: EpochSnapshots | None = None,
+        logs: LogReader | None = None,
+        projector: Projector | None = None,
+    ) -> None:
         self._region = region
-        self._cuts = EpochSnapshots(region)
-        self._logs = LogReader(region)
-        self._folder = Projector(region)
+        self._cuts = snapshots or EpochSnapshots(region)
+        self._logs = logs or LogReader(region, self._cuts)
+        self._folder = projector or Projector(region)
 
     # ---- one row ------------------------------------------------------------------------------------------------
 

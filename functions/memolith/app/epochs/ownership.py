@@ -19,9 +19,9 @@ from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 class Ownership(StoreProjector):
     """Finds, puts and folds the records of stores, and takes up the role of a store's home."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, repair: EpochRepair | None = None) -> None:
         super().__init__(region)
-        self._judging = EpochRepair(region)
+        self._judging = repair or EpochRepair(region)
 
     def change(
         self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None], own: str | None = None

@@ -14,9 +14,8 @@ from memolith.app.erasure.retention import RetentionCallbacks, RetentionPass
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.verification import SearchTerms, Verification
 from memolith.app.erasure.version_purge import VersionPurge
-from memolith.app.kernel.peer_messages import encode_error
 from memolith.app.kernel.region import Region
-from memolith.core.errors import Busy, MemolithError, Unavailable
+from memolith.core.errors import Busy, Unavailable
 from memolith.core.retention import DAY_US
 from memolith.ports.objects import ErasableObjects
 from memolith.ports.packs import Packs
@@ -42,30 +41,13 @@ class Erasures:
         self._versions = VersionPurge(region, erasable, self._eraser, self._stores)
         self._remains = Verification(region, erasable, self._stores, packs)
 
-    def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A call, let in by IAM alone: ``{"call": …}`` to JSON.
+    def erase(self, key: str) -> bool:
+        """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done."""
+        return self._eraser.erase(key)
 
-        ``erase``, ``erase_store``, ``erase_packs`` and ``sweep`` are Memolith's own, and raise; ``erasure.status`` and
-        ``erasure.search`` are an operator's, and answer errors under ``error``.
-
-        Raises:
-            ValueError: no such call.
-        """
-        call = payload.get("call")
-        if call == "erase":
-            return {"erased": self._eraser.erase(payload["key"])}
-        if call == "erase_store":
-            return {"done": self.erase_store(payload["store_id"])}
-        if call == "erase_packs":
-            return {"removed": self._packs.erase(payload["store_id"])}
-        if call == "sweep":
-            return self.sweep()
-        if call in ("erasure.status", "erasure.search"):
-            try:
-                return self._status(payload) if call == "erasure.status" else self._search(payload)
-            except MemolithError as error:
-                return {"error": encode_error(error)}
-        raise ValueError("no such call")
+    def erase_packs(self, store_id: str) -> int:
+        """Remove the packs of a store that no longer count; how many."""
+        return self._packs.erase(store_id)
 
     def erase_store(self, store_id: str) -> bool:
         """Begins to erase a deleted store, and does what a few seconds allow; whether it is done.
@@ -110,13 +92,16 @@ class Erasures:
         end_us = self._region.clock.now_us() + round(seconds * 1_000_000)
         return lambda: self._region.clock.now_us() >= end_us
 
-    def _status(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._remains.status(payload["store_id"], payload["id"])
+    def status(self, store_id: str, id: str) -> Mapping[str, Any]:
+        """Tell how far the erasure of a store, or of one version in it, has come (`Verification.status`)."""
+        return self._remains.status(store_id, id)
 
-    def _search(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    def search(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Look for texts, paths and hashes that should be gone (`Verification.search`), and tell where they are."""
+
         def given(name: str) -> tuple[str, ...]:
-            values: Sequence[str] = payload.get(name, ())
+            values: Sequence[str] = asked.get(name, ())
             return tuple(values)
 
         needles = SearchTerms(given("texts"), given("paths"), given("hashes"))
-        return asdict(self._remains.search(payload["store_id"], needles, payload.get("at")))
+        return asdict(self._remains.search(asked["store_id"], needles, asked.get("at")))

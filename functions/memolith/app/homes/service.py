@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import Any
 
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.homes.failover import Failover
 from memolith.app.homes.handoff import Handoff
-from memolith.app.homes.transfer import Transfer
+from memolith.app.homes.transfer import Transfer, TransferStep
 from memolith.app.indexer.indexer import Indexer
-from memolith.app.kernel.peer_messages import encode_error
 from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
-from memolith.core.errors import MemolithError, NotFound
+from memolith.core.errors import NotFound
 from memolith.core.log_position import Slot
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.store_record import StoreState
@@ -35,35 +33,16 @@ class Homes:
         self._region = region
         self._moving = Transfer(region, indexing)
         self._failing_over = Failover(region, indexing)
-        self._handing_over = Handoff(region)
+        self.handoff = Handoff(region)
         self._second = SyncReplica(region, LogReader(region))
 
-    def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """A peer's or an operator's call, let in by IAM alone: ``{"call": "homes.…"}``; errors under ``error``.
+    def move(self, store_id: str) -> TransferStep:
+        """Move a store's home here, or as much of that as one call has time for (`Transfer.move`)."""
+        return self._moving.move(store_id, budget_s=MOVE_BUDGET_S)
 
-        Raises:
-            KeyError, TypeError, ValueError: a payload that no version of Memolith made.
-        """
-        fields = dict(payload)
-        call = fields.pop("call")
-        try:
-            if call == "homes.list":
-                return self.page(**fields)
-            if call == "homes.move":
-                return asdict(self._moving.move(budget_s=MOVE_BUDGET_S, **fields))
-            if call == "homes.fail_over":
-                return asdict(self._failing_over.take_over(budget_s=MOVE_BUDGET_S, **fields))
-            steps: dict[str, Callable[..., dict[str, Any]]] = {
-                "homes.is_held": self.is_held,
-                "homes.begin": self._handing_over.begin,
-                "homes.commit": self._handing_over.commit,
-                "homes.give_up": self._handing_over.give_up,
-            }
-            if call in steps:
-                return steps[call](**fields)
-        except MemolithError as error:
-            return {"error": encode_error(error)}
-        raise ValueError("no such call")
+    def fail_over(self, store_id: str, old: str) -> TransferStep:
+        """Make this region the home of a store whose home was `old` (`Failover.take_over`)."""
+        return self._failing_over.take_over(store_id, old, budget_s=MOVE_BUDGET_S)
 
     def is_held(self, store_id: str) -> dict[str, Any]:
         """Whether a fail-over to this region begins with all that the store has acknowledged in two regions.

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.session_log import SessionLog
@@ -88,14 +87,14 @@ class Indexer:
         self._inspections = inspections
         self._packings = packings
         self._noted: dict[str, int] = {}
-        self._logs = LogReader(region)
+        self._cuts = EpochSnapshots(region)
+        self._logs = LogReader(region, self._cuts)
         self._folder = Projector(region)
-        self._records = Ownership(region)
+        self._judging = EpochRepair(region, self._cuts, self._logs, self._folder)
+        self._records = Ownership(region, self._judging)
         self._keys = ApiKeys(region)
         self._sessions = SessionLog(region)
         self._verdicts = Verdicts(region)
-        self._judging = EpochRepair(region)
-        self._cuts = EpochSnapshots(region)
 
     def object_arrived(self, key: str, paths_too: bool = False) -> None:
         """Folds one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
@@ -220,24 +219,10 @@ class Indexer:
         row = self._region.read(view.index, [key]).get(key)
         return row is not None and row["state"] == StoreState.DELETED
 
-    def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A peer's or an operator's call: ``{"call": "fold_key", "record": …}`` confirms a key's revocation here.
-
-        ``{"call": "arrived", "key": …}`` folds one object, before its event does: a read has met it in the log.
-
-        Raises:
-            ValueError: no such call. Whatever `object_arrived` raises.
-        """
-        if payload.get("call") == "arrived":
-            self.object_arrived(payload["key"])
-            return {"folded": payload["key"]}
-        if payload.get("call") == "judge":
-            self.judge(payload["store_id"], payload["memory_id"])
-            return {"judged": payload["memory_id"]}
-        if payload.get("call") == "fold_key":
-            self._keys.fold(self._region.view(), ApiKeyRecord(**payload["record"]))
-            return {"region": self._region.name, "confirmed": True}
-        raise ValueError("no such call")
+    def fold_key(self, record: ApiKeyRecord) -> str:
+        """Fold the record of a key, before its event does, so that its revocation holds here; this region's name."""
+        self._keys.fold(self._region.view(), record)
+        return self._region.name
 
     def _fold_entry(self, view: View, key: LogKey, journal: bool, paths_too: bool) -> list[Callable[[], object]]:
         entry = self._logs.entry(key)

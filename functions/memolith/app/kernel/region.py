@@ -9,7 +9,6 @@ from typing import TypeVar
 from memolith.core import ids, watermark
 from memolith.core.errors import Unavailable
 from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
-from memolith.core.objects.epoch_cut import Cut
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.ports.clock import Clock
@@ -81,10 +80,7 @@ class Region:
     peers: Peers
     parallel: Parallel
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
-    salts: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     completeness: dict[int, CompletenessRow] = field(default_factory=dict)
-    cuts: dict[str, Cut] = field(default_factory=dict)
 
     def view(self, keys: Sequence[RowKey] = (), marked: Iterable[str] = ()) -> View:
         """One consistent batch: which tables serve, how complete they are, and `keys`. One read.

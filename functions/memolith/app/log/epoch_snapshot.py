@@ -24,10 +24,14 @@ NAMES_KEPT = 500_000
 
 
 class EpochSnapshots:
-    """The cuts of any store's epochs, as this region's bucket has them, or else their home's."""
+    """The cuts of any store's epochs, as this region's bucket has them, or else their home's.
+
+    A cut never changes, so the shards that were read are kept: one object of this class serves a whole process.
+    """
 
     def __init__(self, region: Region) -> None:
         self._region = region
+        self._kept: dict[str, Cut] = {}
 
     def tail(self, store: StoreRow, path_hash: str) -> Slot | None:
         """The tail that the present epoch began with; None in the first, or where the path was new.
@@ -102,16 +106,16 @@ class EpochSnapshots:
         if not 0 < number <= len(cuts):
             raise Unavailable("the store's present epoch is only beginning; try again")
         key = str(CutKey(store.store_id, epoch, cuts[number - 1], shard))
-        found = self._region.cuts.get(key)
+        found = self._kept.get(key)
         if found is None:
             found = self._read(key, epoch.home)
             self._make_room(found)
-            self._region.cuts[key] = found
+            self._kept[key] = found
         return found
 
     def _make_room(self, cut: Cut) -> None:
         """Lets go of what was kept longest."""
-        kept = self._region.cuts
+        kept = self._kept
         names = cut.size + sum(one.size for one in list(kept.values()))
         while kept and (len(kept) >= SHARDS_KEPT or names > NAMES_KEPT):
             gone = kept.pop(next(iter(kept), ""), None)

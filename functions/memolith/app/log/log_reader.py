@@ -23,9 +23,9 @@ from memolith.core.settled import ResolvedEntry
 class LogReader:
     """Entries, positions and tails of the logs of any store, in this region's bucket."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, snapshots: EpochSnapshots | None = None) -> None:
         self._region = region
-        self._cuts = EpochSnapshots(region)
+        self._cuts = snapshots or EpochSnapshots(region)
 
     def entry(self, key: LogKey, region: str | None = None) -> Entry | None:
         """What stands in a slot, or None while it is free. One HEAD. Raises Unavailable."""

@@ -45,9 +45,9 @@ class TextView:
 class TextReader:
     """Bodies of log objects as text."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, verdicts: Verdicts | None = None) -> None:
         self._region = region
-        self._verdicts = Verdicts(region)
+        self._verdicts = verdicts or Verdicts(region)
 
     def show(self, access: StoreAccess, wanted: Sequence[TextRequest]) -> list[TextView]:
         """Several texts at once, in order; a withheld one only to whoever may release it.

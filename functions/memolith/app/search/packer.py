@@ -11,15 +11,13 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.eraser_client import ask_eraser
-from memolith.app.kernel.peer_messages import encode_error
 from memolith.app.kernel.region import Region, View
 from memolith.app.search.packs import Heads, KeptPacks, OpenedPack, differences
 from memolith.core import ids
-from memolith.core.errors import Busy, InvalidRequest, MemolithError, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, OutcomeUnknown, Unavailable
 from memolith.core.objects.search_pack import SIZE_MAX_BYTES, Manifest, PackKey, text_max_bytes
 from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.rows.content import MemoryRow
@@ -47,21 +45,6 @@ class Packer:
         self._kept = KeptPacks(region, packs)
         self._heads = Heads(region, packs)
         self._records = Ownership(region)
-
-    def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A reader's or an operator's call: ``{"call": "pack", "store_id": …}``, with ``anew`` from nothing.
-
-        Answers with the number of the pack that counts, or null for a store that has none; errors under ``error``.
-
-        Raises:
-            ValueError: no such call.
-        """
-        if payload.get("call") != "pack":
-            raise ValueError("no such call")
-        try:
-            return {"number": self.pack(payload["store_id"], anew=bool(payload.get("anew")))}
-        except MemolithError as error:
-            return {"error": encode_error(error)}
 
     def pack(self, store_id: str, since: int | None = None, anew: bool = False) -> int | None:
         """Brings a store's pack up to now; the number of the one that counts, None where the store is gone.

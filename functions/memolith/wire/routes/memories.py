@@ -16,7 +16,7 @@ def create_memory(exchange: Exchange) -> Json:
     full = exchange.request.query.full(default=False)
     body = parse(MemoryCreate, exchange.request.body())
     return json_views.memory(
-        exchange.memolith.create_memory(
+        exchange.memolith.memories.create(
             exchange.call, exchange.store_id, path=body.path, content=body.content, full=full
         )
     )
@@ -29,17 +29,16 @@ def list_memories(exchange: Exchange) -> Json:
     if as_of is not None and depth:
         raise InvalidRequest("depth", "cannot be combined with as_of")
     listing: Listing = ("memories", exchange.store_id, prefix, depth, *([] if as_of is None else [as_of]))
-    answer = exchange.memolith.list_memories(
-        exchange.call,
-        exchange.store_id,
-        path_prefix=prefix,
-        depth=depth,
-        limit=query.limit(),
-        after=exchange.position(listing),
-        full=query.full(default=False),
-        as_of=as_of,
+    limit, after, full = query.limit(), exchange.position(listing), query.full(default=False)
+    if as_of is None:
+        answer = exchange.memolith.memories.page(
+            exchange.call, exchange.store_id, path_prefix=prefix, depth=depth, limit=limit, after=after, full=full
+        )
+        return exchange.page(listing, answer, json_views.memory_or_prefix)
+    answer = exchange.memolith.snapshots.page(
+        exchange.call, exchange.store_id, path_prefix=prefix, limit=limit, after=after, full=full, as_of=as_of
     )
-    return exchange.page(listing, answer, json_views.memory_or_prefix if as_of is None else json_views.past_memory)
+    return exchange.page(listing, answer, json_views.past_memory)
 
 
 def search_memories(exchange: Exchange) -> Json:
@@ -47,7 +46,7 @@ def search_memories(exchange: Exchange) -> Json:
     text = query.words("query")
     if text is None:
         raise InvalidRequest("query", "must be given")
-    answer = exchange.memolith.search_memories(
+    answer = exchange.memolith.search.search(
         exchange.call,
         exchange.store_id,
         query=text,
@@ -59,17 +58,18 @@ def search_memories(exchange: Exchange) -> Json:
 
 def load_memories(exchange: Exchange) -> Json:
     listing: Listing = ("load", exchange.store_id)
-    answer = exchange.memolith.load_memories(exchange.call, exchange.store_id, after=exchange.position(listing))
+    answer = exchange.memolith.bulk_read.page(exchange.call, exchange.store_id, after=exchange.position(listing))
     return exchange.page(listing, answer, json_views.memory)
 
 
 def retrieve_memory(exchange: Exchange) -> Json:
     query = exchange.request.query
     full, as_of = query.full(default=True), query.instant("as_of")
-    memory = exchange.memolith.retrieve_memory(
-        exchange.call, exchange.store_id, exchange.item_id, full=full, as_of=as_of
-    )
-    return json_views.memory(memory) if as_of is None else json_views.past_memory(memory)
+    call, store_id, memory_id = exchange.call, exchange.store_id, exchange.item_id
+    if as_of is None:
+        return json_views.memory(exchange.memolith.memories.retrieve(call, store_id, memory_id, full=full))
+    memory = exchange.memolith.snapshots.retrieve(call, store_id, memory_id, full=full, as_of=as_of)
+    return json_views.past_memory(memory)
 
 
 def update_memory(exchange: Exchange) -> Json:
@@ -80,7 +80,7 @@ def update_memory(exchange: Exchange) -> Json:
     if body.content is None and body.path is None:
         raise InvalidRequest("content", "must be given, or path, or both")
     return json_views.memory(
-        exchange.memolith.update_memory(
+        exchange.memolith.memories.update(
             exchange.call,
             exchange.store_id,
             exchange.item_id,
@@ -95,7 +95,7 @@ def update_memory(exchange: Exchange) -> Json:
 def delete_memory(exchange: Exchange) -> Json:
     _check_no_body(exchange)
     expected = exchange.request.query.sha256("expected_content_sha256")
-    id = exchange.memolith.delete_memory(
+    id = exchange.memolith.memories.delete(
         exchange.call, exchange.store_id, exchange.item_id, expected_content_sha256=expected
     )
     return json_views.deleted("memory_deleted", id)

@@ -13,7 +13,7 @@ def create_session(exchange: Exchange) -> Json:
 
     body = parse(SessionCreate, exchange.request.body())
     stores = [StoreToAttach(one.memory_store_id, one.access, one.instructions or "") for one in body.resources]
-    session = exchange.sessions.create(
+    session = exchange.memolith.sessions.create(
         exchange.call,
         stores,
         title=body.title,
@@ -24,7 +24,7 @@ def create_session(exchange: Exchange) -> Json:
 
 
 def retrieve_session(exchange: Exchange) -> Json:
-    return json_views.session(exchange.sessions.retrieve(exchange.call, exchange.ids[0]))
+    return json_views.session(exchange.memolith.sessions.retrieve(exchange.call, exchange.ids[0]))
 
 
 def renew_session_token(exchange: Exchange) -> Json:
@@ -33,13 +33,13 @@ def renew_session_token(exchange: Exchange) -> Json:
     raw = exchange.request.body()
     body = parse(SessionToken, raw if raw.strip() else b"{}")
     return json_views.session(
-        exchange.sessions.renew(exchange.call, exchange.ids[0], token_lifetime_s=body.token_lifetime_seconds)
+        exchange.memolith.sessions.renew(exchange.call, exchange.ids[0], token_lifetime_s=body.token_lifetime_seconds)
     )
 
 
 def archive_session(exchange: Exchange) -> Json:
     _check_no_body(exchange)
-    return json_views.session(exchange.sessions.archive(exchange.call, exchange.ids[0]))
+    return json_views.session(exchange.memolith.sessions.archive(exchange.call, exchange.ids[0]))
 
 
 def session_context(exchange: Exchange) -> Json:
@@ -48,5 +48,5 @@ def session_context(exchange: Exchange) -> Json:
     raw = exchange.request.body()
     body = parse(SessionContext, raw if raw.strip() else b"{}")
     return json_views.session_context(
-        exchange.sessions.context(exchange.call, exchange.ids[0], refresh=body.refresh or False)
+        exchange.memolith.sessions.context(exchange.call, exchange.ids[0], refresh=body.refresh or False)
     )

@@ -17,7 +17,7 @@ def create_store(exchange: Exchange) -> Json:
 
     body = parse(StoreCreate, exchange.request.body())
     return json_views.store(
-        exchange.memolith.create_store(
+        exchange.memolith.stores.create(
             exchange.call,
             name=body.name,
             description=body.description or "",
@@ -36,7 +36,7 @@ def list_stores(exchange: Exchange) -> Json:
     since, until = query.instant("created_at[gte]"), query.instant("created_at[lte]")
     archived = query.one_of("include_archived", "true", "false") == "true"
     listing: Listing = ("stores", since, until, archived)
-    answer = exchange.memolith.list_stores(
+    answer = exchange.memolith.stores.page(
         exchange.call,
         created_at_gte=since,
         created_at_lte=until,
@@ -48,7 +48,7 @@ def list_stores(exchange: Exchange) -> Json:
 
 
 def retrieve_store(exchange: Exchange) -> Json:
-    return json_views.store(exchange.memolith.retrieve_store(exchange.call, exchange.store_id))
+    return json_views.store(exchange.memolith.stores.retrieve(exchange.call, exchange.store_id))
 
 
 def update_store(exchange: Exchange) -> Json:
@@ -57,7 +57,7 @@ def update_store(exchange: Exchange) -> Json:
 
     body = parse(StoreUpdate, exchange.request.body())
     return json_views.store(
-        exchange.memolith.update_store(
+        exchange.memolith.stores.update(
             exchange.call,
             exchange.store_id,
             name=UNSET if body.name is None else body.name,
@@ -73,9 +73,9 @@ def update_store(exchange: Exchange) -> Json:
 
 def archive_store(exchange: Exchange) -> Json:
     _check_no_body(exchange)
-    return json_views.store(exchange.memolith.archive_store(exchange.call, exchange.store_id))
+    return json_views.store(exchange.memolith.stores.archive(exchange.call, exchange.store_id))
 
 
 def delete_store(exchange: Exchange) -> Json:
     _check_no_body(exchange)
-    return json_views.deleted("memory_store_deleted", exchange.memolith.delete_store(exchange.call, exchange.store_id))
+    return json_views.deleted("memory_store_deleted", exchange.memolith.stores.delete(exchange.call, exchange.store_id))

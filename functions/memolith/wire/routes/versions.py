@@ -29,7 +29,7 @@ def list_versions(exchange: Exchange) -> Json:
         filter.created_at_gte,
         filter.created_at_lte,
     )
-    answer = exchange.memolith.list_versions(
+    answer = exchange.memolith.versions.page(
         exchange.call,
         exchange.store_id,
         filter,
@@ -43,7 +43,7 @@ def list_versions(exchange: Exchange) -> Json:
 def retrieve_version(exchange: Exchange) -> Json:
     full = exchange.request.query.full(default=True)
     return json_views.version(
-        exchange.memolith.retrieve_version(exchange.call, exchange.store_id, exchange.item_id, full=full)
+        exchange.memolith.versions.retrieve(exchange.call, exchange.store_id, exchange.item_id, full=full)
     )
 
 
@@ -52,13 +52,13 @@ def import_versions(exchange: Exchange) -> Json:
 
     body = parse(VersionsToImport, exchange.request.body())
     versions = [brought(one, f"versions.{n}", exchange.call.credentials.actor) for n, one in enumerate(body.versions)]
-    done = exchange.memolith.import_versions(exchange.call, exchange.store_id, versions)
+    done = exchange.memolith.imports.bring_in(exchange.call, exchange.store_id, versions)
     return {"data": [json_views.imported_version(one) for one in done], "next_page": None}
 
 
 def redact_version(exchange: Exchange) -> Json:
     _check_no_body(exchange)
-    return json_views.version(exchange.memolith.redact_version(exchange.call, exchange.store_id, exchange.item_id))
+    return json_views.version(exchange.memolith.redactions.redact(exchange.call, exchange.store_id, exchange.item_id))
 
 
 def _actor(request: Request) -> str | None:

@@ -11,13 +11,13 @@ from tests.unit.app.scene import AWAY, HOME, Scene
 @pytest.mark.parametrize("region", [HOME, AWAY])
 def test_it_takes_no_creation_no_update_and_no_change_of_its_own(scene: Scene, region: str) -> None:
     made = scene.create("/a", "text")
-    scene.at(HOME).archive_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
     scene.deliver()
     for attempt in (
         lambda: scene.create("/b", at=region),
         lambda: scene.update(made, "more", at=region),
         lambda: scene.update(made, path="/b", at=region),
-        lambda: scene.at(region).update_store(scene.call(), scene.store, name="n", description="", metadata={}),
+        lambda: scene.at(region).stores.update(scene.call(), scene.store, name="n", description="", metadata={}),
     ):
         with pytest.raises(InvalidRequest, match="archived"):
             attempt()
@@ -28,7 +28,7 @@ def test_it_takes_no_creation_no_update_and_no_change_of_its_own(scene: Scene, r
 def test_it_can_be_read_and_emptied_and_its_versions_redacted(scene: Scene, region: str) -> None:
     made = scene.create("/a", "text")
     changed = scene.update(made, "more")
-    scene.at(HOME).archive_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
     scene.deliver()
     assert scene.read(made, at=region).content == "more"
     assert scene.redact(made.version_id, at=region).redacted_at is not None
@@ -38,29 +38,29 @@ def test_it_can_be_read_and_emptied_and_its_versions_redacted(scene: Scene, regi
 
 
 def test_a_replica_that_has_not_heard_of_it_yet_is_refused_by_the_home(scene: Scene) -> None:
-    scene.at(HOME).archive_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
     with pytest.raises(InvalidRequest, match="archived"):
         scene.create("/a", at=AWAY)
 
 
 def test_archiving_again_changes_nothing(scene: Scene) -> None:
-    first = scene.at(HOME).archive_store(scene.call(), scene.store)
+    first = scene.at(HOME).stores.archive(scene.call(), scene.store)
     scene.clock.advance(5)
-    assert scene.at(AWAY).archive_store(scene.call(), scene.store) == first
-    assert scene.at(HOME).archive_store(scene.call(), scene.store) == first
+    assert scene.at(AWAY).stores.archive(scene.call(), scene.store) == first
+    assert scene.at(HOME).stores.archive(scene.call(), scene.store) == first
     assert first.archived_at is not None and first.updated_at == first.archived_at
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
 def test_it_can_be_deleted(scene: Scene, region: str) -> None:
-    scene.at(HOME).archive_store(scene.call(), scene.store)
-    scene.at(region).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
+    scene.at(region).stores.delete(scene.call(), scene.store)
     with pytest.raises(NotFound):
-        scene.at(region).retrieve_store(scene.call(), scene.store)
+        scene.at(region).stores.retrieve(scene.call(), scene.store)
 
 
 def test_it_is_listed_only_when_asked_for(scene: Scene) -> None:
     other = scene.create_store("other")
-    scene.at(HOME).archive_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
     assert [store.id for store in scene.stores().items] == [other.id]
     assert {store.id for store in scene.stores(include_archived=True).items} == {other.id, scene.store}

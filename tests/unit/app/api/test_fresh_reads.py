@@ -20,6 +20,7 @@ from memolith.app.kernel.results import (
 from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
+from memolith.wire.rpc import writer_calls
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -38,23 +39,23 @@ class Reader:
         return RequestContext(self.scene.call().credentials, self.demand)
 
     def read(self, memory: Memory, full: bool = True) -> Memory:
-        return self.memolith.retrieve_memory(self.call(), self.scene.store, memory.id, full=full)
+        return self.memolith.memories.retrieve(self.call(), self.scene.store, memory.id, full=full)
 
     def paths(self) -> list[str]:
-        page = self.memolith.list_memories(
+        page = self.memolith.memories.page(
             self.call(), self.scene.store, path_prefix=None, depth=0, limit=100, after=None, full=False
         )
         return [item.path for item in page.items]
 
     def versions(self, memory: Memory | None = None, full: bool = False) -> Page[Version]:
         filter = VersionFilter(memory_id=None if memory is None else memory.id)
-        return self.memolith.list_versions(self.call(), self.scene.store, filter, limit=100, after=None, full=full)
+        return self.memolith.versions.page(self.call(), self.scene.store, filter, limit=100, after=None, full=full)
 
     def version(self, version_id: str) -> Version:
-        return self.memolith.retrieve_version(self.call(), self.scene.store, version_id, full=True)
+        return self.memolith.versions.retrieve(self.call(), self.scene.store, version_id, full=True)
 
     def store(self) -> Store:
-        return self.memolith.retrieve_store(self.call(), self.scene.store)
+        return self.memolith.stores.retrieve(self.call(), self.scene.store)
 
 
 @pytest.fixture
@@ -209,31 +210,31 @@ def test_what_the_home_does_not_know_is_not_found_and_what_it_cannot_tell_is_una
 
 
 def test_a_caller_who_was_let_in_here_need_not_be_known_there(scene: Scene, made: Memory) -> None:
-    answer = scene.at(AWAY).direct(
+    answer = writer_calls(scene.at(AWAY))(
         {"call": "keys.create", "workspace_id": "wrkspc_default", "name": "new", "scope": "read"}
     )
     scene.drop_events()
     call = scene.call(str(answer["api_key"]))
     call.demand = HOMES
-    assert scene.at(AWAY).retrieve_memory(call, scene.store, made.id, full=True).content == "first"
+    assert scene.at(AWAY).memories.retrieve(call, scene.store, made.id, full=True).content == "first"
 
 
 def test_another_workspace_finds_nothing_at_home_either(scene: Scene, made: Memory) -> None:
     stranger = RequestContext(DelegatedCredentials("wrkspc_other", "api_key:apikey_x", "read"), HOMES)
     with pytest.raises(NotFound, match="memory_store"):
-        scene.at(HOME).retrieve_memory(stranger, scene.store, made.id, full=True)
+        scene.at(HOME).memories.retrieve(stranger, scene.store, made.id, full=True)
 
 
 def test_a_store_is_as_its_record_is_at_home(scene: Scene, made: Memory) -> None:
-    scene.at(HOME).update_store(scene.call(), scene.store, name="new name", description="", metadata={"k": "v"})
+    scene.at(HOME).stores.update(scene.call(), scene.store, name="new name", description="", metadata={"k": "v"})
     reader = Reader(scene, AWAY, HOMES)
-    assert scene.at(AWAY).retrieve_store(scene.call(), scene.store).name == "notes"
+    assert scene.at(AWAY).stores.retrieve(scene.call(), scene.store).name == "notes"
     assert (reader.store().name, dict(reader.store().metadata)) == ("new name", {"k": "v"})
     with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, PUT)):
-        scene.at(HOME).archive_store(scene.call(), scene.store)
+        scene.at(HOME).stores.archive(scene.call(), scene.store)
     assert reader.store().archived_at is not None
-    assert scene.at(HOME).retrieve_store(scene.call(), scene.store).archived_at is not None
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    assert scene.at(HOME).stores.retrieve(scene.call(), scene.store).archived_at is not None
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     for ask in (reader.store, lambda: reader.read(made)):
         with pytest.raises(NotFound, match="memory_store"):
             ask()
@@ -242,7 +243,7 @@ def test_a_store_is_as_its_record_is_at_home(scene: Scene, made: Memory) -> None
 def test_a_home_that_has_moved_says_so_and_passes_nothing_on(scene: Scene, made: Memory) -> None:
     call = RequestContext(DelegatedCredentials(WORKSPACE, "api_key:apikey_x", "read"), HOMES)
     with pytest.raises(Unavailable, match="moved"):
-        scene.at(AWAY).retrieve_memory(call, scene.store, made.id, full=True)
+        scene.at(AWAY).memories.retrieve(call, scene.store, made.id, full=True)
 
 
 # ---- a version at least -------------------------------------------------------------------------------------------
@@ -329,7 +330,7 @@ def test_rows_that_were_read_before_the_version_came_are_not_what_is_answered(sc
 
 def test_writes_take_no_notice_of_a_demand(scene: Scene, made: Memory) -> None:
     call = RequestContext(scene.call().credentials, ReadConsistency(home=True, min_version=UNKNOWN))
-    written = scene.at(AWAY).update_memory(
+    written = scene.at(AWAY).memories.update(
         call, scene.store, made.id, content="second", path=None, expected_content_sha256=None, full=False
     )
     assert scene.read(made).version_id == written.version_id

@@ -40,7 +40,7 @@ def test_known_ids_are_served(scene: Scene, control: ControlRow | None) -> None:
     set_control(scene, control)
     assert scene.read(made).content == "text"
     assert scene.version(made.version_id).content == "text"
-    assert scene.at(HOME).retrieve_store(scene.call(), scene.store).name == "notes"
+    assert scene.at(HOME).stores.retrieve(scene.call(), scene.store).name == "notes"
 
 
 def test_known_memories_take_updates_and_deletions(scene: Scene, control: ControlRow | None) -> None:

@@ -207,14 +207,14 @@ def test_another_workspaces_store_is_not_found_by_anything(scene: Scene, region:
     foreign = scene.call(scene.cloud.key(workspace_id="wrkspc_other"))
     memolith, store = scene.at(region), scene.store
     attempts = [
-        lambda: memolith.retrieve_store(foreign, store),
-        lambda: memolith.archive_store(foreign, store),
-        lambda: memolith.delete_store(foreign, store),
-        lambda: memolith.create_memory(foreign, store, path="/b", content="", full=False),
-        lambda: memolith.retrieve_memory(foreign, store, made.id, full=True),
-        lambda: memolith.delete_memory(foreign, store, made.id, expected_content_sha256=None),
-        lambda: memolith.retrieve_version(foreign, store, made.version_id, full=True),
-        lambda: memolith.redact_version(foreign, store, made.version_id),
+        lambda: memolith.stores.retrieve(foreign, store),
+        lambda: memolith.stores.archive(foreign, store),
+        lambda: memolith.stores.delete(foreign, store),
+        lambda: memolith.memories.create(foreign, store, path="/b", content="", full=False),
+        lambda: memolith.memories.retrieve(foreign, store, made.id, full=True),
+        lambda: memolith.memories.delete(foreign, store, made.id, expected_content_sha256=None),
+        lambda: memolith.versions.retrieve(foreign, store, made.version_id, full=True),
+        lambda: memolith.redactions.redact(foreign, store, made.version_id),
     ]
     for attempt in attempts:
         with pytest.raises(NotFound) as refusal:
@@ -227,23 +227,23 @@ def test_each_scope_does_what_it_says(scene: Scene) -> None:
     made = scene.create("/a")
     calls = {scope: scene.call(scene.cloud.key(scope)) for scope in ("read", "write", "admin")}
     memolith, store = scene.at(HOME), scene.store
-    memolith.retrieve_memory(calls["read"], store, made.id, full=True)
-    memolith.create_memory(calls["write"], store, path="/b", content="", full=False)
+    memolith.memories.retrieve(calls["read"], store, made.id, full=True)
+    memolith.memories.create(calls["write"], store, path="/b", content="", full=False)
     with pytest.raises(PermissionDenied, match="scope is read"):
-        memolith.create_memory(calls["read"], store, path="/c", content="", full=False)
+        memolith.memories.create(calls["read"], store, path="/c", content="", full=False)
     with pytest.raises(PermissionDenied, match="scope is read"):
-        memolith.delete_memory(calls["read"], store, made.id, expected_content_sha256=None)
+        memolith.memories.delete(calls["read"], store, made.id, expected_content_sha256=None)
     for scope in ("read", "write"):
         with pytest.raises(PermissionDenied):
-            memolith.archive_store(calls[scope], store)
+            memolith.stores.archive(calls[scope], store)
         with pytest.raises(PermissionDenied):
-            memolith.redact_version(calls[scope], store, made.version_id)
+            memolith.redactions.redact(calls[scope], store, made.version_id)
         with pytest.raises(PermissionDenied):
-            memolith.create_store(calls[scope], name="n", description="", metadata={})
-    memolith.archive_store(calls["admin"], store)
+            memolith.stores.create(calls[scope], name="n", description="", metadata={})
+    memolith.stores.archive(calls["admin"], store)
 
 
 def test_a_key_with_another_secret_is_unknown(scene: Scene) -> None:
     call = scene.call(scene.api_key[:-1] + ("0" if scene.api_key[-1] != "0" else "1"))
     with pytest.raises(Unauthenticated):
-        scene.at(HOME).retrieve_store(call, scene.store)
+        scene.at(HOME).stores.retrieve(call, scene.store)

@@ -173,7 +173,7 @@ def test_an_order_that_is_not_indexed_where_the_call_landed_is_not_told_as_undon
 
 
 def test_an_order_that_the_second_region_does_not_have_yet_is_not_told_as_undone(scene: Scene, memory: Memory) -> None:
-    scene.at(HOME).update_store(
+    scene.at(HOME).stores.update(
         scene.call(), scene.store, name="n", description="", metadata={}, durability="two_regions"
     )
     scene.deliver()

@@ -31,7 +31,7 @@ class Searched(Scene):
     def hits(
         self, query: str, *, at: str = HOME, limit: int = 10, key: str | None = None, **more: str
     ) -> tuple[Hit, ...]:
-        return self.at(at).search_memories(self.call(key), self.store, query=query, limit=limit, **more).items
+        return self.at(at).search.search(self.call(key), self.store, query=query, limit=limit, **more).items
 
     def pack(self, at: str = HOME) -> None:
         answer = self.cloud.peers.call(at, "packer", {"call": "pack", "store_id": self.store})
@@ -129,9 +129,9 @@ def test_a_search_that_demands_the_homes_answer_gets_it_anywhere(scene: Searched
     scene.create("/new.md", "The zeppelin arrives at noon.")
     assert scene.search("zeppelin", at=AWAY) == []
     call = RequestContext(scene.call().credentials, ReadConsistency(home=True))
-    [hit] = scene.at(AWAY).search_memories(call, scene.store, query="zeppelin", limit=5).items
+    [hit] = scene.at(AWAY).search.search(call, scene.store, query="zeppelin", limit=5).items
     assert (hit.memory.path, "at noon" in hit.excerpt, hit.score > 0) == ("/new.md", True, True)
-    page = scene.at(AWAY).load_memories(call, scene.store, after=None)
+    page = scene.at(AWAY).bulk_read.page(call, scene.store, after=None)
     assert "/new.md" in [memory.path for memory in page.items]
 
 
@@ -163,7 +163,7 @@ def test_a_query_must_say_something_and_a_store_must_be_there(scene: Searched) -
     with pytest.raises(InvalidRequest):
         scene.search("  ")
     with pytest.raises(NotFound):
-        scene.at(HOME).search_memories(scene.call(), "memstore_useast1_01m80gqgrfyn8361t51thggc0e", query="x", limit=1)
+        scene.at(HOME).search.search(scene.call(), "memstore_useast1_01m80gqgrfyn8361t51thggc0e", query="x", limit=1)
     assert scene.search("what is it?") == []
     assert scene.search('" OR ( NEAR *') == [], "nothing of a query is FTS5's language"
 
@@ -300,7 +300,7 @@ def test_of_a_deleted_store_no_pack_is_left_nor_comes_one_back() -> None:
     [key] = scene.packs()
     late = scene.cloud.buckets.current(HOME, key)
     assert late is not None
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     scene.deliver()
     assert scene.packs() == []
     assert scene.cloud.peers.call(HOME, "packer", {"call": "pack", "store_id": scene.store}) == {"number": None}
@@ -317,7 +317,7 @@ def test_a_store_is_loaded_with_one_get_for_its_pack_and_one_for_each_memory_tha
     scene.create("/new.md", "The zeppelin arrives at noon.")
     scene.cold()
     with scene.intercepted_by(counts := CallCounts()):
-        page = scene.at(HOME).load_memories(scene.call(), scene.store, after=None)
+        page = scene.at(HOME).bulk_read.page(scene.call(), scene.store, after=None)
     assert {memory.path: memory.content for memory in page.items}["/new.md"] == "The zeppelin arrives at noon."
     assert (len(page.items), page.next_after) == (4, None)
     assert counts.calls["objects.get"] == 2
@@ -331,7 +331,7 @@ def test_a_page_of_a_whole_store_ends_where_an_answer_would_be_too_large() -> No
     paths: list[str] = []
     after, pages = None, 0
     while pages == 0 or after is not None:
-        page = scene.at(HOME).load_memories(scene.call(), scene.store, after=after)
+        page = scene.at(HOME).bulk_read.page(scene.call(), scene.store, after=after)
         assert sum(len(memory.content or "") for memory in page.items) < 5_000_000
         paths += [memory.path for memory in page.items]
         after, pages = page.next_after, pages + 1
@@ -343,6 +343,6 @@ def test_a_withheld_text_is_loaded_by_an_admin_alone(scene: Searched) -> None:
     scene.judge(memory_at(scene, "/food.md"))
     reader = scene.cloud.key("read")
     for key, content in ((reader, None), (None, "The team orders pizza on Fridays; no anchovies.")):
-        page = scene.at(HOME).load_memories(scene.call(key), scene.store, after=None)
+        page = scene.at(HOME).bulk_read.page(scene.call(key), scene.store, after=None)
         food = next(memory for memory in page.items if memory.path == "/food.md")
         assert (food.content, food.withheld is not None) == (content, True)

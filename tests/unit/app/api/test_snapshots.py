@@ -69,11 +69,10 @@ class Copies:
         found: Shown = {}
         after: str | None = None
         while True:
-            page = self.scene.at(region).list_memories(
+            page = self.scene.at(region).snapshots.page(
                 self.scene.call(),
                 self.scene.store,
                 path_prefix=prefix,
-                depth=0,
                 limit=limit,
                 after=after,
                 full=full,
@@ -91,7 +90,7 @@ class Copies:
         found: Shown = {}
         for memory_id in {id for _, copy in self.then for id in copy}:
             try:
-                one = self.scene.at(region).retrieve_memory(
+                one = self.scene.at(region).snapshots.retrieve(
                     self.scene.call(), self.scene.store, memory_id, full=True, as_of=instant
                 )
             except NotFound:

@@ -21,7 +21,7 @@ NEVER_THERE = f"memstore_useast1_{ulid(1, bytes(10))}"
 
 def update(scene: Scene, at: str = HOME, store: str | None = None, **changes: Any) -> Store:
     given_changes = {"name": UNSET, "description": UNSET, "metadata": UNSET, **changes}
-    return scene.at(at).update_store(scene.call(), store or scene.store, **given_changes)
+    return scene.at(at).stores.update(scene.call(), store or scene.store, **given_changes)
 
 
 # ---- being made and found -------------------------------------------------------------------------------------------
@@ -30,11 +30,11 @@ def update(scene: Scene, at: str = HOME, store: str | None = None, **changes: An
 @pytest.mark.parametrize("region", [HOME, AWAY])
 def test_a_store_is_born_where_the_call_lands_and_that_is_its_home(scene: Scene, region: str) -> None:
     call = scene.call()
-    made = scene.at(region).create_store(call, name="n", description="d", metadata={"k": "v"})
+    made = scene.at(region).stores.create(call, name="n", description="d", metadata={"k": "v"})
     assert (made.name, made.description, made.metadata) == ("n", "d", {"k": "v"})
     assert call.home == region
     assert made.id.startswith(f"memstore_{region.replace('-', '')}_")
-    assert scene.at(region).retrieve_store(scene.call(), made.id) == made
+    assert scene.at(region).stores.retrieve(scene.call(), made.id) == made
 
 
 @pytest.mark.parametrize(("born", "asked"), [(HOME, AWAY), (AWAY, HOME)])
@@ -43,10 +43,10 @@ def test_a_region_that_has_not_heard_of_a_store_asks_the_region_it_was_born_in(
 ) -> None:
     made = scene.create_store("fresh", at=born)
     call = scene.call()
-    assert scene.at(asked).retrieve_store(call, made.id) == made
+    assert scene.at(asked).stores.retrieve(call, made.id) == made
     assert call.home == born
     memory = scene.create("/a", "text", store=made.id, at=asked)
-    found = scene.at(asked).retrieve_memory(scene.call(), made.id, memory.id, full=True)
+    found = scene.at(asked).memories.retrieve(scene.call(), made.id, memory.id, full=True)
     assert found.content == "text"
 
 
@@ -54,7 +54,7 @@ def test_a_reader_that_may_write_no_row_finds_a_store_it_has_not_heard_of(scene:
     """Least privilege: what the reader fetches for want of a row it does not fold; the record's own event will."""
     made = scene.create_store("fresh", at=AWAY)
     with scene.intercepted_by(_no_commit):
-        assert scene.at(HOME).retrieve_store(scene.call(), made.id) == made
+        assert scene.at(HOME).stores.retrieve(scene.call(), made.id) == made
 
 
 def _no_commit(call: PortCall, act: Any) -> Any:
@@ -66,14 +66,14 @@ def test_the_newest_record_is_what_it_finds(scene: Scene) -> None:
     made = scene.create_store("fresh", at=AWAY)
     for number in range(12):
         update(scene, at=AWAY, store=made.id, name=f"name {number}")
-    assert scene.at(HOME).retrieve_store(scene.call(), made.id).name == "name 11"
+    assert scene.at(HOME).stores.retrieve(scene.call(), made.id).name == "name 11"
 
 
 def test_while_the_birth_region_does_not_answer_nobody_says_not_found(scene: Scene) -> None:
     made = scene.create_store("fresh", at=AWAY)
     strike = Strike(Fault.REFUSED, "objects.list", occurrence=2)
     with scene.struck_by(strike), pytest.raises(Unavailable):
-        scene.at(HOME).retrieve_store(scene.call(), made.id)
+        scene.at(HOME).stores.retrieve(scene.call(), made.id)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_while_the_birth_region_does_not_answer_nobody_says_not_found(scene: Sce
 @pytest.mark.parametrize("region", [HOME, AWAY])
 def test_a_store_that_never_was_is_not_found(scene: Scene, region: str, store_id: str) -> None:
     with pytest.raises(NotFound):
-        scene.at(region).retrieve_store(scene.call(), store_id)
+        scene.at(region).stores.retrieve(scene.call(), store_id)
 
 
 # ---- being changed --------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def test_a_change_is_read_where_it_was_asked_for_and_at_home(scene: Scene, regio
     assert (changed.name, changed.description) == ("renamed", "now described")
     assert changed.updated_at > changed.created_at
     for reader in (region, HOME):
-        assert scene.at(reader).retrieve_store(scene.call(), scene.store) == changed
+        assert scene.at(reader).stores.retrieve(scene.call(), scene.store) == changed
         assert [store.name for store in scene.stores(at=reader).items] == ["renamed"]
 
 
@@ -129,10 +129,10 @@ def test_a_change_that_changes_nothing_writes_nothing(scene: Scene) -> None:
 
 
 def test_writing_memories_does_not_change_the_store(scene: Scene) -> None:
-    before = scene.at(HOME).retrieve_store(scene.call(), scene.store)
+    before = scene.at(HOME).stores.retrieve(scene.call(), scene.store)
     scene.clock.advance(5)
     scene.create("/a")
-    assert scene.at(HOME).retrieve_store(scene.call(), scene.store) == before
+    assert scene.at(HOME).stores.retrieve(scene.call(), scene.store) == before
 
 
 def test_two_changes_at_once_are_both_there(scene: Scene) -> None:
@@ -171,17 +171,17 @@ def test_a_store_is_changed_on_what_its_log_says_though_the_index_is_behind(scen
 def test_a_deleted_store_is_not_found_with_all_that_was_in_it(scene: Scene, region: str) -> None:
     memory = scene.create("/a", "text")
     scene.deliver()
-    assert scene.at(region).delete_store(scene.call(), scene.store) == scene.store
+    assert scene.at(region).stores.delete(scene.call(), scene.store) == scene.store
     scene.deliver()
     for reader in (HOME, AWAY):
         attempts = [
-            lambda at=reader: scene.at(at).retrieve_store(scene.call(), scene.store),
+            lambda at=reader: scene.at(at).stores.retrieve(scene.call(), scene.store),
             lambda at=reader: scene.read(memory, at=at),
             lambda at=reader: scene.paths(at=at),
             lambda at=reader: scene.versions(at=at),
             lambda at=reader: scene.version(memory.version_id, at=at),
             lambda at=reader: scene.create("/b", at=at),
-            lambda at=reader: scene.at(at).delete_store(scene.call(), scene.store),
+            lambda at=reader: scene.at(at).stores.delete(scene.call(), scene.store),
         ]
         for attempt in attempts:
             with pytest.raises(NotFound):
@@ -192,7 +192,7 @@ def test_a_deleted_store_is_not_found_with_all_that_was_in_it(scene: Scene, regi
 def test_no_row_keeps_the_words_or_the_salt_of_a_deleted_store(scene: Scene) -> None:
     update(scene, name="secret plans", description="of the board", metadata={"who": "knows"})
     scene.deliver()
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     scene.deliver()
     for region in (HOME, AWAY):
         text = repr(scene.cloud.rows(region, "stores"))
@@ -216,15 +216,15 @@ def test_pages_of_stores_are_what_a_naive_listing_cuts(
 ) -> None:
     scene = Scene()
     start = scene.clock.now_us()
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     expected: list[Store] = []
     for pause, fate in births:
         scene.clock.advance(pause)
         store = scene.create_store()
         if fate == "archive":
-            store = scene.at(HOME).archive_store(scene.call(), store.id)
+            store = scene.at(HOME).stores.archive(scene.call(), store.id)
         if fate == "delete":
-            scene.at(HOME).delete_store(scene.call(), store.id)
+            scene.at(HOME).stores.delete(scene.call(), store.id)
         elif archived or fate != "archive":
             expected.append(store)
     gte = None if since is None else start + since * 1_000_000
@@ -248,7 +248,7 @@ def test_each_workspace_lists_its_own(scene: Scene) -> None:
     key = scene.cloud.key(workspace_id="wrkspc_other")
     theirs = scene.create_store("theirs", key=key)
     call = scene.call(key)
-    page = scene.at(HOME).list_stores(
+    page = scene.at(HOME).stores.page(
         call, created_at_gte=None, created_at_lte=None, include_archived=True, limit=10, after=None
     )
     assert [store.id for store in page.items] == [theirs.id]

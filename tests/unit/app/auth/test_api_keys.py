@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,21 +11,22 @@ import pytest
 from memolith.adapters.layered import Fault, Strike
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core.errors import OutcomeUnknown, Unauthenticated, Unavailable
+from memolith.wire.rpc import indexer_calls, writer_calls
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
-def direct(scene: Scene, call: str, at: str = HOME, **fields: Any) -> dict[str, Any]:
-    return scene.at(at).direct({"call": f"keys.{call}", "workspace_id": WORKSPACE, **fields})
+def direct(scene: Scene, call: str, at: str = HOME, **fields: Any) -> Mapping[str, Any]:
+    return writer_calls(scene.at(at))({"call": f"keys.{call}", "workspace_id": WORKSPACE, **fields})
 
 
-def issue(scene: Scene, at: str = HOME, scope: str = "read", name: str = "ci") -> dict[str, Any]:
+def issue(scene: Scene, at: str = HOME, scope: str = "read", name: str = "ci") -> Mapping[str, Any]:
     return direct(scene, "create", at, name=name, scope=scope)
 
 
 def works(scene: Scene, api_key: str, at: str = HOME) -> bool:
     try:
-        scene.at(at).retrieve_store(scene.call(api_key), scene.store)
+        scene.at(at).stores.retrieve(scene.call(api_key), scene.store)
     except Unauthenticated:
         return False
     return True
@@ -68,7 +70,7 @@ def test_a_revoked_key_whose_row_is_gone_is_found_revoked(scene: Scene) -> None:
     scene.deliver()
     restore()
     with pytest.raises(Unauthenticated, match="revoked"):
-        scene.at(HOME).retrieve_store(scene.call(issued["api_key"]), scene.store)
+        scene.at(HOME).stores.retrieve(scene.call(issued["api_key"]), scene.store)
 
 
 @pytest.mark.parametrize(("made", "ended"), [(HOME, HOME), (HOME, AWAY), (AWAY, HOME)])
@@ -123,7 +125,7 @@ def test_every_region_can_be_asked_to_confirm_a_revocation(scene: Scene) -> None
     issued = issue(scene)
     scene.deliver()
     record = direct(scene, "revoke", key_id=issued["key_id"])["record"]
-    answer = scene.cloud.sites[AWAY].indexing.direct({"call": "fold_key", "record": record})
+    answer = indexer_calls(scene.cloud.sites[AWAY].indexing)({"call": "fold_key", "record": record})
     assert answer == {"region": AWAY, "confirmed": True}
     assert not works(scene, issued["api_key"], at=AWAY)
 
@@ -161,14 +163,14 @@ def test_a_key_is_not_issued_for_what_is_malformed(scene: Scene, fields: dict[st
 )
 def test_who_presents_nothing_of_ours_is_told_no_more_than_that(scene: Scene, workspace_id: str, key_id: str) -> None:
     with pytest.raises(Unauthenticated, match="not known"):
-        scene.at(HOME).retrieve_store(RequestContext(Credentials(workspace_id, key_id, "0" * 64)), scene.store)
+        scene.at(HOME).stores.retrieve(RequestContext(Credentials(workspace_id, key_id, "0" * 64)), scene.store)
 
 
 def test_a_key_of_one_workspace_does_not_open_another_under_its_name(scene: Scene) -> None:
     call = scene.call(scene.cloud.key(workspace_id="wrkspc_other"))
     forged = RequestContext(replace(call.credentials, workspace_id=WORKSPACE))
     with pytest.raises(Unauthenticated):
-        scene.at(HOME).retrieve_store(forged, scene.store)
+        scene.at(HOME).stores.retrieve(forged, scene.store)
 
 
 def test_a_key_that_cannot_be_looked_up_is_unavailable_and_not_unknown(scene: Scene) -> None:

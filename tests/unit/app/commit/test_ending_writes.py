@@ -18,8 +18,8 @@ from tests.unit.app.scene import AWAY, HOME, Scene
 T = TypeVar("T")
 THIRD = "ap-south-1"
 ENDS: dict[str, Callable[[Scene, str], object]] = {
-    "archive": lambda scene, at: scene.at(at).archive_store(scene.call(), scene.store),
-    "delete": lambda scene, at: scene.at(at).delete_store(scene.call(), scene.store),
+    "archive": lambda scene, at: scene.at(at).stores.archive(scene.call(), scene.store),
+    "delete": lambda scene, at: scene.at(at).stores.delete(scene.call(), scene.store),
 }
 
 
@@ -69,13 +69,13 @@ def test_other_changes_of_a_store_and_refusals_do_not_wait() -> None:
     with pytest.raises(MemolithError):
         ENDS["delete"](scene, HOME)
     store = scene.create_store("other")
-    scene.at(HOME).update_store(scene.call(), store.id, name="n", description="", metadata={})
+    scene.at(HOME).stores.update(scene.call(), store.id, name="n", description="", metadata={})
     assert scene.clock.ticks_us() == before
 
 
 def ask(scene: Scene, at: str, name: str = "n", **wish: str) -> None:
     """Asks for a durability, as an admin's call that lands in this region."""
-    scene.at(at).update_store(scene.call(), scene.store, name=name, description="", metadata={}, **wish)
+    scene.at(at).stores.update(scene.call(), scene.store, name=name, description="", metadata={}, **wish)
 
 
 def waited(scene: Scene, act: Callable[[], object]) -> bool:

@@ -32,7 +32,7 @@ def row(scene: Scene, region: str) -> StoreRow:
 
 
 def rename_store(scene: Scene, name: str, at: str = HOME) -> None:
-    scene.at(at).update_store(scene.call(), scene.store, name=name, description="", metadata={})
+    scene.at(at).stores.update(scene.call(), scene.store, name=name, description="", metadata={})
 
 
 @pytest.mark.parametrize("written_since", [False, True])
@@ -41,7 +41,7 @@ def test_a_store_that_the_lost_home_deleted_is_deleted_everywhere_whatever_was_w
 ) -> None:
     memory = scene.create("/a", "SECRET")
     scene.deliver()
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     held = hold_back(scene)
     fail_over(scene)
     if written_since:
@@ -64,7 +64,7 @@ def test_a_store_that_the_lost_home_deleted_is_deleted_everywhere_whatever_was_w
 def test_a_store_that_the_lost_home_archived_is_archived_everywhere(scene: Scene, written_since: bool) -> None:
     memory = scene.create("/a", "one")
     scene.deliver()
-    archived = scene.at(HOME).archive_store(scene.call(), scene.store)
+    archived = scene.at(HOME).stores.archive(scene.call(), scene.store)
     held = hold_back(scene)
     fail_over(scene)
     if written_since:
@@ -72,7 +72,7 @@ def test_a_store_that_the_lost_home_archived_is_archived_everywhere(scene: Scene
         rename_store(scene, "ours", at=AWAY)
     send(scene, held)
     for region in REGIONS:
-        assert scene.at(region).retrieve_store(scene.call(), scene.store).archived_at == archived.archived_at
+        assert scene.at(region).stores.retrieve(scene.call(), scene.store).archived_at == archived.archived_at
         with pytest.raises(InvalidRequest):
             scene.create("/b", "new", at=region)
         assert scene.read(memory, at=region).content == ("two" if written_since else "one")
@@ -88,7 +88,7 @@ def test_what_was_acknowledged_before_the_archiving_is_adopted_in_whatever_order
     scene.update(memory, "two")
     last = scene.update(memory, "three")
     rename_store(scene, "renamed")
-    scene.at(HOME).archive_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
     held = hold_back(scene)
     assert len(held) == len(order)
     fail_over(scene)
@@ -96,7 +96,7 @@ def test_what_was_acknowledged_before_the_archiving_is_adopted_in_whatever_order
     for number in order:
         send(scene, [held[number]])
     for region in REGIONS:
-        store = scene.at(region).retrieve_store(scene.call(), scene.store)
+        store = scene.at(region).stores.retrieve(scene.call(), scene.store)
         assert (store.name, store.archived_at is not None) == ("renamed", True)
         assert scene.read(memory, at=region).version_id == last.version_id
         assert row(scene, region).apart is None
@@ -110,12 +110,12 @@ def test_a_setting_that_both_homes_changed_stays_as_the_new_one_has_it_and_the_o
     rename_store(scene, "ours", at=AWAY)
     send(scene, held)
     for region in REGIONS:
-        assert scene.at(region).retrieve_store(scene.call(), scene.store).name == "ours"
+        assert scene.at(region).stores.retrieve(scene.call(), scene.store).name == "ours"
         assert row(scene, region).apart == [f"0001-0.{HOME}.0000000002"]
 
 
 def test_settings_that_nobody_else_changed_are_taken_up_once(scene: Scene) -> None:
-    scene.at(HOME).update_store(
+    scene.at(HOME).stores.update(
         scene.call(), scene.store, name="theirs", description="", metadata={}, retention={"days": 7, "versions": None}
     )
     held = hold_back(scene)
@@ -124,13 +124,13 @@ def test_settings_that_nobody_else_changed_are_taken_up_once(scene: Scene) -> No
     rename_store(scene, "renamed since", at=AWAY)
     send(scene, held)
     for region in REGIONS:
-        store = scene.at(region).retrieve_store(scene.call(), scene.store)
+        store = scene.at(region).stores.retrieve(scene.call(), scene.store)
         assert (store.name, store.retention.days) == ("renamed since", 7)
 
 
 def test_a_record_that_came_while_the_home_failed_over_is_looked_at_then(scene: Scene) -> None:
     """Its event came before the new epoch did: nobody will tell of it again."""
-    scene.at(HOME).archive_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
     [archived] = hold_back(scene)
     before = scene.remember_index(AWAY)
     scene.cloud.pending.append(archived)
@@ -139,11 +139,11 @@ def test_a_record_that_came_while_the_home_failed_over_is_looked_at_then(scene: 
     fail_over(scene)
     scene.deliver()
     for region in REGIONS:
-        assert scene.at(region).retrieve_store(scene.call(), scene.store).archived_at is not None
+        assert scene.at(region).stores.retrieve(scene.call(), scene.store).archived_at is not None
 
 
 def test_it_holds_too_where_a_home_that_was_only_beginning_was_lost_in_between(scene: Scene) -> None:
-    scene.at(HOME).archive_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
     held = hold_back(scene)
     with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, "objects.put_if_absent", 1)):
         fail_over(scene)
@@ -152,7 +152,7 @@ def test_it_holds_too_where_a_home_that_was_only_beginning_was_lost_in_between(s
     scene.deliver()
     send(scene, held)
     for region in REGIONS:
-        assert scene.at(region).retrieve_store(scene.call(), scene.store).archived_at is not None
+        assert scene.at(region).stores.retrieve(scene.call(), scene.store).archived_at is not None
         assert row(scene, region) == row(scene, HOME)
 
 
@@ -162,10 +162,10 @@ def test_what_the_losing_home_of_two_did_holds_too(scene: Scene) -> None:
     for region in (AWAY, THIRD):
         rename_store(scene, f"in {region}", at=region)
     losing = min(AWAY, THIRD)
-    scene.at(losing).archive_store(scene.call(), scene.store)
+    scene.at(losing).stores.archive(scene.call(), scene.store)
     scene.deliver()
     for region in REGIONS:
-        store = scene.at(region).retrieve_store(scene.call(), scene.store)
+        store = scene.at(region).stores.retrieve(scene.call(), scene.store)
         assert store.archived_at is not None
         assert store.name == f"in {max(AWAY, THIRD)}"
         assert row(scene, region) == row(scene, HOME)
@@ -218,7 +218,7 @@ def test_a_store_that_was_deleted_right_after_it_had_moved_is_erased(scene: Scen
     scene.deliver()
     scene.cloud.peers.call(THIRD, "reconciler", {"call": "homes.move", "store_id": scene.store})
     scene.deliver()
-    scene.at(THIRD).delete_store(scene.call(), scene.store)
+    scene.at(THIRD).stores.delete(scene.call(), scene.store)
     scene.deliver()
     for region in REGIONS:
         assert not any(b"SECRET" in body for body in scene.bodies(region))

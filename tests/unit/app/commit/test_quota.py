@@ -86,10 +86,11 @@ def test_memories_made_by_somebody_else_are_counted_near_the_cap() -> None:
     """Each process counts for itself; what it believes is never the last word near the cap."""
     scene = Scene(memories_per_store=10)
     fill(scene, 5)
-    forgotten = dict(scene.cloud.sites[HOME].region.counts)
+    counts = scene.at(HOME).memories._writer._creation._quota._counts
+    forgotten = dict(counts)
     for number in range(5):
         scene.create(f"/m/{number}")
-    scene.cloud.sites[HOME].region.counts.update({store: (9, when) for store, (_, when) in forgotten.items()})
+    counts.update({store: (9, when) for store, (_, when) in forgotten.items()})
     with pytest.raises(InvalidRequest):
         scene.create("/eleventh")
 

@@ -30,7 +30,7 @@ class Durable(Scene):
     """A scene whose store asks for two regions, the second being `AWAY`."""
 
     def create_store(self, name: str = "notes", *, at: str = HOME, key: str | None = None) -> Store:
-        return self.at(at).create_store(
+        return self.at(at).stores.create(
             self.call(key), name=name, description="", metadata={}, durability="two_regions"
         )
 
@@ -49,12 +49,12 @@ class Durable(Scene):
         return keys == self.keys_in(AWAY) and all(buckets.current(HOME, k) == buckets.current(AWAY, k) for k in keys)
 
     def only_one_region(self) -> None:
-        self.at(HOME).update_store(
+        self.at(HOME).stores.update(
             self.call(), self.store, name="n", description="", metadata={}, durability="one_region"
         )
 
     def both_regions_again(self) -> None:
-        self.at(HOME).update_store(
+        self.at(HOME).stores.update(
             self.call(), self.store, name="n", description="", metadata={}, durability="two_regions"
         )
 
@@ -82,10 +82,10 @@ def test_so_are_the_stores_record_and_what_changes_it(scene: Durable) -> None:
     store = scene.create_store("another")
     first = StoreKey(store.id, Slot(Epoch(1, HOME), 1))
     assert scene.cloud.buckets.current(AWAY, str(first)) == scene.cloud.buckets.current(HOME, str(first))
-    scene.at(HOME).archive_store(scene.call(), store.id)
+    scene.at(HOME).stores.archive(scene.call(), store.id)
     second = StoreKey(store.id, Slot(Epoch(1, HOME), 2))
     assert scene.cloud.buckets.current(AWAY, str(second)) is not None
-    scene.at(AWAY).delete_store(scene.call(), store.id)
+    scene.at(AWAY).stores.delete(scene.call(), store.id)
     third = StoreKey(store.id, Slot(Epoch(1, HOME), 3))
     assert scene.cloud.buckets.current(AWAY, str(third)) is not None
 
@@ -280,12 +280,12 @@ def test_whenever_a_fail_over_comes_it_lists_what_was_acknowledged(write: str) -
 def test_the_second_region_is_the_next_one_unless_it_is_named() -> None:
     scene = Durable((HOME, AWAY, THIRD))
     memolith = scene.at(HOME)
-    assert memolith.retrieve_store(scene.call(), scene.store).second_region == AWAY
-    named = memolith.create_store(
+    assert memolith.stores.retrieve(scene.call(), scene.store).second_region == AWAY
+    named = memolith.stores.create(
         scene.call(), name="n", description="", metadata={}, durability="two_regions", second_region=THIRD
     )
     assert named.second_region == THIRD
-    from_the_last = scene.at(THIRD).create_store(
+    from_the_last = scene.at(THIRD).stores.create(
         scene.call(), name="n", description="", metadata={}, durability="two_regions"
     )
     assert from_the_last.second_region == HOME
@@ -293,7 +293,7 @@ def test_the_second_region_is_the_next_one_unless_it_is_named() -> None:
 
 def test_writes_are_put_into_the_region_that_is_named_and_no_other() -> None:
     scene = Durable((HOME, AWAY, THIRD))
-    scene.at(HOME).update_store(scene.call(), scene.store, name="n", description="", metadata={}, second_region=THIRD)
+    scene.at(HOME).stores.update(scene.call(), scene.store, name="n", description="", metadata={}, second_region=THIRD)
     scene.create("/a", "first")
     assert scene.keys_in(THIRD) == scene.keys_in(HOME)
     assert scene.keys_in(AWAY) == set()
@@ -311,14 +311,14 @@ def test_writes_are_put_into_the_region_that_is_named_and_no_other() -> None:
 def test_what_cannot_be_meant_is_refused(asked: dict[str, str], field: str) -> None:
     scene = Scene()
     with pytest.raises(InvalidRequest) as refused:
-        scene.at(HOME).create_store(scene.call(), name="n", description="", metadata={}, **asked)  # type: ignore[arg-type]
+        scene.at(HOME).stores.create(scene.call(), name="n", description="", metadata={}, **asked)  # type: ignore[arg-type]
     assert refused.value.field == field
 
 
 def test_a_deployment_of_one_region_has_no_second() -> None:
     scene = Scene((HOME,))
     with pytest.raises(InvalidRequest, match="durability"):
-        scene.at(HOME).create_store(scene.call(), name="n", description="", metadata={}, durability="two_regions")
+        scene.at(HOME).stores.create(scene.call(), name="n", description="", metadata={}, durability="two_regions")
 
 
 def test_where_the_second_region_is_not_deployed_any_more_writes_say_so(scene: Durable) -> None:

@@ -175,20 +175,20 @@ def test_a_stores_record_in_doubt_is_settled_by_reading_its_slot(scene: Scene, f
         made = scene.create_store("other")
     assert [store.id for store in scene.stores().items].count(made.id) == 1
     with scene.struck_by(Strike(fault, PUT)):
-        archived = scene.at(HOME).archive_store(scene.call(), made.id)
+        archived = scene.at(HOME).stores.archive(scene.call(), made.id)
     assert archived.archived_at is not None
 
 
 def test_a_record_refused_after_a_put_in_doubt_is_not_told_as_unwritten(scene: Scene) -> None:
     strikes = [Strike(Fault.LOST_REQUEST, PUT), Strike(Fault.REFUSED, PUT, occurrence=2)]
     with scene.struck_by(*strikes), pytest.raises(OutcomeUnknown):
-        scene.at(HOME).archive_store(scene.call(), scene.store)
+        scene.at(HOME).stores.archive(scene.call(), scene.store)
 
 
 def test_a_record_that_can_be_neither_put_nor_read_leaves_the_outcome_unknown(scene: Scene) -> None:
     strikes = [Strike(Fault.LOST_REPLY, PUT), Strike(Fault.REFUSED, "objects.get", occurrence=2)]
     with scene.struck_by(*strikes), pytest.raises(OutcomeUnknown):
-        scene.at(HOME).archive_store(scene.call(), scene.store)
+        scene.at(HOME).stores.archive(scene.call(), scene.store)
 
 
 def test_a_record_that_is_written_and_not_indexed_is_told_as_unknown(scene: Scene) -> None:

@@ -112,10 +112,10 @@ def test_what_the_home_is_asked_to_confirm_is_judged_by_the_lease(moving: bool) 
     call = RequestContext(scene.call().credentials, ReadConsistency(home=True))
     with scene.intercepted_by(Overtaken(scene, HEAD, LATE_S, moving=moving)):
         if not moving:
-            assert scene.at(HOME).retrieve_memory(call, scene.store, memory.id, full=True).content == "text"
+            assert scene.at(HOME).memories.retrieve(call, scene.store, memory.id, full=True).content == "text"
             return
         with pytest.raises(Unavailable):
-            scene.at(HOME).retrieve_memory(call, scene.store, memory.id, full=True)
+            scene.at(HOME).memories.retrieve(call, scene.store, memory.id, full=True)
 
 
 def test_a_clock_that_is_set_back_does_not_lengthen_a_lease() -> None:

@@ -26,7 +26,7 @@ def sweep(scene: Scene, region: str = HOME, deliver: bool = True) -> int:
 
 
 def retain(scene: Scene, days: int | None = None, versions: int | None = None, *, at: str = HOME) -> None:
-    scene.at(at).update_store(
+    scene.at(at).stores.update(
         scene.call(), scene.store, name="n", description="", metadata={}, retention={"days": days, "versions": versions}
     )
     scene.deliver()
@@ -210,20 +210,20 @@ def test_one_page_after_the_other_every_version_is_looked_at(scene: Scene, monke
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
 def test_it_is_set_with_the_store_and_told_by_it_and_what_is_left_out_stays(scene: Scene, at: str) -> None:
-    assert scene.at(at).retrieve_store(scene.call(), scene.store).retention == Retention()
+    assert scene.at(at).stores.retrieve(scene.call(), scene.store).retention == Retention()
     retain(scene, days=7, at=at)
     retain(scene, versions=3, at=at)
     for region in (HOME, AWAY):
-        assert scene.at(region).retrieve_store(scene.call(), scene.store).retention == Retention(7, 3)
+        assert scene.at(region).stores.retrieve(scene.call(), scene.store).retention == Retention(7, 3)
 
 
 def test_only_an_admin_key_sets_it_and_an_archived_store_keeps_its_own(scene: Scene) -> None:
     writer = scene.call(scene.cloud.key("write"))
     with pytest.raises(PermissionDenied):
-        scene.at(HOME).update_store(
+        scene.at(HOME).stores.update(
             writer, scene.store, name="n", description="", metadata={}, retention={"days": 1, "versions": 1}
         )
-    scene.at(HOME).archive_store(scene.call(), scene.store)
+    scene.at(HOME).stores.archive(scene.call(), scene.store)
     with pytest.raises(InvalidRequest, match="archived"):
         retain(scene, days=1)
 

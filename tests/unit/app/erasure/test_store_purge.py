@@ -24,7 +24,7 @@ NAME, TEXT, PATH = "payroll of the north", "the secret", "/private/path"
 @pytest.fixture
 def memory(scene: Scene) -> Memory:
     """A memory with a history, in a store with a name; known everywhere."""
-    scene.at(HOME).update_store(scene.call(), scene.store, name=NAME, description=NAME, metadata={"about": NAME})
+    scene.at(HOME).stores.update(scene.call(), scene.store, name=NAME, description=NAME, metadata={"about": NAME})
     made = scene.create(PATH, TEXT)
     scene.update(made, f"{TEXT} again", path="/private/other")
     gone = scene.create("/private/gone", TEXT)
@@ -48,7 +48,7 @@ def let_time_pass(scene: Scene) -> None:
 
 
 def delete(scene: Scene) -> None:
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     scene.deliver()
 
 
@@ -151,7 +151,7 @@ def test_a_claim_that_a_dead_creator_left_goes_too(scene: Scene, memory: Memory)
 
 
 def test_work_that_stops_half_way_goes_on_where_it_stopped(scene: Scene, memory: Memory) -> None:
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     with scene.struck_by(Strike(Fault.REFUSED, "erasable.erase", occurrence=3)):
         scene.deliver()
     scene.clock.advance(61)
@@ -161,7 +161,7 @@ def test_work_that_stops_half_way_goes_on_where_it_stopped(scene: Scene, memory:
 
 
 def test_the_schedule_goes_on_where_no_event_ever_comes_again(scene: Scene, memory: Memory) -> None:
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     key = next(event.key for event in scene.cloud.pending)
     scene.drop_events()
     with scene.struck_by(Strike(Fault.REFUSED, "erasable.versions")), pytest.raises(Unavailable):
@@ -174,7 +174,7 @@ def test_the_schedule_goes_on_where_no_event_ever_comes_again(scene: Scene, memo
 
 
 def test_a_deletion_whose_event_never_came_is_found_by_the_daily_pass(scene: Scene, memory: Memory) -> None:
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     scene.drop_events()
     sweep(scene, HOME)
     scene.clock.advance(61)
@@ -194,7 +194,7 @@ def test_other_stores_are_left_alone(scene: Scene, memory: Memory) -> None:
     kept = scene.create("/kept", "kept text", store=other)
     delete(scene)
     let_time_pass(scene)
-    assert scene.at(AWAY).retrieve_memory(scene.call(), other, kept.id, full=True).content == "kept text"
+    assert scene.at(AWAY).memories.retrieve(scene.call(), other, kept.id, full=True).content == "kept text"
     with pytest.raises(NotFound):
         scene.read(memory)
 

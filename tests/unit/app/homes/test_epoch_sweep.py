@@ -66,7 +66,7 @@ def test_a_late_entry_that_was_folded_while_its_epoch_ended_is_head_nowhere_in_t
 
     def the_home_is_lost() -> None:
         fail_over(scene)
-        scene.at(AWAY).archive_store(scene.call(), scene.store)
+        scene.at(AWAY).stores.archive(scene.call(), scene.store)
         scene.deliver()
         scene.cloud.buckets.replicate(event, region)
         hold_back(scene)
@@ -94,7 +94,7 @@ def test_a_sweep_that_has_no_time_goes_on_where_it_stopped(scene: Scene, monkeyp
     held = hold_back(scene)
     before = scene.remember_index(THIRD)
     fail_over(scene)
-    scene.at(AWAY).archive_store(scene.call(), scene.store)
+    scene.at(AWAY).stores.archive(scene.call(), scene.store)
     scene.cloud.pending.extend(held)
     scene.deliver()
     after = {name: scene.cloud.rows(THIRD, name) for name in ("memories", "logs", "paths")}

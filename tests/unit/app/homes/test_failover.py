@@ -211,7 +211,7 @@ def test_what_an_archived_store_would_not_take_is_not_adopted(scene: Scene) -> N
     scene.update(memory, "two")
     held = hold_back(scene)
     fail_over(scene)
-    scene.at(AWAY).archive_store(scene.call(), scene.store)
+    scene.at(AWAY).stores.archive(scene.call(), scene.store)
     scene.cloud.pending.extend(held)
     scene.deliver()
     for region in (HOME, AWAY, THIRD):
@@ -395,7 +395,7 @@ def test_a_version_that_was_imported_says_so_also_when_it_came_late(scene: Scene
     told = ImportedVersion(
         memory.id, "memver_01m80gqgrfyn8361t51thggc0e", "modified", "user:user_1", memory.updated_at + 1, "/a", "two"
     )
-    scene.cloud.sites[HOME].memolith.import_versions(scene.call(), scene.store, [told])
+    scene.cloud.sites[HOME].memolith.imports.bring_in(scene.call(), scene.store, [told])
     held = hold_back(scene)
     fail_over(scene)
     scene.cloud.pending.extend(held)

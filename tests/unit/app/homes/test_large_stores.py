@@ -9,8 +9,10 @@ import pytest
 
 from memolith.adapters.layered import Call, CallCounts
 from memolith.app.homes.snapshot_progress import SnapshotProgress
+from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.operations import operator
 from memolith.core.object_keys import parse_key
+from memolith.core.rows.identity import StoreRow
 from tests.unit.app.failing import fail_over
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -94,8 +96,10 @@ def test_a_process_keeps_only_so_much_of_large_cuts(scene: Scene, monkeypatch: p
     monkeypatch.setattr("memolith.app.log.epoch_snapshot.NAMES_KEPT", 12)
     assert fail_over(scene)["state"] == "moved"
     scene.deliver()
-    region = scene.cloud.sites[AWAY].region
-    assert 0 < sum(cut.size for cut in region.cuts.values()) <= 12
+    snapshots = EpochSnapshots(scene.cloud.sites[AWAY].region)
+    store = StoreRow.from_attributes(scene.cloud.rows(AWAY, "stores")[scene.store, "record"])
+    assert len(snapshots.tails(store)) > 12
+    assert 0 < sum(cut.size for cut in snapshots._kept.values()) <= 12
     assert scene.cloud.rows(AWAY, "memories") == scene.cloud.rows(HOME, "memories")
 
 

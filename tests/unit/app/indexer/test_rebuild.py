@@ -108,8 +108,8 @@ def scene() -> Scene:
         scene.judge(memories[4], outcome)
     scene.judge(memories[5])
     archived = scene.create_store("archived", at=AWAY)
-    scene.at(AWAY).archive_store(scene.call(), archived.id)
-    scene.at(HOME).delete_store(scene.call(), scene.create_store("deleted").id)
+    scene.at(AWAY).stores.archive(scene.call(), archived.id)
+    scene.at(HOME).stores.delete(scene.call(), scene.create_store("deleted").id)
     scene.cloud.key("read")
     scene.deliver()
     return scene

@@ -40,16 +40,11 @@ def demanding(scene: Scene, **demand: Any) -> RequestContext:
 
 
 def listed(scene: Scene, at: str = HOME, as_of: int | None = None, depth: int = 0, **demand: Any) -> Any:
-    return scene.at(at).list_memories(
-        demanding(scene, **demand),
-        scene.store,
-        path_prefix=None,
-        depth=depth,
-        limit=9,
-        after=None,
-        full=False,
-        as_of=as_of,
-    )
+    page: dict[str, Any] = {"path_prefix": None, "limit": 9, "after": None, "full": False}
+    call = demanding(scene, **demand)
+    if as_of is not None:
+        return scene.at(at).snapshots.page(call, scene.store, as_of=as_of, **page)
+    return scene.at(at).memories.page(call, scene.store, depth=depth, **page)
 
 
 Act = Callable[[Scene, Memory], object]
@@ -58,19 +53,19 @@ CALLS: dict[str, tuple[tuple[str, ...], Act]] = {
     "a read": (("memories",), lambda s, m: s.read(m)),
     "a read as the home has it": (
         ("memories",),
-        lambda s, m: s.at(HOME).retrieve_memory(demanding(s, home=True), s.store, m.id, full=True),
+        lambda s, m: s.at(HOME).memories.retrieve(demanding(s, home=True), s.store, m.id, full=True),
     ),
     "a read elsewhere as the home has it": (
         ("memories",),
-        lambda s, m: s.at(AWAY).retrieve_memory(demanding(s, home=True), s.store, m.id, full=False),
+        lambda s, m: s.at(AWAY).memories.retrieve(demanding(s, home=True), s.store, m.id, full=False),
     ),
     "a read of a version that was demanded": (
         ("versions",),
-        lambda s, m: s.at(HOME).retrieve_memory(demanding(s, min_version=m.version_id), s.store, m.id, full=True),
+        lambda s, m: s.at(HOME).memories.retrieve(demanding(s, min_version=m.version_id), s.store, m.id, full=True),
     ),
     "a read as of an instant": (
         ("memories",),
-        lambda s, m: s.at(HOME).retrieve_memory(s.call(), s.store, m.id, full=False, as_of=m.created_at),
+        lambda s, m: s.at(HOME).snapshots.retrieve(s.call(), s.store, m.id, full=False, as_of=m.created_at),
     ),
     "a listing": (("memories", "paths"), lambda s, m: listed(s)),
     "a listing of folders": (("memories", "paths"), lambda s, m: listed(s, depth=1)),
@@ -94,8 +89,8 @@ CALLS: dict[str, tuple[tuple[str, ...], Act]] = {
         ("verdicts",),
         lambda s, m: s.at(HOME).quarantine.page(s.call(), s.store, include_released=False, limit=9, after=None),
     ),
-    "everything at once": (("memories",), lambda s, m: s.at(HOME).load_memories(s.call(), s.store, after=None)),
-    "a search": (("versions",), lambda s, m: s.at(HOME).search_memories(s.call(), s.store, query="first", limit=9)),
+    "everything at once": (("memories",), lambda s, m: s.at(HOME).bulk_read.page(s.call(), s.store, after=None)),
+    "a search": (("versions",), lambda s, m: s.at(HOME).search.search(s.call(), s.store, query="first", limit=9)),
 }
 
 
@@ -134,7 +129,7 @@ def test_an_old_row_that_came_back_into_an_emptied_table_claims_nothing(scene: S
     wipe(scene)
     scene.cloud.sites[HOME].indexing.object_arrived(first)
     call = scene.call()
-    assert scene.at(HOME).retrieve_memory(call, scene.store, memory.id, full=True).content == "first"
+    assert scene.at(HOME).memories.retrieve(call, scene.store, memory.id, full=True).content == "first"
     assert call.complete_until is None
     with pytest.raises(Unavailable):
         scene.versions(memory_id=memory.id)
@@ -150,7 +145,7 @@ def test_tables_that_are_whole_say_of_what_is_not_there_that_it_is_not(scene: Sc
     call = scene.call()
     assert (
         not scene.at(HOME)
-        .list_memories(call, scene.store, path_prefix="/x/", depth=0, limit=9, after=None, full=False)
+        .memories.page(call, scene.store, path_prefix="/x/", depth=0, limit=9, after=None, full=False)
         .items
     )
     assert call.complete_until is not None

@@ -19,8 +19,8 @@ def test_a_process_that_knows_only_dropped_tables_finds_the_serving_ones() -> No
     control = region.read(region.index, [ControlRow.KEY])[ControlRow.KEY]
     region.index.commit([Change(ControlRow.KEY, control, ControlRow(serving=2, complete=True).to_attributes())])
     tables.drop(1)
-    store = cloud.sites["us-east-1"].memolith.create_store(cloud.call(key), name="n", description="", metadata={})
-    assert cloud.sites["us-east-1"].memolith.retrieve_store(cloud.call(key), store.id) == store
+    store = cloud.sites["us-east-1"].memolith.stores.create(cloud.call(key), name="n", description="", metadata={})
+    assert cloud.sites["us-east-1"].memolith.stores.retrieve(cloud.call(key), store.id) == store
     assert region.index.generation == 2
 
 
@@ -29,4 +29,4 @@ def test_a_region_whose_serving_tables_are_gone_says_so() -> None:
     key = cloud.key()
     cloud.tables("us-east-1").drop(1)
     with pytest.raises(Unavailable):
-        cloud.sites["us-east-1"].memolith.create_store(cloud.call(key), name="n", description="", metadata={})
+        cloud.sites["us-east-1"].memolith.stores.create(cloud.call(key), name="n", description="", metadata={})

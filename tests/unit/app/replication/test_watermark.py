@@ -316,7 +316,7 @@ def test_what_a_deleted_store_leaves_behind_does_not_hold_the_watermark_up(scene
     settle(scene)
     scene.create("/a", "first")
     scene.cloud.pending[:] = [event for event in scene.cloud.pending if "/log/" not in event.key]
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     told_us = scene.clock.now_us()
     scene.deliver()
     settle(scene)

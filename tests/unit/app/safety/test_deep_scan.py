@@ -49,7 +49,7 @@ class Looked(Scene):
     def govern(self, **scan: Any) -> None:
         """The store's policy and allow-list."""
         unset = {"name": UNSET, "description": UNSET, "metadata": UNSET}
-        self.at(HOME).update_store(self.call(), self.store, **unset, scan_policy=scan)
+        self.at(HOME).stores.update(self.call(), self.store, **unset, scan_policy=scan)
         self.deliver()
 
     def write(self, path: str, content: str) -> Memory:
@@ -264,7 +264,7 @@ def test_a_redacted_version_is_not_read(scene: Looked) -> None:
 def test_a_version_of_a_deleted_store_is_not_looked_at(scene: Looked) -> None:
     memory = scene.write("/a", PLANTED)
     key = scene.log_key(memory)
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     scene.deliver()
     inspecting = scene.cloud.sites[HOME].inspecting
     assert inspecting is not None

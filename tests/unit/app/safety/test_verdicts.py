@@ -170,7 +170,7 @@ def test_a_put_whose_reply_was_lost_is_recognised(scene: Scene, memory: Memory) 
 
 def test_a_verdict_that_arrives_before_its_version_and_its_store_is_not_lost(scene: Scene) -> None:
     store = scene.create_store().id
-    made = scene.at(HOME).create_memory(scene.call(), store, path="/a", content="the text", full=False)
+    made = scene.at(HOME).memories.create(scene.call(), store, path="/a", content="the text", full=False)
     scene.store = store
     scene.judge(made)
     [position] = [at for at, event in enumerate(scene.cloud.pending) if "/verdict/" in event.key]
@@ -193,7 +193,7 @@ def test_a_verdict_that_stands_under_another_key_than_its_own_is_malformed(scene
 
 
 def test_a_deleted_store_knows_no_text_any_more(scene: Scene, memory: Memory) -> None:
-    scene.at(HOME).delete_store(scene.call(), scene.store)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
     with pytest.raises(ValueError, match="deleted"):
         Verdicts.hmac(store_of(scene), memory.content_sha256)
 

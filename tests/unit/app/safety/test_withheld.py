@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -30,24 +31,26 @@ class Reader:
         return RequestContext(self.credentials, self.demand)
 
     def retrieved(self, memory: Memory) -> Memory:
-        return self.memolith.retrieve_memory(self.call, self.scene.store, memory.id, full=True)
+        return self.memolith.memories.retrieve(self.call, self.scene.store, memory.id, full=True)
 
     def listed(self, memory: Memory, as_of: int | None = None) -> Memory:
-        page = self.memolith.list_memories(
-            self.call, self.scene.store, path_prefix=None, depth=0, limit=20, after=None, full=True, as_of=as_of
-        )
+        wanted: dict[str, Any] = {"path_prefix": None, "limit": 20, "after": None, "full": True}
+        if as_of is None:
+            page = self.memolith.memories.page(self.call, self.scene.store, depth=0, **wanted)
+        else:
+            page = self.memolith.snapshots.page(self.call, self.scene.store, as_of=as_of, **wanted)
         [found] = [item for item in page.items if isinstance(item, Memory) and item.id == memory.id]
         return found
 
     def past(self, memory: Memory) -> Memory:
         as_of = memory.updated_at
-        return self.memolith.retrieve_memory(self.call, self.scene.store, memory.id, full=True, as_of=as_of)
+        return self.memolith.snapshots.retrieve(self.call, self.scene.store, memory.id, full=True, as_of=as_of)
 
     def past_listed(self, memory: Memory) -> Memory:
         return self.listed(memory, memory.updated_at)
 
     def version(self, memory: Memory) -> Version:
-        return self.memolith.retrieve_version(self.call, self.scene.store, memory.version_id, full=True)
+        return self.memolith.versions.retrieve(self.call, self.scene.store, memory.version_id, full=True)
 
     def of_memory(self, memory: Memory) -> Version:
         return self._versions(VersionFilter(memory_id=memory.id), memory)
@@ -56,7 +59,7 @@ class Reader:
         return self._versions(VersionFilter(), memory)
 
     def _versions(self, filter: VersionFilter, memory: Memory) -> Version:
-        page = self.memolith.list_versions(self.call, self.scene.store, filter, limit=20, after=None, full=True)
+        page = self.memolith.versions.page(self.call, self.scene.store, filter, limit=20, after=None, full=True)
         [found] = [item for item in page.items if item.id == memory.version_id]
         return found
 
@@ -159,7 +162,7 @@ def test_a_new_good_text_is_shown_while_the_old_version_stays_withheld(scene: Sc
 def test_a_rename_frees_nothing_and_its_answer_shows_nothing(scene: Scene, bad: Memory) -> None:
     call = scene.call(scene.cloud.key("write"))
     for region, path in ((HOME, "/moved"), (AWAY, "/moved/again")):
-        moved = scene.at(region).update_memory(
+        moved = scene.at(region).memories.update(
             call, scene.store, bad.id, content=None, path=path, expected_content_sha256=None, full=True
         )
         assert (moved.path, moved.content) == (path, None)
@@ -178,7 +181,7 @@ def test_a_text_that_is_withheld_is_not_taken_in_again(scene: Scene, bad: Memory
     scene.deliver()
     if not warm:
         for site in scene.cloud.sites.values():
-            site.region.salts.clear()
+            site.memolith.memories._salts.clear()
     before = scene.cloud.buckets.page(HOME, "", None, 10_000)
     writes: list[Callable[[], Memory]] = [
         lambda: scene.create("/elsewhere", BAD, at=landing),
@@ -197,7 +200,7 @@ def test_a_text_that_is_withheld_is_not_taken_in_again(scene: Scene, bad: Memory
 def test_in_another_store_the_text_is_another_text(scene: Scene, bad: Memory) -> None:
     other = scene.create_store("other").id
     made = scene.create("/bad", BAD, store=other)
-    found = scene.at(HOME).retrieve_memory(scene.call(scene.cloud.key("read")), other, made.id, full=True)
+    found = scene.at(HOME).memories.retrieve(scene.call(scene.cloud.key("read")), other, made.id, full=True)
     assert (found.content, found.withheld) == (BAD, None)
 
 

@@ -51,11 +51,11 @@ def by_word(text: str, path: str | None) -> Verdict:
 def test_a_rejected_text_is_refused_with_its_findings_and_leaves_nothing_in_the_log(landing: str) -> None:
     cloud = Cloud(scanner=Scripted(by_word))
     call = cloud.call(cloud.key())
-    store = cloud.sites["us-east-1"].memolith.create_store(call, name="n", description="", metadata={})
+    store = cloud.sites["us-east-1"].memolith.stores.create(call, name="n", description="", metadata={})
     cloud.deliver()
     before = cloud.buckets.page("us-east-1", "", None, 1000)
     with pytest.raises(InvalidRequest) as refused:
-        cloud.sites[landing].memolith.create_memory(call, store.id, path="/a", content="bad", full=False)
+        cloud.sites[landing].memolith.memories.create(call, store.id, path="/a", content="bad", full=False)
     [finding] = refused.value.findings
     assert finding == {
         "rule": "test-rule",
@@ -73,15 +73,17 @@ def test_a_rejected_text_is_refused_with_its_findings_and_leaves_nothing_in_the_
 def test_a_flag_stands_on_the_version_and_stays_with_the_text_when_it_is_renamed() -> None:
     cloud = Cloud(scanner=Scripted(by_word))
     memolith, call = cloud.sites["us-east-1"].memolith, cloud.call(cloud.key())
-    store = memolith.create_store(call, name="n", description="", metadata={})
-    memory = memolith.create_memory(call, store.id, path="/a", content="odd", full=False)
+    store = memolith.stores.create(call, name="n", description="", metadata={})
+    memory = memolith.memories.create(call, store.id, path="/a", content="odd", full=False)
     assert memory.flags == ("test-rule",)
-    memolith.update_memory(call, store.id, memory.id, content=None, path="/b", expected_content_sha256=None, full=False)
-    memolith.update_memory(
+    memolith.memories.update(
+        call, store.id, memory.id, content=None, path="/b", expected_content_sha256=None, full=False
+    )
+    memolith.memories.update(
         call, store.id, memory.id, content="fine", path=None, expected_content_sha256=None, full=False
     )
     filter = VersionFilter(memory_id=memory.id)
-    versions = memolith.list_versions(call, store.id, filter, limit=10, after=None, full=False).items
+    versions = memolith.versions.page(call, store.id, filter, limit=10, after=None, full=False).items
     assert [version.flags for version in versions] == [(), ("test-rule",), ("test-rule",)]
 
 
@@ -89,22 +91,22 @@ def test_a_new_path_is_scanned_too_and_a_deletion_is_not() -> None:
     scanner = Scripted(by_word)
     cloud = Cloud(scanner=scanner)
     memolith, call = cloud.sites["us-east-1"].memolith, cloud.call(cloud.key())
-    store = memolith.create_store(call, name="n", description="", metadata={})
-    memory = memolith.create_memory(call, store.id, path="/a", content="text", full=False)
+    store = memolith.stores.create(call, name="n", description="", metadata={})
+    memory = memolith.memories.create(call, store.id, path="/a", content="text", full=False)
     with pytest.raises(InvalidRequest, match="path"):
-        memolith.update_memory(
+        memolith.memories.update(
             call, store.id, memory.id, content=None, path="/bad", expected_content_sha256=None, full=False
         )
-    memolith.delete_memory(call, store.id, memory.id, expected_content_sha256=None)
+    memolith.memories.delete(call, store.id, memory.id, expected_content_sha256=None)
     assert scanner.read == [("text", "/a"), ("", "/bad")]
 
 
 def test_a_function_without_a_scanner_writes_nothing() -> None:
     cloud = Cloud(scanner=Unscanning())
     memolith, call = cloud.sites["us-east-1"].memolith, cloud.call(cloud.key())
-    store = memolith.create_store(call, name="n", description="", metadata={})
+    store = memolith.stores.create(call, name="n", description="", metadata={})
     with pytest.raises(Unavailable):
-        memolith.create_memory(call, store.id, path="/a", content="text", full=False)
+        memolith.memories.create(call, store.id, path="/a", content="text", full=False)
 
 
 # ---- policies -------------------------------------------------------------------------------------------------------
@@ -116,7 +118,7 @@ def policed(scanner: Scripted) -> tuple[Cloud, str, str]:
     key = cloud.key()
     policy = {"policy": "strict", "allow": ["test-rule"]}
     memolith, call = cloud.sites["us-east-1"].memolith, cloud.call(key)
-    store = memolith.create_store(call, name="n", description="", metadata={}, scan_policy=policy)
+    store = memolith.stores.create(call, name="n", description="", metadata={}, scan_policy=policy)
     cloud.deliver()
     return cloud, key, store.id
 
@@ -125,7 +127,7 @@ def policed(scanner: Scripted) -> tuple[Cloud, str, str]:
 def test_a_write_is_scanned_under_its_stores_policy_wherever_it_lands(landing: str) -> None:
     scanner = Scripted(by_word)
     cloud, key, store_id = policed(scanner)
-    cloud.sites[landing].memolith.create_memory(cloud.call(key), store_id, path="/a", content="text", full=False)
+    cloud.sites[landing].memolith.memories.create(cloud.call(key), store_id, path="/a", content="text", full=False)
     assert scanner.under == [(Policy.STRICT, frozenset({"test-rule"}))]
 
 
@@ -135,20 +137,20 @@ def test_what_an_update_does_not_mention_of_the_policy_stays(landing: str) -> No
     memolith, call = cloud.sites[landing].memolith, cloud.call(key)
 
     def update(change: object) -> ScanPolicy:
-        return memolith.update_store(
+        return memolith.stores.update(
             call, store_id, name=UNSET, description=UNSET, metadata=UNSET, scan_policy=change
         ).scan_policy
 
     assert update({"policy": "audit"}) == ScanPolicy("audit", ("test-rule",))
     assert update({"allow": []}) == ScanPolicy("audit", ())
     cloud.deliver()
-    before = memolith.retrieve_store(call, store_id)
+    before = memolith.stores.retrieve(call, store_id)
     assert update({"policy": "audit", "allow": []}) == ScanPolicy("audit", ())
-    assert memolith.retrieve_store(call, store_id) == before, "what is so already makes no new record"
+    assert memolith.stores.retrieve(call, store_id) == before, "what is so already makes no new record"
     assert update({"policy": "standard"}) == ScanPolicy()
     cloud.deliver()
     for site in cloud.sites.values():
-        assert site.memolith.retrieve_store(call, store_id).scan_policy == ScanPolicy()
+        assert site.memolith.stores.retrieve(call, store_id).scan_policy == ScanPolicy()
 
 
 def test_a_rule_that_no_finding_can_be_of_is_refused_by_name() -> None:
@@ -156,16 +158,16 @@ def test_a_rule_that_no_finding_can_be_of_is_refused_by_name() -> None:
     memolith, call = cloud.sites["us-east-1"].memolith, cloud.call(key)
     policy = {"allow": ["test-rule", "no-such-rule"]}
     with pytest.raises(InvalidRequest, match=r"scan_policy\.allow: .*no-such-rule"):
-        memolith.create_store(call, name="n", description="", metadata={}, scan_policy=policy)
+        memolith.stores.create(call, name="n", description="", metadata={}, scan_policy=policy)
     with pytest.raises(InvalidRequest, match=r"scan_policy\.allow: .*no-such-rule"):
-        memolith.update_store(call, store_id, name=UNSET, description=UNSET, metadata=UNSET, scan_policy=policy)
+        memolith.stores.update(call, store_id, name=UNSET, description=UNSET, metadata=UNSET, scan_policy=policy)
 
 
 def test_below_admin_nobody_sets_a_policy() -> None:
     cloud, _, store_id = policed(Scripted(by_word))
     call = cloud.call(cloud.key("write"))
     with pytest.raises(PermissionDenied):
-        cloud.sites["us-east-1"].memolith.update_store(
+        cloud.sites["us-east-1"].memolith.stores.update(
             call, store_id, name=UNSET, description=UNSET, metadata=UNSET, scan_policy={"policy": "audit"}
         )
 
@@ -174,7 +176,7 @@ def test_a_record_without_a_policy_is_read_as_the_default_and_the_default_is_not
     """What was written before stores had policies, and what readers of that time can read."""
     cloud = Cloud()
     memolith, call = cloud.sites["us-east-1"].memolith, cloud.call(cloud.key())
-    store_id = memolith.create_store(call, name="n", description="", metadata={}).id
+    store_id = memolith.stores.create(call, name="n", description="", metadata={}).id
     [key] = [key for key in cloud.buckets.page("us-east-1", "us-east-1/store/", None, 9).keys if store_id in key]
     stored = cloud.buckets.current("us-east-1", key)
     assert stored is not None

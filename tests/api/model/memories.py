@@ -1,0 +1,192 @@
+"""The model's memories: as they are, as they were, searched, and loaded all at once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+
+from memolith.app.kernel.results import (
+    Hit,
+    Memory,
+    MemoryPrefix,
+    Page,
+    RequestContext,
+)
+from memolith.core import limits
+from memolith.core.errors import (
+    InvalidRequest,
+    NotFound,
+    PreconditionFailed,
+)
+from memolith.core.paths import check_path, check_path_prefix
+from tests.api.model.state import State, cap, page, shown
+
+
+@dataclass
+class Memories:
+    """The use cases of memories."""
+
+    state: State
+
+    def create(self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+        check_path(path)
+        check_content(content)
+        shelf = self.state.shelf(call, "write", store_id)
+        self.state.check_open(shelf)
+        if len(shelf.memories) >= self.state.cap and path not in {memory.path for memory in shelf.memories.values()}:
+            raise InvalidRequest("path", "the store is full")
+        self.state.check_free(shelf, path)
+        now_us = self.state.now()
+        size, sha256 = len(content.encode()), hashlib.sha256(content.encode()).hexdigest()
+        id = f"mem_{self.state.ulid()}"
+        memory = Memory(id, store_id, self.state.version_id(), path, sha256, size, now_us, now_us, content)
+        self.state.record(call, shelf, memory, "created")
+        return shown(memory, full)
+
+    def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool) -> Memory:
+        shelf = self.state.shelf(call, "read", store_id)
+        return shown(self.state.memory(shelf, memory_id), full)
+
+    def update(
+        self,
+        call: RequestContext,
+        store_id: str,
+        memory_id: str,
+        *,
+        content: str | None,
+        path: str | None,
+        expected_content_sha256: str | None,
+        full: bool,
+    ) -> Memory:
+        if path is not None:
+            check_path(path)
+        if content is not None:
+            check_content(content)
+        shelf = self.state.shelf(call, "write", store_id)
+        self.state.check_open(shelf)
+        old = self.state.memory(shelf, memory_id)
+        new_path, new_content = path or old.path, old.content if content is None else content
+        if (new_path, new_content) == (old.path, old.content):
+            return shown(old, full)
+        if expected_content_sha256 not in (None, old.content_sha256):
+            raise PreconditionFailed
+        if new_path != old.path:
+            self.state.check_free(shelf, new_path, except_id=old.id)
+        raw = (new_content or "").encode()
+        new = replace(
+            old,
+            version_id=self.state.version_id(),
+            path=new_path,
+            content=new_content,
+            content_sha256=hashlib.sha256(raw).hexdigest(),
+            content_size_bytes=len(raw),
+            updated_at=self.state.now(),
+        )
+        self.state.record(call, shelf, new, "modified")
+        return shown(new, full)
+
+    def delete(
+        self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
+    ) -> str:
+        shelf = self.state.shelf(call, "write", store_id)
+        old = self.state.memory(shelf, memory_id)
+        if expected_content_sha256 not in (None, old.content_sha256):
+            raise PreconditionFailed
+        gone = replace(old, version_id=self.state.version_id(), updated_at=self.state.now())
+        self.state.record(call, shelf, gone, "deleted")
+        return memory_id
+
+    def page(
+        self,
+        call: RequestContext,
+        store_id: str,
+        *,
+        path_prefix: str | None,
+        depth: int,
+        limit: int,
+        after: str | None,
+        full: bool,
+    ) -> Page[Memory | MemoryPrefix]:
+        prefix = check_path_prefix("/" if path_prefix is None else path_prefix)
+        shelf = self.state.shelf(call, "read", store_id)
+        rows: dict[str, Memory | MemoryPrefix] = {}
+        for memory in shelf.memories.values():
+            head, slash, _ = memory.path.removeprefix(prefix).partition("/")
+            if memory.path.startswith(prefix) and depth == 1 and slash:
+                rows[prefix + head + "/"] = MemoryPrefix(prefix + head + "/")
+            elif memory.path.startswith(prefix):
+                rows[memory.path] = shown(memory, full)
+        order = sorted(rows)
+        return page([rows[path] for path in order], order, cap(limit, full), after)
+
+
+@dataclass
+class Snapshots:
+    """The use cases of memories that read what was."""
+
+    state: State
+
+    def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool, as_of: int) -> Memory:
+        past = self.state.past(self.state.shelf(call, "read", store_id), as_of)
+        if memory_id not in past:
+            raise NotFound("memory", memory_id)
+        return shown(past[memory_id], full)
+
+    def page(
+        self,
+        call: RequestContext,
+        store_id: str,
+        *,
+        path_prefix: str | None,
+        limit: int,
+        after: str | None,
+        full: bool,
+        as_of: int,
+    ) -> Page[Memory | MemoryPrefix]:
+        prefix = check_path_prefix("/" if path_prefix is None else path_prefix)
+        past = self.state.past(self.state.shelf(call, "read", store_id), as_of)
+        ids = sorted(id for id, one in past.items() if one.path.startswith(prefix) or (one.blank and prefix == "/"))
+        return page([shown(past[id], full) for id in ids], ids, cap(limit, full), after)
+
+
+@dataclass
+class Search:
+    """The use case of searching."""
+
+    state: State
+
+    def search(
+        self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+    ) -> Page[Hit]:
+        """By how many of the query's words, as they are, stand in the path or the content."""
+        if not query.strip():
+            raise InvalidRequest("query", "must not be empty")
+        if len(query) > limits.SEARCH_QUERY_MAX_CHARS:
+            raise InvalidRequest("query", "is too long")
+        prefix = None if path_prefix is None else check_path_prefix(path_prefix)
+        shelf = self.state.shelf(call, "read", store_id)
+        found = []
+        for memory in shelf.memories.values():
+            words = re.findall(r"\w+", f"{memory.path} {memory.content}".lower())
+            score = sum(word in words for word in query.lower().split())
+            if score and (prefix is None or memory.path.startswith(prefix)):
+                found.append(Hit(shown(memory, full=False), score, (memory.content or "")[:400]))
+        return Page(tuple(sorted(found, key=lambda one: -one.score)[:limit]), None)
+
+
+@dataclass
+class BulkRead:
+    """The use case of loading a store."""
+
+    state: State
+
+    def page(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
+        """All of it on one page."""
+        shelf = self.state.shelf(call, "read", store_id)
+        return Page(tuple(shelf.memories[id] for id in sorted(shelf.memories)), None)
+
+
+def check_content(content: str) -> None:
+    if len(content.encode()) > limits.CONTENT_MAX_BYTES:
+        raise InvalidRequest("content", "too large", too_large=True)
