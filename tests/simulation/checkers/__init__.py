@@ -19,7 +19,6 @@ from tests.simulation.checkers import (
     verdicts,
     watermarks,
 )
-from tests.simulation.checkers.passing import is_read_of, memories_shown_in_passing
 from tests.simulation.checkers.terms import makers, memories_are_linearizable
 from tests.simulation.checkers.texts import texts_of_versions
 from tests.simulation.evidence import Evidence
@@ -40,8 +39,11 @@ class Violation:
 def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
     """See `linearizability`."""
     for store_id, home in evidence.homes.items():
-        passing = memories_shown_in_passing(evidence, store_id)
-        made = [one for one in evidence.history.operations if one.store_id == store_id and not is_read_of(one, passing)]
+        made = [
+            one
+            for one in evidence.history.operations
+            if one.store_id == store_id and not _is_read_in_passing(evidence, one)
+        ]
         created = {sha: memory_id for (memory_id, _), sha in texts_of_versions(evidence, store_id).items()}
         rest = list(_last_reads(evidence, store_id, home))
         began = evidence.taken_over.get(store_id)
@@ -54,6 +56,13 @@ def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
                 yield f"no order explains what {store_id} answered"
         if began is not None and not wiped:
             yield from memories_are_linearizable(evidence, store_id, rest)
+
+
+def _is_read_in_passing(evidence: Evidence, one: Operation) -> bool:
+    """Whether a read that demanded nothing tells of a memory that was shown in passing, or of its not being there."""
+    if one.kind != "read" or one.asked.get("home") is not None:
+        return False
+    return exceptions.was_shown_in_passing(evidence, one.store_id, one.asked["memory_id"])
 
 
 def _before(made: list[Operation], began: int) -> list[Operation]:

@@ -15,7 +15,7 @@ from typing import ParamSpec
 from memolith.app.kernel.results import Version
 from memolith.core.log_position import Epoch, LogRef
 from tests.simulation.evidence import Apart, Evidence
-from tests.simulation.history import Operation, Refusal
+from tests.simulation.history import Operation, Seen
 
 P = ParamSpec("P")
 
@@ -206,6 +206,40 @@ def unknown_since_a_take_over(evidence: Evidence, operation: Operation) -> bool:
     return (operation.returned or 0) > evidence.taken_over.get(operation.store_id, 1 << 60)
 
 
+# ---- versions that came late in a planned move ----------------------------------------------------------------------
+
+
+@exception(
+    "A writer whose put takes longer than the drain of a planned move puts its entry after the survey, and tells "
+    "nobody. Nothing in the bucket tells that entry from one that was put in time, so every region shows it until the "
+    "move's record is known; then it is late (ADR 27). Of a version that was acknowledged nothing is excused."
+)
+def was_shown_in_passing(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    told = {
+        one.answer.version_id
+        for one in evidence.history.operations
+        if one.kind in ("create", "update") and isinstance(one.answer, Seen)
+    }
+    for (row_store_id, _), row in evidence.rows[evidence.homes[store_id]]["versions"].items():
+        if row_store_id != store_id or row.get("memory_id") != memory_id or row["version_id"] in told:
+            continue
+        written = evidence.written.get(row["version_id"])
+        is_apart = any(one.version_id == row["version_id"] for one in evidence.apart[store_id])
+        if (
+            written is not None
+            and (is_apart or written.adopted)
+            and _was_moved_on(evidence, store_id, written.position)
+        ):
+            return True
+    return False
+
+
+def _was_moved_on(evidence: Evidence, store_id: str, position: str) -> bool:
+    """Whether a planned move ended the epoch of a version's position."""
+    later = [epoch for epoch in evidence.epochs[store_id] if epoch.number > epoch_of(position).number]
+    return bool(later) and later[0].attempt != 0
+
+
 # ---- tables that vanished -------------------------------------------------------------------------------------------
 
 
@@ -234,14 +268,6 @@ def answered_by_another_region(operation: Operation) -> bool:
 @exception("Retention blanks what was superseded: that it waited as long as it had to, other checkers say.")
 def blanked_by_retention(evidence: Evidence, version: Version) -> bool:
     return evidence.kept is not None and version.redacted_at is None and version.content_sha256 is None
-
-
-@exception(
-    "What was answered with Busy or Unavailable did nothing, and of a redaction, that it stands and is not carried out "
-    "yet."
-)
-def may_have_been_ordered(operation: Operation) -> bool:
-    return isinstance(operation.answer, Refusal) and operation.answer.name == "Unavailable"
 
 
 def epoch_of(position: str) -> Epoch:

@@ -13,7 +13,6 @@ from memolith.app.kernel.results import Page, Version
 from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.exceptions import epoch_of
 from tests.simulation.checkers.linearizability import sha256
-from tests.simulation.checkers.passing import memories_shown_in_passing
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Listed, Operation, Seen
 
@@ -115,7 +114,6 @@ def a_region_never_goes_back(evidence: Evidence) -> Iterator[str]:
     Of a memory of which a planned move left a version behind that nobody was told of, that one may have been shown.
     """
     for store_id, region, made in _by_region(evidence):
-        passing = memories_shown_in_passing(evidence, store_id)
         counted = generations(evidence, store_id)
         least = floors(evidence, store_id)
         known: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -132,7 +130,7 @@ def a_region_never_goes_back(evidence: Evidence) -> Iterator[str]:
                 shown.append((gone, 0))
             for memory_id, generation in shown:
                 before = max((known_then for at, known_then in known[memory_id] if at < one.invoked), default=0)
-                if generation < before and memory_id not in passing:
+                if generation < before and not exceptions.was_shown_in_passing(evidence, store_id, memory_id):
                     yield f"{region} had shown generation {before} before: {one}"
 
 

@@ -105,11 +105,9 @@ def _tried(evidence: Evidence, glimpse: Glimpse) -> int:
 
 
 def _ordered(evidence: Evidence, store_id: str) -> set[str]:
-    """The versions that somebody tried to redact; also where the answer was that the order stands, and no more yet."""
+    """The versions that somebody tried to redact: a refusal means that there is no order."""
     return {
         str(one.asked["version_id"])
         for one in evidence.history.operations
-        if one.kind == "redact"
-        and one.store_id == store_id
-        and (not one.refused or exceptions.may_have_been_ordered(one))
+        if one.kind == "redact" and one.store_id == store_id and not one.refused
     }

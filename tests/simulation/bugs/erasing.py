@@ -1,0 +1,162 @@
+"""Defects of erasure: redactions, retention, deleted stores, and the text of renames that never came to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from memolith.app.erasure import eraser, store_purge
+from memolith.app.erasure import retention as retaining
+from memolith.app.erasure import service as erasure_service
+from memolith.app.indexer import indexer
+from memolith.core import fold, retention
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.settled import ResolvedEntry
+from memolith.ports.objects import StoredObject
+from tests.simulation import sites
+from tests.simulation.bugs.planting import BadObjects, Bug, in_place_of
+from tests.simulation.options import crowded, eroding, overtaken
+from tests.simulation.options import retaining as keeping_little
+
+_join_memory = fold.join_memory
+
+
+class ForgetfulEraser(eraser.Eraser):
+    """Erases everywhere but in one region."""
+
+    def erase(self, key: str) -> bool:
+        return True if self._region.name == "eu-west-1" else super().erase(key)
+
+
+class ForgetfulStoreErasing(store_purge.StorePurge):
+    """Erases deleted stores everywhere but in one region."""
+
+    def begin(self, store_id: str, again: bool = False) -> bool:
+        return False if self._region.name == "eu-west-1" else super().begin(store_id, again)
+
+
+class EarlyIndexing(indexer.Indexer):
+    """What comes after the end of its store is kept."""
+
+    def _is_deleted(self, view: Any, store_id: str) -> bool:
+        return False
+
+    def _erase_all(self, view: Any, settled: Sequence[ResolvedEntry]) -> None:
+        super()._erase_all(view, [one for one in settled if one.void])
+
+
+class VoidKeepingIndexing(indexer.Indexer):
+    """What a rename that never came to be has left behind stays."""
+
+    def _erase_all(self, view: Any, settled: Sequence[ResolvedEntry]) -> None:
+        super()._erase_all(view, [one for one in settled if not one.void])
+
+
+class ReusedSlots(BadObjects):
+    """A slot is free again once its entry is blank: nothing of any worth stands there."""
+
+    def put_if_absent(
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        content_sha256: str | None = None,
+        region: str | None = None,
+    ) -> None:
+        buckets, here = self._here
+        name, found = parse_key(key), buckets.current(region or here, key)
+        if found is not None and isinstance(name, LogKey) and Entry.from_metadata(name, found.metadata).blank:
+            buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+        else:
+            super().put_if_absent(key, body, metadata, content_sha256, region)
+
+
+def _without_blank_tombstones(before: MemoryRow | None, entry: Entry) -> MemoryRow:
+    """A deletion whose text is erased says nothing any more, so that what came before it is the memory."""
+    row = _join_memory(before, entry)
+    if not (row.gone and entry.blank and entry.operation is Operation.DELETED):
+        return row
+    return before if before is not None and not before.gone else replace(row, generation=0)
+
+
+_outlived = retention.Retention.outlived
+
+
+def _head_too(self: retention.Retention, version: VersionRow, head: MemoryRow) -> bool:
+    return (version.generation or 0) > 0
+
+
+def _created_long_ago(version: VersionRow, head: MemoryRow) -> int | None:
+    return version.created_at
+
+
+def _all_but_the_head(self: retention.Retention, version: VersionRow, head: MemoryRow) -> bool:
+    return _outlived(replace(self, versions=1), version, head)
+
+
+class OldRedactionsOnly(retaining.RetentionPass):
+    """What comes after it was blanked is erased only if somebody ordered it."""
+
+    def is_over(self, entry: Entry) -> bool:
+        return False
+
+
+BUGS = (
+    Bug(
+        "forget one region in a redaction",
+        lambda: in_place_of((erasure_service, "Eraser", ForgetfulEraser)),
+        ("redacted_text_is_nowhere",),
+    ),
+    Bug(
+        "reuse a blanked slot",
+        lambda: in_place_of((sites, "MemoryObjects", ReusedSlots)),
+        ("history_has_no_gaps", "nothing_acknowledged_is_lost", "operations_are_linearizable"),
+        overtaken,
+    ),
+    Bug(
+        "a blank tombstone ends nothing",
+        lambda: in_place_of((fold, "join_memory", _without_blank_tombstones)),
+        ("a_rebuild_gives_the_same_rows", "what_is_shown_is_what_the_history_ends_with", "replicas_converge"),
+        keeping_little,
+    ),
+    Bug(
+        "retention takes heads too",
+        lambda: in_place_of((retention.Retention, "outlived", _head_too), (retaining, "retired_at", _created_long_ago)),
+        ("a_head_is_never_blanked",),
+        keeping_little,
+    ),
+    Bug(
+        "retention keeps the head alone",
+        lambda: in_place_of((retention.Retention, "outlived", _all_but_the_head)),
+        ("the_last_versions_are_kept",),
+        keeping_little,
+    ),
+    Bug(
+        "keep what comes after retention took it",
+        lambda: in_place_of((erasure_service, "RetentionPass", OldRedactionsOnly)),
+        ("retired_text_is_nowhere",),
+        keeping_little,
+    ),
+    Bug(
+        "forget one region in the deletion of a store",
+        lambda: in_place_of((erasure_service, "StorePurge", ForgetfulStoreErasing)),
+        ("a_deleted_store_is_nowhere",),
+        eroding,
+    ),
+    Bug(
+        "keep what comes after its store was erased",
+        lambda: in_place_of((indexer, "Indexer", EarlyIndexing)),
+        ("a_deleted_store_is_nowhere",),
+        eroding,
+    ),
+    Bug(
+        "keep a void moved_in",
+        lambda: in_place_of((indexer, "Indexer", VoidKeepingIndexing)),
+        ("text_of_no_version_is_nowhere", "redacted_text_is_nowhere"),
+        crowded,
+    ),
+)

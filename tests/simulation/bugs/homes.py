@@ -1,0 +1,122 @@
+"""Defects of leases, planned moves, fail-overs and adoption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memolith.app.api import linearizable_reads
+from memolith.app.api import service as facade
+from memolith.app.commit import adoption
+from memolith.app.commit.attempt import Attempt, Outcome, Step
+from memolith.app.epochs import fence
+from memolith.app.homes import failover as app_failing_over
+from memolith.app.homes import handoff, snapshot_builder
+from memolith.app.homes import transfer as app_moving
+from memolith.app.kernel.region import View
+from memolith.app.log import epoch_snapshot, log_reader
+from memolith.core import decide
+from memolith.core.commands import UpdateMemory
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from tests.simulation.bugs.planting import Bug, in_place_of
+from tests.simulation.bugs.worlds import outlasting, wavering
+from tests.simulation.options import failing_over, frozen, saved, tearing
+
+
+def _for_ever(self: fence.Fence, view: View, store: StoreRow) -> bool:
+    """A lease that does not run out."""
+    return True
+
+
+def _never_late(self: epoch_snapshot.EpochSnapshots, store: StoreRow, path_hash: str, slot: Slot) -> bool:
+    """Whatever came counts."""
+    return False
+
+
+class SurveyedByIndex(snapshot_builder.EpochSnapshotBuilder):
+    """A new epoch begins with what the index knows, not with what the bucket lists."""
+
+    def _keys(self, store: StoreRow) -> Iterator[LogKey]:
+        listed = list(super()._keys(store))
+        entries = {key: self._logs.entry(key) for key in listed}
+        rows = {key: VersionRow.key(key.store_id, entry.version_id) for key, entry in entries.items() if entry}
+        found = self._region.view(list(rows.values())).rows
+        return iter([key for key in listed if key in rows and rows[key] in found])
+
+
+class AdoptingAgain(adoption.Adoption):
+    """A late version is taken up each time it is met, whatever it would follow."""
+
+    def _take_up(self, store: StoreRow, entry: Entry) -> bool:
+        view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id)])
+        attempt = Attempt(view, store, Outcome(), entry.flags, entry.created_at, adopts=entry.slot)
+        head = self._steps.head(attempt, entry.memory_id)
+        if head is None or head.gone or entry.operation is not Operation.MODIFIED:
+            return super()._take_up(store, entry)
+        command = UpdateMemory(
+            store.store_id, entry.memory_id, entry.version_id, str(entry.created_by), self._text(entry)
+        )
+        commit = decide.Commit(entry.operation, head.path or "", command.content)
+        return self._append(attempt, command, head, commit) is Step.DECIDED
+
+
+def _by_generation(after: Entry, entry: Entry) -> bool:
+    """The next generation in the next slot was built on this."""
+    return (after.memory_id, after.generation) == (entry.memory_id, entry.generation + 1)
+
+
+BUGS = (
+    Bug(
+        "skip the lease",
+        lambda: in_place_of((fence.Fence, "stands", _for_ever)),
+        ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
+        outlasting,
+    ),
+    Bug(
+        "start the epoch before the drain",
+        lambda: in_place_of((handoff, "DRAIN_S", 0.0)),
+        ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
+        frozen,
+    ),
+    Bug(
+        "write without listing in a new epoch",
+        lambda: in_place_of(
+            (app_moving, "EpochSnapshotBuilder", SurveyedByIndex),
+            (app_failing_over, "EpochSnapshotBuilder", SurveyedByIndex),
+        ),
+        ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
+        saved,
+    ),
+    Bug(
+        "a divergent moved_out commits",
+        lambda: in_place_of((log_reader.LogReader, "_accepted", lambda self, store, entry, settled: settled)),
+        ("nothing_acknowledged_is_lost", "replicas_converge", "a_rebuild_gives_the_same_rows"),
+        tearing,
+    ),
+    Bug(
+        "a late entry is head without adoption",
+        lambda: in_place_of((epoch_snapshot.EpochSnapshots, "is_late", _never_late)),
+        ("replicas_converge", "operations_are_linearizable"),
+        failing_over,
+    ),
+    Bug(
+        "adopt the same entry twice",
+        lambda: in_place_of((facade, "Adoption", AdoptingAgain)),
+        ("history_has_no_gaps", "what_is_shown_is_what_the_history_ends_with", "operations_are_linearizable"),
+        failing_over,
+    ),
+    Bug(
+        "the home reads without its lease",
+        lambda: in_place_of((linearizable_reads.LinearizableReads, "require_home", lambda *_: None)),
+        ("operations_are_linearizable",),
+        wavering,
+    ),
+    Bug(
+        "a follower is known by its generation",
+        lambda: in_place_of((snapshot_builder, "_follows", _by_generation)),
+        ("history_has_no_gaps", "operations_are_linearizable", "nothing_acknowledged_is_lost"),
+        tearing,
+    ),
+)

@@ -1,0 +1,161 @@
+"""Defects of reads: verdicts, demands, listings and snapshots of the past."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Any
+
+from memolith.app.api import linearizable_reads, memories, snapshots
+from memolith.app.api import service as facade
+from memolith.app.auth import authorizer as access
+from memolith.app.indexer import indexer
+from memolith.app.kernel.region import View
+from memolith.app.kernel.results import RequestContext
+from memolith.app.safety import text_access
+from memolith.core import fold
+from memolith.core import verdicts as core_verdicts
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.object_keys import VerdictKey
+from memolith.core.objects.entry import Operation
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.content import MemoryRow, PathRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.safety import VerdictRow
+from memolith.core.verdicts import Mark, join_verdict, withholdings
+from tests.simulation.bugs.planting import Bug, in_place_of
+from tests.simulation.bugs.worlds import listing_much, rejudged
+from tests.simulation.options import dying, judging, remembering
+
+
+class HastyPast(snapshots.Snapshots):
+    """A snapshot is given as soon as the instant is over."""
+
+    def _require(self, access: access.StoreAccess, as_of: int) -> None:
+        access.view.require_complete()
+
+
+def _released_for_good(before: VerdictRow | None, record: VerdictRecord) -> VerdictRow | None:
+    """A release lifts whatever is known, and forgets it."""
+    row = join_verdict(before, record)
+    if row is not None and record.outcome is VerdictOutcome.RELEASE:
+        return replace(row, withheld=None, released=None)
+    return row
+
+
+def _nothing_withheld(row: VerdictRow | None) -> None:
+    """A read that does not ask."""
+
+
+def _one_released(row: VerdictRow | None) -> tuple[Mark, ...]:
+    """Whoever is released once stays so."""
+    return () if row is not None and row.released else withholdings(row)
+
+
+class NoVerdicts(indexer.Indexer):
+    """Verdicts that arrive are passed over."""
+
+    def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
+        return None
+
+
+class TrustingConfirming(linearizable_reads.LinearizableReads):
+    """The home's answer is what its index says, and its log is not looked at."""
+
+    def memory(
+        self, store: StoreRow, row: MemoryRow | None, memory_id: str, known: str | None = None
+    ) -> MemoryRow | None:
+        return row
+
+
+class SecretiveConfirming(linearizable_reads.LinearizableReads):
+    """The home's answer is what its log says, and its index never hears of it."""
+
+    def memory(
+        self, store: StoreRow, row: MemoryRow | None, memory_id: str, known: str | None = None
+    ) -> MemoryRow | None:
+        slot = None if row is None or row.gone else Slot.parse(row.slot).following
+        while row is not None and slot is not None:
+            entry = self._logs.entry(LogKey(store.store_id, row.path_hash, slot))
+            if entry is None or entry.memory_id != memory_id or entry.operation is Operation.MOVED_OUT:
+                break
+            row, slot = fold.join_memory(row, entry), slot.following
+        return row
+
+
+class ImpatientDoor(access.Authorizer):
+    """A version that was demanded is waited for, and then done without."""
+
+    def _await(self, call: RequestContext, store: StoreRow, view: View, key: RowKey) -> None:
+        with contextlib.suppress(access.AskHome):
+            super()._await(call, store, view, key)
+
+
+class ListedByPath(memories.Memories):
+    """A listing trusts its own rows, and does not ask the memory's where it is."""
+
+    def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> Any:
+        keys = {row.path: MemoryRow.key(row.store_id, row.memory_id) for row in paths if row.memory_id is not None}
+        rows = self._region.read(view.index, list(keys.values())) if keys else {}
+        for path, key in keys.items():
+            row = MemoryRow.from_attributes(rows[key]) if key in rows else None
+            if row is not None and fold.is_live(row):
+                yield memories._Listed(replace(memories.to_memory(row), path=path), path, row)
+
+
+BUGS = (
+    Bug(
+        "reads do not ask for verdicts",
+        lambda: in_place_of((text_access, "withheld_by", _nothing_withheld)),
+        ("withheld_texts_are_shown_nowhere",),
+        judging,
+    ),
+    Bug(
+        "a release is for ever",
+        lambda: in_place_of((text_access, "withholdings", _one_released)),
+        ("withheld_texts_are_shown_nowhere",),
+        rejudged,
+    ),
+    Bug(
+        "a verdict that arrives is passed over",
+        lambda: in_place_of((indexer, "Indexer", NoVerdicts)),
+        ("withheld_texts_are_shown_nowhere", "replicas_converge"),
+        judging,
+    ),
+    Bug(
+        "a release forgets what it lifted",
+        lambda: in_place_of((core_verdicts, "join_verdict", _released_for_good)),
+        ("replicas_converge", "released_texts_are_shown_everywhere", "events_that_come_again_change_nothing"),
+        judging,
+    ),
+    Bug(
+        "the home trusts its index",
+        lambda: in_place_of((facade, "LinearizableReads", TrustingConfirming)),
+        ("operations_are_linearizable", "a_demanded_read_is_no_older"),
+        dying,
+    ),
+    Bug(
+        "the home shows what its index does not hold",
+        lambda: in_place_of((facade, "LinearizableReads", SecretiveConfirming)),
+        ("operations_are_linearizable", "a_region_never_goes_back"),
+        dying,
+    ),
+    Bug(
+        "a version that was demanded is done without",
+        lambda: in_place_of((facade, "Authorizer", ImpatientDoor)),
+        ("a_demanded_read_is_no_older",),
+    ),
+    Bug(
+        "a snapshot waits for nothing",
+        lambda: in_place_of((facade, "Snapshots", HastyPast)),
+        ("a_snapshot_is_what_the_history_says", "a_snapshot_does_not_change"),
+        remembering,
+    ),
+    Bug(
+        "a listing trusts its own rows",
+        lambda: in_place_of((facade, "Memories", ListedByPath)),
+        ("a_replica_is_never_ahead", "a_listing_shows_each_path_once"),
+        listing_much,
+    ),
+)
