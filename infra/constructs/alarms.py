@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
@@ -102,6 +103,16 @@ class RegionAlarms(Construct):
         if given is not None:
             return sns.Topic.from_topic_arn(self, "Topic", given)
         topic = sns.Topic(self, "Topic", topic_name=f"{self._deployment.prefix}-alarms", enforce_ssl=True)
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                # A topic's own policy replaces the default one, and CloudWatch has no role that could allow it.
+                sid="AlarmsPublish",
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": self._deployment.account_or_token}},
+            )
+        )
         acknowledge(
             topic,
             {"AwsSolutions-SNS2": "Alarms name queues and functions, no content; encryption would need a paid key."},

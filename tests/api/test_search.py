@@ -87,3 +87,9 @@ def test_a_sessions_token_searches_its_own_stores_and_no_other(sessions_backend:
     assert [hit["memory"]["path"] for hit in found.body["data"]] == ["/food.md"]
     assert backend.raw("GET", f"/v1/memory_stores/{other}/search", "query=pizza", headers=headers).status == 404
     assert backend.raw("GET", f"/v1/memory_stores/{other}/pack", headers=headers).status == 404
+
+
+@pytest.mark.parametrize("date", ["9999-12-31", "9999-12", "Dec+9999", "31+December+9999", "since+May+9999"])
+def test_a_query_may_name_the_last_dates_that_there_are(backend: Backend, filled: str, date: str) -> None:
+    [hit] = search(backend, filled, f"query=Pizza+{date}")
+    assert hit["memory"]["path"] == "/food.md"

@@ -194,3 +194,9 @@ def test_a_made_up_token_opens_nothing(backend: Backend) -> None:
     for text in forged:
         with pytest.raises(anthropic.AuthenticationError):
             backend.client(f"st-memolith-{text}").beta.memory_stores.memories.list(store)
+
+
+@pytest.mark.parametrize("store_id", ["", "x", "memstore_" + "x" * 2_048], ids=["empty", "short", "longer than a key"])
+def test_a_store_id_that_no_row_can_have_is_not_found(backend: Backend, store_id: str) -> None:
+    reply = _begin(backend, {"memory_store_id": store_id})
+    assert (reply.status, reply.body["error"]["type"]) == (404, "not_found_error")

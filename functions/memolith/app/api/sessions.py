@@ -68,6 +68,10 @@ class Sessions:
         """
         _check(stores)
         needs = Scope.write if any(one.access == READ_WRITE for one in stores) else Scope.read
+        malformed = next((one.memory_store_id for one in stores if not ids.STORE.fullmatch(one.memory_store_id)), None)
+        if malformed is not None:
+            self._door.enter(call, needs)
+            raise NotFound("memory_store", malformed)
         access = self._door.enter(call, needs, [StoreRow.key(one.memory_store_id) for one in stores])
         rows = [self._door.store(access.view, one.memory_store_id, access.workspace_id) for one in stores]
         for position, row in enumerate(rows):

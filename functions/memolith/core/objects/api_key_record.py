@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from memolith.core.objects.schema import SCHEMA, _load
+from memolith.core.objects.schema import SCHEMA, _load, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,6 @@ class ApiKeyRecord:
     def from_json(cls, body: bytes) -> ApiKeyRecord:
         """Parse a record. Raises ValueError for a body that no writer of this schema made."""
         try:
-            return cls(**_load(body))
+            return cls(**known(cls, _load(body)))
         except TypeError as error:
             raise ValueError(f"a key's record cannot be read ({error})") from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from memolith.core.object_keys import CheckpointPartKey
+from memolith.core.objects.schema import SCHEMA, check_schema
 
 NAMES_PER_PART = 5_000
 """About 1 MB."""
@@ -54,7 +55,7 @@ class Checkpoint:
         return CheckpointPartKey(self.home, self.period, self.run, number)
 
     def to_json(self) -> bytes:
-        fields = {"schema": "1", "home": self.home, "period": self.period, "until": self.until, "run": self.run}
+        fields = {"schema": SCHEMA, "home": self.home, "period": self.period, "until": self.until, "run": self.run}
         fields |= {"parts": self.parts, "listed": self.listed, "names": _to_lists(self.names)}
         return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -62,6 +63,7 @@ class Checkpoint:
     def from_json(cls, body: bytes) -> Checkpoint:
         """Parse what `to_json` made. Raises ValueError."""
         fields = _load(body, dict)
+        check_schema(fields.get("schema"))
         try:
             return cls(
                 home=str(fields["home"]),
@@ -82,7 +84,7 @@ def part_to_json(names: tuple[Named, ...]) -> bytes:
 
 
 def part_from_json(body: bytes) -> tuple[Named, ...]:
-    """Parse what `part_to_json` made. Raises ValueError."""
+    """Parse what `part_to_json` made; more than two values of a name are of a newer release. Raises ValueError."""
     return _from_lists(_load(body, list))
 
 
@@ -92,7 +94,7 @@ def _to_lists(names: tuple[Named, ...]) -> list[list[str]]:
 
 def _from_lists(lists: Any) -> tuple[Named, ...]:
     try:
-        return tuple(Named(*map(str, one)) for one in lists)
+        return tuple(Named(*map(str, one[:2])) for one in lists)
     except TypeError as error:
         raise ValueError(f"not a list of names: {error}") from error
 

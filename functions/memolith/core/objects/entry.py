@@ -11,7 +11,7 @@ from typing import Any
 
 from memolith.core.limits import FLAGS_MAX_BYTES
 from memolith.core.log_position import LogKey, LogRef, Slot
-from memolith.core.objects.schema import SCHEMA
+from memolith.core.objects.schema import SCHEMA, check_schema
 
 
 class Operation(StrEnum):
@@ -154,9 +154,8 @@ class Entry:
     @classmethod
     def from_metadata(cls, key: LogKey, metadata: Mapping[str, str]) -> Entry:
         """Parse what `to_metadata` made. Raises ValueError for metadata that no writer of this schema made."""
-        if metadata.get("schema") != SCHEMA:
-            raise ValueError(f"{key}: schema {metadata.get('schema')!r} is not {SCHEMA!r}")
         try:
+            check_schema(metadata.get("schema"))
             return cls(
                 key=key,
                 operation=Operation(metadata["op"]),

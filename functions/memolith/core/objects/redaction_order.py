@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from memolith.core.log_position import LogRef
-from memolith.core.objects.schema import SCHEMA, _load
+from memolith.core.objects.schema import SCHEMA, _load, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,6 @@ class Redaction:
     def from_json(cls, body: bytes) -> Redaction:
         """Parse an order. Raises ValueError for a body that no writer of this schema made."""
         try:
-            return cls(**_load(body))
+            return cls(**known(cls, _load(body)))
         except TypeError as error:
             raise ValueError(f"an order of redaction cannot be read ({error})") from error

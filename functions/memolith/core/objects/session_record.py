@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memolith.core.objects.schema import SCHEMA, _load
+from memolith.core.objects.schema import SCHEMA, _load, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class StorePins:
         index = fields["index"]
         return cls(
             memory_store_id=fields["memory_store_id"],
-            index=None if index is None else Pin(**index),
-            memories=tuple(Pin(**one) for one in fields["memories"]),
+            index=None if index is None else Pin(**known(Pin, index)),
+            memories=tuple(Pin(**known(Pin, one)) for one in fields["memories"]),
             more=fields["more"],
         )
 
@@ -93,8 +93,8 @@ class SessionRecord:
         """Parse a record. Raises ValueError for a body that no writer of this schema made."""
         fields = _load(body)
         try:
-            attachments = tuple(Attachment(**one) for one in fields.pop("attachments"))
-            pins = tuple(StorePins.from_json(one) for one in fields.pop("pins", ()))
-            return cls(**fields, attachments=attachments, pins=pins)
+            attachments = tuple(Attachment(**known(Attachment, one)) for one in fields["attachments"])
+            pins = tuple(StorePins.from_json(one) for one in fields.get("pins", ()))
+            return cls(**{**known(cls, fields), "attachments": attachments, "pins": pins})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a session's record cannot be read ({error})") from error

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from memolith.core.log_position import Epoch
-from memolith.core.objects.schema import SCHEMA, _load
+from memolith.core.objects.schema import SCHEMA, _load, known
 
 SCAN_POLICY_DEFAULT = "standard"
 
@@ -95,7 +95,7 @@ class StoreRecord:
         try:
             names = ("epochs", "scan_allow", "cuts", "adopted", "apart")
             lists = {"epochs": fields["epochs"]} | {name: tuple(fields.get(name, ())) for name in names}
-            return cls(**{**fields, **lists, "state": StoreState(fields["state"])})
+            return cls(**{**known(cls, fields), **lists, "state": StoreState(fields["state"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a store's record cannot be read ({error})") from error
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from memolith.core.object_keys import VerdictKey
-from memolith.core.objects.schema import SCHEMA, _load
+from memolith.core.objects.schema import SCHEMA, _load, known
 
 
 class VerdictOutcome(StrEnum):
@@ -71,6 +71,6 @@ class VerdictRecord:
         try:
             findings = tuple({"rule": finding["rule"], **finding} for finding in fields["findings"])
             lists = {"findings": findings, "fingerprints": tuple(map(str, fields.get("fingerprints", ())))}
-            return cls(**{**fields, **lists, "outcome": VerdictOutcome(fields["outcome"])})
+            return cls(**{**known(cls, fields), **lists, "outcome": VerdictOutcome(fields["outcome"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a verdict cannot be read ({error})") from error

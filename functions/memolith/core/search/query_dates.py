@@ -74,9 +74,10 @@ def _of_match(parts: dict[str, str | None], now: datetime) -> tuple[datetime, da
             since = since.replace(year=now.year - 1)
     except ValueError:
         return None
-    if day:
-        return since, since + DAY
-    return since, (since + 31 * DAY).replace(day=1)
+    try:
+        return since, since + DAY if day else (since + 31 * DAY).replace(day=1)
+    except OverflowError:
+        return since, datetime.max.replace(tzinfo=UTC)
 
 
 def _year(year: int) -> tuple[datetime, datetime]:

@@ -1,0 +1,128 @@
+"""Records of a newer release: one more field is passed over; another schema is refused with what to do about it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memolith.core import objects
+from memolith.core.log_position import Epoch, LogKey, Slot
+from memolith.core.objects.api_key_record import ApiKeyRecord
+from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json, part_to_json
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.epoch_cut import Cut
+from memolith.core.objects.redaction_order import Redaction
+from memolith.core.objects.schema import SCHEMA
+from memolith.core.objects.search_pack import Manifest
+from memolith.core.objects.session_record import Attachment, Pin, SessionRecord, StorePins
+from memolith.core.objects.store_record import StoreRecord
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+
+STORE, VERSION, HASH = "memstore_useast1_x", "memver_x", "0" * 64
+POSITION = f"{HASH}/0001-0.us-east-1.0000000001"
+PIN = Pin("mem_x", VERSION, POSITION)
+RECORDS: list[Any] = [
+    StoreRecord(STORE, "wrkspc_x", "n", "d", {"team": "a"}, HASH, "us-east-1", ("0001-0.us-east-1",), 1, 2, "me", "v"),
+    ApiKeyRecord("wrkspc_x", "apikey_x", "n", "write", HASH, 1),
+    Redaction(STORE, VERSION, POSITION, 1, "api_key:apikey_x"),
+    SessionRecord(
+        "wrkspc_x",
+        "sesn_x",
+        "title",
+        {"team": "a"},
+        (Attachment(STORE, "read_only", "", "n", "d", "/mnt/memory/n"),),
+        1,
+        "me",
+        pinned_at=2,
+        pins=(StorePins(STORE, PIN), StorePins(STORE, None, (PIN,), more=True)),
+    ),
+    VerdictRecord(STORE, VERSION, POSITION, HASH, VerdictOutcome.WITHHOLD, 1, "scanner", findings=({"rule": "r"},)),
+    Cut({HASH: "0001-0.us-east-1.0000000001"}, {HASH: "mem_x"}, {"mem_x": POSITION}),
+    Checkpoint("us-east-1", 1, 2, "run", (Named("a"), Named("b", VERSION))),
+]
+FREE = {"metadata", "findings", "tails", "residents", "occupants", "names"}
+"""Fields whose values have no fields of their own."""
+
+
+def with_more(value: Any) -> Any:
+    """The same JSON with one more field in every object, as a newer release may write it."""
+    if isinstance(value, list):
+        return [with_more(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {name: one if name in FREE else with_more(one) for name, one in value.items()}
+    return {"of_a_newer_release": {"colour": "red"}, **inner}
+
+
+def kind_of(record: Any) -> str:
+    return type(record).__name__
+
+
+def parsers(name: str) -> set[type]:
+    """Every class of `core.objects` that has such a parser."""
+    found = set()
+    for module in pkgutil.iter_modules(objects.__path__, f"{objects.__name__}."):
+        classes = vars(importlib.import_module(module.name)).values()
+        found |= {one for one in classes if isinstance(one, type) and name in vars(one)}
+    return found
+
+
+def test_every_parser_of_stored_records_is_tried_here() -> None:
+    assert parsers("from_json") == {type(record) for record in RECORDS} | {StorePins}
+    assert parsers("from_metadata") == {Entry, Manifest}
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=kind_of)
+def test_a_field_of_a_newer_release_is_passed_over(record: Any) -> None:
+    newer = with_more(json.loads(record.to_json()))
+    assert newer != json.loads(record.to_json())
+    assert type(record).from_json(json.dumps(newer).encode()) == record
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=kind_of)
+@pytest.mark.parametrize("found", ["2", 1, None])
+def test_another_schema_is_refused_with_what_reads_it(record: Any, found: object) -> None:
+    body = json.dumps(json.loads(record.to_json()) | {"schema": found}).encode()
+    with pytest.raises(ValueError, match=rf"this release reads schema '{SCHEMA}'"):
+        type(record).from_json(body)
+
+
+def test_the_error_for_a_newer_schema_says_what_to_do() -> None:
+    body = json.dumps(json.loads(RECORDS[0].to_json()) | {"schema": "2"}).encode()
+    with pytest.raises(ValueError, match=r"schema '2'.*deploy that release in this region, then fold the object again"):
+        StoreRecord.from_json(body)
+
+
+def entry() -> Entry:
+    key = LogKey(STORE, HASH, Slot(Epoch(1, "us-east-1"), 1))
+    return Entry(key, Operation.CREATED, VERSION, "mem_x", 1, key.slot, path="/a", created_at=1)
+
+
+@pytest.mark.parametrize(
+    ("read", "metadata"),
+    [
+        (lambda metadata: Entry.from_metadata(entry().key, metadata), entry().to_metadata()),
+        (Manifest.from_metadata, Manifest(1, None, 2, HASH).to_metadata()),
+    ],
+    ids=["entry", "pack"],
+)
+def test_metadata_of_a_newer_release_is_passed_over(
+    read: Callable[[dict[str, str]], object], metadata: dict[str, str]
+) -> None:
+    assert read(metadata | {"of-a-newer-release": "1"}) == read(metadata)
+
+
+def test_an_entry_of_another_schema_is_refused_with_what_reads_it() -> None:
+    with pytest.raises(ValueError, match=r"schema '2'.*deploy that release"):
+        Entry.from_metadata(entry().key, entry().to_metadata() | {"schema": "2"})
+
+
+def test_a_name_in_a_part_of_a_checkpoint_may_have_more_to_say() -> None:
+    names = (Named("a"), Named("b", VERSION))
+    newer = [[*one, "more"] if len(one) == 2 else one for one in json.loads(part_to_json(names))]
+    assert part_from_json(json.dumps(newer).encode()) == names
