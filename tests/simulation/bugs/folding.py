@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from memolith.app.api import service as facade
 from memolith.app.index import projector
 from memolith.app.indexer import indexer
 from memolith.app.kernel.region import View
