@@ -249,34 +249,36 @@ class Deployment:
         return Aws.ACCOUNT_ID
 
     def bucket(self, region: str) -> str:
-        """The name of the region's bucket."""
+        """Return the name of the region's bucket."""
         return f"{self.prefix}-{self.account_or_token}-{region}"
 
     def generation(self, region: str) -> int:
-        """The generation of index tables that the region's stack declares."""
+        """Return the generation of index tables that the region's stack declares."""
         return self.index_generation.get(region, 1)
 
     def peers(self, region: str) -> tuple[str, ...]:
-        """All other regions, in the record's order."""
+        """Return all other regions, in the record's order."""
         return tuple(other for other in self.regions if other != region)
 
     def function(self, name: str) -> str:
-        """The name of a function; the same in every region."""
+        """Return the name of a function; the same in every region."""
         return f"{self.prefix}-{name}"
 
     def regional(self, name: str, region: str) -> str:
-        """A name with the region in it: a role's, for IAM is global; and that of what runs while a stack deploys."""
+        """Return a name with the region in it: for roles, since IAM is global, and for what runs during a
+        deployment.
+        """
         return f"{self.prefix}-{name}-{region}"
 
     def arn(self, service: str, region: str, resource: str) -> str:
-        """An ARN in this deployment's account; `region` empty where the service has none."""
+        """Return an ARN in this deployment's account; `region` is empty where the service has none."""
         partition = partition_of(self.regions[0])
         account = "" if service == "s3" else self.account_or_token
         return f"arn:{partition}:{service}:{region}:{account}:{resource}"
 
 
 def partition_of(region: str) -> str:
-    """The AWS partition that a region lies in. Source: AWS General Reference, "ARNs"."""
+    """Return the AWS partition of a region. Source: AWS General Reference, "ARNs"."""
     if region.startswith("cn-"):
         return "aws-cn"
     return "aws-us-gov" if region.startswith("us-gov-") else "aws"

@@ -219,7 +219,7 @@ class RegionAlarms(Construct):
         )
 
     def _erasing(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """Where the eraser sweeps by schedule: each sweep says how many are left, so a missing one rings too."""
+        """Watch the eraser's scheduled sweeps: each reports how many erasures are left, so a missed sweep alarms."""
         if functions.node.try_find_child("Sweep") is None:
             return
         yield Alarm(
@@ -242,7 +242,7 @@ class RegionAlarms(Construct):
             )
 
     def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """What only the reconciler knows, in a deployment that has one."""
+        """Watch what only the reconciler knows, in a deployment that has one."""
         reconciler = functions.all.get("reconciler")
         if reconciler is None:
             return

@@ -76,7 +76,7 @@ class RegionBucket(Construct):
 
 
 def statements(deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """The rules of the region's bucket policy, all of them denials: what a function may, its own role says."""
+    """Return the region's bucket policy, denials only: each function's own role allows what it may do."""
     deletes = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
     unconditional = {"Null": {"s3:if-none-match": "true"}}
     return [

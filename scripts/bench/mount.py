@@ -40,7 +40,7 @@ def fill(folder: Path) -> None:
 
 
 def show_bare(source: Path, folder: Path) -> None:
-    """The files of a folder through libfuse, which answers opens and closes by itself."""
+    """Show the files of a folder through libfuse, which answers opens and closes by itself."""
     import mfusepy
 
     texts = {"/" + str(place.relative_to(source)): place.read_bytes() for place in source.rglob("*.md")}
@@ -71,7 +71,7 @@ def show_bare(source: Path, folder: Path) -> None:
 
 
 def show(what: str, source: Path, folder: Path) -> None:
-    """Shows the files of a folder in another one until it is unmounted; says ``shown`` once it does."""
+    """Show the files of a folder in another one until it is unmounted; print ``shown`` once it does."""
     check_fuse()
     if what == BARE:
         show_bare(source, folder)
@@ -83,7 +83,7 @@ def show(what: str, source: Path, folder: Path) -> None:
 
 @contextmanager
 def shown(what: str, source: Path) -> Iterator[Path]:
-    """A mount in a process of its own while the block runs; the folder that it shows the files in."""
+    """Mount in a process of its own while the block runs; yield the folder that shows the files."""
     with TemporaryDirectory(prefix="memolith-bench-") as name:
         words = [sys.executable, "-m", "scripts.bench.mount", "--show", what, str(source), name]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -97,7 +97,7 @@ def shown(what: str, source: Path) -> Iterator[Path]:
 
 
 def grep_ms(folder: Path) -> float:
-    """One ``grep -r`` that finds nothing."""
+    """Time one ``grep -r`` that finds nothing."""
     began = time.perf_counter()
     subprocess.run(["grep", "-r", "nothing", str(folder)], check=False)
     return (time.perf_counter() - began) * 1_000

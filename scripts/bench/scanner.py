@@ -53,7 +53,7 @@ class Bench:
     random: random.Random
 
     def corpus(self, name: str, **wanted: str) -> list[str]:
-        """The texts of one corpus whose fields have the wanted values; empty if the corpus is not here."""
+        """Return the texts of one corpus whose fields have the wanted values; empty if the corpus is not here."""
         path = self.corpora / f"{name}.jsonl"
         if not path.exists():
             return []
@@ -61,16 +61,16 @@ class Bench:
         return [row["text"] for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 
     def benign(self) -> list[str]:
-        """Every benign instruction file of the corpora."""
+        """List every benign instruction file of the corpora."""
         return [text for name in BENIGN for text in self.corpus(name)]
 
     def recall(self, family: str, what: str, texts: list[str], target: float) -> Row:
-        """The share of texts that are rejected, against a lower bound."""
+        """Measure the share of texts that are rejected, against a lower bound."""
         verdicts = self._verdicts(what, texts, wanted=Verdict.REJECT)
         return self._row(family, what, verdicts, f">= {target:.0%}", lambda rejected: rejected >= target)
 
     def alarms(self, family: str, what: str, texts: list[str], target: float) -> Row:
-        """The share of harmless texts that are rejected, against an upper bound."""
+        """Measure the share of harmless texts that are rejected, against an upper bound."""
         verdicts = self._verdicts(what, texts, wanted=Verdict.ALLOW)
         return self._row(family, what, verdicts, f"<= {target:.1%}", lambda rejected: rejected <= target)
 
@@ -206,7 +206,7 @@ def secrets(bench: Bench) -> Iterator[Row]:
 
 
 def deep(bench: Bench) -> Iterator[Row]:
-    """The deeper look: what it withholds of harmless texts, what it finds that a scan does not, and its time."""
+    """Measure the post-commit scan: harmless texts that it withholds, what only it finds, and its time."""
     deeply = bench.scanner.scan_deeply
     for what, texts in (
         ("instruction files withheld", bench.benign()),

@@ -62,7 +62,7 @@ def text(number: int) -> str:
 
 
 def presented(api_key: str) -> RequestContext:
-    """What a request with this key presents."""
+    """Return what a request with this key presents."""
     _, _, workspace, key, _ = api_key.split("-", 4)
     return RequestContext(Credentials(f"wrkspc_{workspace}", f"apikey_{key}", sha256(api_key.encode()).hexdigest()))
 
@@ -90,7 +90,7 @@ def on_moto(scanner: TextScanner) -> Iterator[Bench]:
 
 
 def on_local_cloud(scanner: TextScanner) -> Bench | None:
-    """The running local cloud's first region; None when there is none."""
+    """Measure on the running local cloud's first region; None when no local cloud runs."""
     if not DEV_FILE.exists():
         return None
     dev = json.loads(DEV_FILE.read_text())
@@ -115,7 +115,7 @@ def timed_ms(act: Callable[[], object]) -> float:
 
 
 def bare_put(bench: Bench, number: int) -> None:
-    """The put of a version, and nothing else: the same body, as much metadata, the same condition."""
+    """Put a version and do nothing else: the same body, as much metadata, the same condition."""
     region = bench.region
     key = LogKey("memstore_bench", f"{number:064x}", Slot(Epoch(1, region.name), 1))
     draft = decide.Draft(region.new_id("memver"), region.new_id("mem"), Actor("api_key", "apikey_bench"), number)
@@ -176,7 +176,7 @@ def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:
 
 
 def report_writes(name: str, times: dict[str, list[float]]) -> None:
-    """A line for each kind of call: its p50, and that as a ratio to the bare request it cannot do without."""
+    """Print a line for each kind of call: its p50, and the ratio to the bare request that it needs at least."""
     print(f"{name}: p50 of {len(times['update'])}")
     for kind, bare in (("update", "bare put"), ("create", "bare put"), ("read", "bare get")):
         base, own = median(times[bare]), median(times[kind])

@@ -42,7 +42,7 @@ class Clients:
         self._lock = threading.Lock()
 
     def client(self, service: str, region: str) -> Any:
-        """A client of any service, untyped; the typed ones below are this one."""
+        """Make a client of any service, untyped; the typed ones below are this one."""
         with self._lock:
             if (service, region) not in self._made:
                 make: Any = self._session.client

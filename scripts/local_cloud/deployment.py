@@ -55,7 +55,7 @@ class Plan:
         return f"memolith-{self.stage}"
 
     def context(self) -> str:
-        """The overrides of ``cdk.json``'s record, as JSON.
+        """Write the overrides of ``cdk.json``'s record, as JSON.
 
         Bundles are for this machine's Python; cdk-nag is left out. Two indexers a region at a time, the fewest there
         can be: each is a process, and all regions share this machine.
@@ -134,7 +134,7 @@ class Cdk:
 
 
 def missing_tools() -> str | None:
-    """What has to be installed before anything can be deployed; None if nothing."""
+    """Return what has to be installed before anything can be deployed; None if nothing."""
     if not CDK.exists():
         return f"{CDK.relative_to(PROJECT_ROOT)} is missing: run `make setup`"
     return None

@@ -23,7 +23,7 @@ def buckets(plan: Plan) -> dict[str, str]:
 
 
 def describe(clients: Clients, plan: Plan, *, by_path: bool) -> dict[str, Any]:
-    """Every region's resources as clients address them. Five requests a region.
+    """Describe every region's resources as clients address them. Five requests a region.
 
     Args:
         by_path: whether the endpoint is MiniStack, whose HTTP APIs answer below a path of the endpoint. Another
@@ -65,7 +65,7 @@ def _functions(clients: Clients, plan: Plan, region: str) -> dict[str, str]:
 
 
 def make_key(clients: Clients, plan: Plan) -> str:
-    """An API key of the default workspace with every right, made by the first region's writer.
+    """Make an API key of the default workspace with every right, by the first region's writer.
 
     Raises:
         KeyNotMade: the writer raised, or answered without a key.
@@ -90,7 +90,7 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """The file's content, or None if there is none."""
+    """Read the file's content, or None if there is none."""
     try:
         content: dict[str, Any] = json.loads(path.read_text())
     except FileNotFoundError:

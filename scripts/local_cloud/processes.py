@@ -81,7 +81,7 @@ class ProcessFiles:
         return process
 
     def find(self, name: str) -> Running | None:
-        """The recorded process of this name if it still runs, else None."""
+        """Find the recorded process of this name if it still runs, else None."""
         recorded = self._read(name)
         if recorded is None:
             return None
@@ -160,7 +160,7 @@ def _reap(pid: int) -> None:
 
 
 def _table() -> list[_Row]:
-    """All processes that have not ended, by ``ps``, whose output is the same on Linux and macOS."""
+    """List all processes that have not ended, by ``ps``, whose output is the same on Linux and macOS."""
     listing = subprocess.run(
         ["ps", "-axww", "-o", "pid=,pgid=,stat=,command="],
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},

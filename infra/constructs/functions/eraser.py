@@ -21,7 +21,7 @@ SWEEPS_EVERY = Duration.minutes(1)
 
 
 def statements(grants: Grants) -> list[iam.PolicyStatement]:
-    """What the eraser may."""
+    """Return what the eraser may do."""
     return [
         grants.read_index(),
         grants.read_control(),

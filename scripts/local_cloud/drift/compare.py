@@ -105,7 +105,7 @@ def _differences(clients: Clients, resource: _Resource) -> list[Difference]:
 
 
 def _merged(differences: list[Difference]) -> list[Difference]:
-    """The same difference of several resources as one."""
+    """Merge the same difference of several resources into one."""
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for one in differences:
         groups.setdefault((one.kind, one.name, one.asked, one.there), []).extend(one.resources)
