@@ -265,9 +265,7 @@ class Deployment:
         return f"{self.prefix}-{name}"
 
     def regional(self, name: str, region: str) -> str:
-        """Return a name with the region in it: for roles, since IAM is global, and for what runs during a
-        deployment.
-        """
+        """Return a name with the region in it: for roles, since IAM is global, and for what runs in a deployment."""
         return f"{self.prefix}-{name}-{region}"
 
     def arn(self, service: str, region: str, resource: str) -> str:

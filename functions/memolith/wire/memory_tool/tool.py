@@ -61,7 +61,7 @@ class MemoryTool:
             return Result(str(failure), is_error=True)
 
     def run(self, command: Mapping[str, Any]) -> str:
-        """As `call`, for callers that have a way of their own to tell errors.
+        """Run a command as `call` does, for callers that report errors in their own way.
 
         Raises:
             ToolFailure: with the text for the model.
@@ -147,7 +147,7 @@ class MemoryTool:
         return texts.INSERTED.format(path=path)
 
     def _edit(self, path: str, edit: Callable[[str, str], str]) -> tuple[str, str]:
-        """The content before and after an edit: committed on exactly what was read, tried again on what came between.
+        """Edit a file; return the content before and after. Commits on exactly what was read, and retries on changes.
 
         `edit` gets what was read first, and what is there now.
         """
@@ -178,7 +178,7 @@ class MemoryTool:
         return found
 
     def clear(self) -> str:
-        """Deletes every memory of the store. Raises ToolFailure, saying which part was done."""
+        """Delete every memory of the store. Raises ToolFailure, saying which part was done."""
         self._delete_all("", ROOT)
         return texts.CLEARED
 
@@ -226,7 +226,7 @@ class MemoryTool:
         return texts.RENAMED.format(old=old_path, new=new_path)
 
     def _is_half_moved(self, source: File | Folder | None, standing: File | Folder) -> bool:
-        """Whether everything in a folder came from the other, under the same names: a move that stopped half-way."""
+        """Tell whether everything in a folder came from the other, under the same names: an unfinished move."""
         if not isinstance(source, Folder) or not isinstance(standing, Folder) or standing.path == "":
             return False
         if source.path == standing.path:
