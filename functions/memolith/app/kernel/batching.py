@@ -17,7 +17,7 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def gallop(probe: Callable[[int], T | None]) -> T | None:
-    """The last of a run of taken positions 1..n, by doubling and then bisecting; None when position 1 is free."""
+    """Find the last of a run of taken positions 1..n, by doubling and then bisecting; None when position 1 is free."""
     last, low, step = None, 0, 1
     while (found := probe(low + step)) is not None:
         last, low, step = found, low + step, step * 2

@@ -20,10 +20,10 @@ def erase(region: Region, key: str) -> bool:
 
 
 def ask_eraser(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """This region's eraser's answer.
+    """Ask this region's eraser and return its answer.
 
     Raises:
-        Unavailable: it gave none; what it was asked for stands, and its event asks again.
+        Unavailable: it gave none; the request stands, and its event repeats it.
     """
     try:
         return region.peers.call(region.name, "eraser", payload)

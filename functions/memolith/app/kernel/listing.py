@@ -8,7 +8,7 @@ from memolith.ports.objects import Objects
 
 
 def keys_under(objects: Objects, prefix: str, after: str | None = None, region: str | None = None) -> Iterator[str]:
-    """Every key that begins with `prefix` and comes after `after`, in byte order. One LIST a thousand, when it is due.
+    """Yield every key that begins with `prefix` and comes after `after`, in byte order. One lazy LIST per thousand.
 
     Raises:
         PortError: the bucket does not answer.
