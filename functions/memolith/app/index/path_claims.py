@@ -47,10 +47,10 @@ class Claims:
         self._region = region
 
     def make(self, view: View, claim: Claim, before: PathRow | None) -> PathRow:
-        """Puts the claim beside whatever is known of the path. One conditional write a generation.
+        """Put the write intent beside what is known of the path. One conditional write a generation.
 
         Raises:
-            Yielded: the row is not what it was, or another claim stands there.
+            Yielded: the row is not what it was, or has another intent.
         """
         if before is not None and before.claim_id is not None:
             raise IntentConflict
@@ -105,9 +105,9 @@ class Claims:
         return [row for row in rows if row.memory_id is not None or row.claim_id is not None]
 
     def expired(self, row: PathRow) -> bool:
-        """Whether a claim has stood longer than a creator should need, or says that it lasts longer than any may.
+        """Tell whether an intent is older than a creator should need, or claims to last longer than any may.
 
-        A creator whose clock is ahead writes an end that is far off. To break a claim too soon costs its creator an
+        A creator whose clock is ahead writes an end that is far off. Expiring an intent too soon costs its creator one
         attempt, and nothing else: its slot is taken first.
         """
         if row.claim_expires_at is None:
@@ -116,11 +116,11 @@ class Claims:
         return left_us < 0 or left_us > CLAIM_LIFETIME_US + CLOCKS_APART_US
 
     def withdraw(self, view: View, claim: Claim) -> None:
-        """Takes one's own claim back: only when nothing was put, or its slot was seen taken. It expires anyway."""
+        """Withdraw the caller's own intent: only if nothing was put, or its slot was seen taken. It expires anyway."""
         self._remove(view, claim.key, lambda row: row.claim_id == claim.claim_id)
 
     def remove_broken(self, view: View, row: PathRow) -> None:
-        """Takes away a claim whose slot has been taken."""
+        """Remove an intent whose slot has been taken."""
         self._remove(view, PathRow.key(row.store_id, row.path), lambda now: now.claim_id == row.claim_id)
 
     def _remove(self, view: View, key: RowKey, wanted: Callable[[PathRow], bool]) -> None:
