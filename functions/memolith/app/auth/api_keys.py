@@ -24,7 +24,7 @@ KEY_PREFIX = "sk-memolith"
 
 
 def key_text(workspace_id: str, key_id: str, secret: str) -> str:
-    """What the caller presents: ``sk-memolith-{workspace}-{key}-{secret}``, ids without their prefixes."""
+    """Format what the caller presents: ``sk-memolith-{workspace}-{key}-{secret}``, ids without their prefixes."""
     return f"{KEY_PREFIX}-{workspace_id.removeprefix('wrkspc_')}-{key_id.removeprefix('apikey_')}-{secret}"
 
 
@@ -57,7 +57,7 @@ class ApiKeys:
         return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at)
 
     def revoke(self, workspace_id: str, key_id: str) -> ApiKeyRecord:
-        """Ends a key, in this region at once; the object carries it to the others. Repeatable, from any region.
+        """Revoke a key, in this region at once; the object carries it to the others. Repeatable, from any region.
 
         Raises:
             NotFound, Unavailable, OutcomeUnknown.
@@ -75,7 +75,7 @@ class ApiKeys:
         return record
 
     def of_workspace(self, workspace_id: str) -> list[ApiKeyRow]:
-        """Every key of a workspace, oldest first, revoked ones too. Raises Unavailable."""
+        """List every key of a workspace, oldest first, revoked ones too. Raises Unavailable."""
         view = self._region.view()
         rows: list[ApiKeyRow] = []
         after: str | None = None
@@ -93,9 +93,9 @@ class ApiKeys:
             raise Unavailable("the index does not answer; try again") from error
 
     def find(self, credentials: Credentials) -> ApiKeyRow | None:
-        """A key that the index lacks, from the bucket. A LIST a region, and a GET for each record.
+        """Find a key that the index lacks, in the bucket. A LIST a region, and a GET for each record.
 
-        Nothing is folded: a reader may not, and the records' own events will. Raises Unavailable.
+        It projects nothing: a reader may not, and the records' own events will. Raises Unavailable.
         """
         key_id, workspace_id = credentials.key_id, credentials.workspace_id
         if ids.birth_region(key_id, self._region.regions) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
@@ -110,10 +110,10 @@ class ApiKeys:
         return row
 
     def fold(self, view: View, record: ApiKeyRecord, name: Named | None = None, own: bool = False) -> None:
-        """Joins one version of a key's record into every generation of tables. A revocation absorbs.
+        """Join one version of a key's record into every generation of tables. A revocation absorbs.
 
-        `name` is the record's object, if it is of this home: it is journaled where the record was new to the index, or
-        the caller is about to acknowledge it as its `own`.
+        `name` is the record's object, if it is of this home: it is logged as acknowledged where the record was new to
+        the index, or the caller is about to acknowledge it as its `own`.
         """
         key = ApiKeyRow.key(record.workspace_id, record.key_id)
         for index in view.indexes:
