@@ -49,9 +49,9 @@ class Packer:
         self._records = Ownership(region)
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A reader's or an operator's call: ``{"call": "pack", "store_id": …}``, with ``anew`` from nothing.
+        """Answer a reader's or an operator's call: ``{"call": "pack", "store_id": …}``, with ``anew`` from nothing.
 
-        Answers with the number of the pack that counts, or null for a store that has none; errors under ``error``.
+        Answers with the number of the segment that counts, or null for a store that has none; errors under ``error``.
 
         Raises:
             ValueError: no such call.
@@ -92,13 +92,13 @@ class Packer:
         return self._store(self._region.view([StoreRow.key(store_id)]), store_id) is not None
 
     def _store(self, view: View, store_id: str) -> StoreRow | None:
-        """The store's record; None once it is deleted, or where nobody has heard of it."""
+        """Return the store's record; None once it is deleted, or if no region knows it."""
         attributes = view.rows.get(StoreRow.key(store_id))
         store = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
         return None if store is None or store.state == StoreState.DELETED else store
 
     def _attempt(self, store_id: str, newest: PackKey | None, anew: bool) -> int | None:
-        """The number of the pack that counts now; None where somebody else was first, or the store is deleted."""
+        """Make the number of the segment that counts now; None if another packer was first, or the store is deleted."""
         began_at = self._region.clock.now_us()
         view = self._region.view([StoreRow.key(store_id)], marked=["memories", "verdicts", "versions"])
         view.require_complete()
@@ -128,7 +128,7 @@ class Packer:
         return key.number
 
     def _open(self, key: PackKey) -> OpenedPack | None:
-        """The pack; None where it is gone or cannot be read, so that the next one is made from nothing."""
+        """Open the segment; None where it is gone or cannot be read, so that the next one is made from nothing."""
         try:
             return self._kept.open(key)
         except DamagedPack as damaged:
@@ -136,7 +136,7 @@ class Packer:
             return None
 
     def _bring_up(self, pack: Pack, heads: Mapping[str, MemoryRow]) -> bool:
-        """Whether anything had to be done."""
+        """Bring the segment up to date; return whether anything had to be done."""
         has = pack.heads()
         put, gone = differences(has, heads, {**has, **heads})
         bound = text_max_bytes([head.content_size_bytes or 0 for head in heads.values()])
@@ -147,7 +147,7 @@ class Packer:
         return bool(put or gone)
 
     def _put(self, key: PackKey, body: bytes, manifest: Manifest) -> bool:
-        """False where the number is taken: by somebody else, or by this very put, which is as good."""
+        """Put the segment. False where the number is taken: by another packer, or equivalently by this very put."""
         for attempt in range(ATTEMPTS):
             try:
                 self._region.objects.put_if_absent(str(key), body, manifest.to_metadata(), manifest.sha256)

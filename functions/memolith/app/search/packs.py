@@ -50,7 +50,7 @@ class KeptPacks:
         self._packs = packs
 
     def newest(self, store_id: str) -> PackKey | None:
-        """The key of the pack that counts. One LIST. Raises Unavailable."""
+        """Return the key of the segment that counts. One LIST. Raises Unavailable."""
         after: str | None = None
         found: str | None = None
         while True:
@@ -61,7 +61,7 @@ class KeptPacks:
             after = page.next_after
 
     def manifest(self, key: PackKey) -> Manifest | None:
-        """What a pack says of itself; None for one that is gone, or says nothing. One HEAD. Raises Unavailable."""
+        """Read what a segment says of itself; None if it is gone, or says nothing. One HEAD. Raises Unavailable."""
         try:
             return Manifest.from_metadata(self._region.objects.head(str(key)).metadata)
         except (port_errors.ObjectNotFound, ValueError, KeyError):
@@ -70,7 +70,7 @@ class KeptPacks:
             raise Unavailable("the bucket does not answer; try again") from error
 
     def open(self, key: PackKey) -> OpenedPack | None:
-        """A pack; None for one that is gone by now. One GET. Raises DamagedPack, Unavailable."""
+        """Open a segment; None for one that is gone by now. One GET. Raises DamagedPack, Unavailable."""
         try:
             stored = self._region.objects.get(str(key))
         except port_errors.ObjectNotFound:
@@ -96,7 +96,7 @@ class Heads:
         self._verdicts = Verdicts(region)
 
     def all(self, view: View, store: StoreRow) -> dict[str, MemoryRow]:
-        """Every live memory whose text is not withheld. A query for a thousand memories, and for the verdicts."""
+        """Return every live memory whose text is not withheld. A query for a thousand memories, and the verdicts."""
         hidden = self._withheld(view, store)
         rows = (row for row in self._rows(view, store.store_id) if is_live(row))
         return {
@@ -104,7 +104,7 @@ class Heads:
         }
 
     def of(self, view: View, store: StoreRow, memory_ids: Sequence[str]) -> dict[str, MemoryRow]:
-        """The same of these alone. A read for fifty of them."""
+        """Return the same of these alone. A read for fifty of them."""
         found: dict[str, MemoryRow] = {}
         for start in range(0, len(memory_ids), ROWS_PER_READ):
             keys = [MemoryRow.key(store.store_id, id) for id in memory_ids[start : start + ROWS_PER_READ]]
@@ -115,7 +115,7 @@ class Heads:
         return found
 
     def documents(self, rows: Iterable[MemoryRow], text_max_bytes: int) -> Iterator[list[Document]]:
-        """What a pack takes in of these, some at a time. A GET for each; those that were erased since are left out.
+        """Yield what a segment takes of these, some at a time, without erased texts. A GET for each.
 
         Raises:
             Unavailable: a text is not here, and its home does not answer.
@@ -164,7 +164,7 @@ class Heads:
             after = found[-1].sort_key
 
     def _withheld(self, view: View, store: StoreRow) -> set[str]:
-        """Of every text that is withheld now, what it is known by. Behind them stand sightings, which are none."""
+        """Return the keys of all texts that are withheld now. The sightings behind them in the table are skipped."""
         hidden: set[str] = set()
         after: str | None = None
         while True:
@@ -179,13 +179,13 @@ class Heads:
 
 
 def position_of(row: MemoryRow) -> LogRef:
-    """Where a memory's text stands."""
+    """Return the position of a memory's text."""
     return LogRef(row.path_hash, Slot.parse(row.slot))
 
 
 def differences(
     has: Mapping[str, str], heads: Mapping[str, MemoryRow], among: Iterable[str]
 ) -> tuple[list[MemoryRow], list[str]]:
-    """What a pack lacks or has at another version, and what it is to forget, of the memories `among`."""
+    """Return what a segment lacks or has at another version, and what to remove, of the memories `among`."""
     put = [head for id in among if (head := heads.get(id)) is not None and has.get(id) != head.version_id]
     return put, [id for id in among if id not in heads and id in has]
