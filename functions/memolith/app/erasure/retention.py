@@ -88,10 +88,10 @@ class RetentionPass:
     # ---- one entry ----------------------------------------------------------------------------------------------
 
     def is_over(self, entry: Entry) -> bool:
-        """Whether retention took this version already, and its text came, or came back, afterwards.
+        """Tell whether retention took this version already, and its text came, or came back, afterwards.
 
-        Its row is blank then, though no order stands. That alone is believed only of a version whose time is over, give
-        or take a day for clocks. One index read, and a query if need be. Raises Unavailable.
+        Its row is blank then, though no redaction order exists. That alone is believed only of a version whose time is
+        over, give or take a day for clocks. One index read, and a query if need be. Raises Unavailable.
         """
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         memory_key = MemoryRow.key(entry.key.store_id, entry.memory_id or "-")
@@ -117,7 +117,7 @@ class RetentionPass:
         return at is not None and at <= before_us
 
     def _superseded_at(self, view: View, row: VersionRow) -> int | None:
-        """When the version after this one was written; None for the last. Of a version unseen here, a later moment."""
+        """Return when the version after this one was written; None for the last. If unseen here, a later moment."""
         partition = f"{row.store_id}#{row.memory_id}"
         after = f"{row.generation or 0:010d}"
         query = Query("versions", partition, after=after, index=BY_MEMORY.name, limit=1)
@@ -154,7 +154,7 @@ class RetentionPass:
         return blanked
 
     def _save(self, before: Mapping[str, object] | None, row: PassRow) -> Mapping[str, object] | None:
-        """What stands now; None when another sweep is at it, which then goes on alone."""
+        """Save the pass; return the stored row, or None when another sweep is running, which then goes on alone."""
         after = row.to_attributes()
         try:
             self._region.index.commit([Change(PassRow.KEY, before, after)])
@@ -207,7 +207,7 @@ class RetentionPass:
                 return after, blanked
 
     def _due_of(self, view: View, retention: Retention, rows: Sequence[VersionRow]) -> list[_Due]:
-        """Those that have text, stand in a log (of one a redaction alone may be known), and are not to be kept."""
+        """Return versions that are due: with text, in a log (some rows are known only from redactions), and expired."""
         rows = [row for row in rows if row.path is not None and row.memory_id is not None and row.position is not None]
         keys = list(dict.fromkeys(MemoryRow.key(row.store_id, row.memory_id or "") for row in rows))
         heads = self._region.read(view.index, keys) if keys else {}
@@ -224,7 +224,7 @@ class RetentionPass:
         return due
 
     def _blank(self, view: View, due: Sequence[_Due], blank: Callable[[Entry], None]) -> int:
-        """The objects first, then the rows; a version whose object has not arrived here waits for it."""
+        """Blank the objects first, then the rows; a version whose object has not arrived here waits for it."""
 
         def one(version: _Due) -> RowKey | None:
             entry = self._logs.entry(version.key)
@@ -239,7 +239,7 @@ class RetentionPass:
 
 
 def _stores(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each store of a page of records, with the last of its keys there."""
+    """Yield each store of a page of records, with the last of its keys there."""
     last: dict[str, str] = {}
     for key in keys:
         name = parse_key(key)

@@ -43,7 +43,7 @@ class Erasures:
         self._remains = Verification(region, erasable, self._stores, packs)
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A call, let in by IAM alone: ``{"call": …}`` to JSON.
+        """Answer a call, which only IAM authorises: ``{"call": …}`` to JSON.
 
         ``erase``, ``erase_store``, ``erase_packs`` and ``sweep`` are Memolith's own, and raise; ``erasure.status`` and
         ``erasure.search`` are an operator's, and answer errors under ``error``.
@@ -97,7 +97,7 @@ class Erasures:
         return {"pending": len(left), "blanked": blanked, "mended": mended}
 
     def _finish(self, store_id: str, is_time_up: Callable[[], bool]) -> bool:
-        """One store's trouble is not the next one's."""
+        """Finish one store; its failure does not stop the next store."""
         if is_time_up():
             return False
         try:

@@ -93,10 +93,10 @@ class StorePurge:
     # ---- which stores ---------------------------------------------------------------------------------------------
 
     def begin(self, store_id: str, again: bool = False) -> bool:
-        """Notes that the store is to be erased here, if its deletion stands in this bucket; whether it does.
+        """Note that the store is to be erased here, if its deletion is in this bucket; return whether it is.
 
-        A store that was done already is looked through once more: something came late. One that is being worked on is
-        gone through again at its end, as what came may stand behind the place that the work has reached. Repeatable.
+        A store that was done already is scanned once more: a straggler came. One that is being worked on is scanned
+        again at its end, since the straggler may be behind the place that the work has reached. Repeatable.
         """
         if self._records.deletion(store_id) is None:
             return False
@@ -126,11 +126,11 @@ class StorePurge:
             self.begin(store_id, again=True)
 
     def pending(self) -> list[str]:
-        """The stores that are not done yet."""
+        """List the stores that are not done yet."""
         return [one.key.sk for one in self._query(Query("control", PENDING, limit=1_000))]
 
     def progress(self, store_id: str) -> WorkRow | None:
-        """How far a store is; None where nothing of it is known here."""
+        """Return the progress of a store; None where nothing of it is known here."""
         keys = [WorkRow.key(PENDING, store_id), WorkRow.key(DONE, store_id)]
         rows = self._region.read(self._region.index, keys)
         found = [rows[key] for key in keys if key in rows]
@@ -173,7 +173,7 @@ class StorePurge:
         return self._commit([Change(key, before, None), Change(done_key, None, done, unconditional=True)])
 
     def places(self, record: StoreRecord) -> list[str]:
-        """Where a store's text stands, in the order in which it goes: ``packs``, prefixes of keys, and ``rows``."""
+        """List where a store's text is, in the order of its erasure: ``packs``, prefixes of keys, and ``rows``."""
         homes = dict.fromkeys((*self._region.regions, *(parse_epoch(epoch).home for epoch in record.epochs)))
         logs = [f"{home}/log/{record.store_id}/" for home in homes]
         return ["packs", *logs, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
@@ -195,7 +195,7 @@ class StorePurge:
             yield work
 
     def _page(self, prefix: str, work: WorkRow) -> WorkRow:
-        """One page of S3 versions."""
+        """Erase one page of S3 versions."""
         mark = None if work.after is None else (work.after, work.after_version or "")
         page = asked(lambda: self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE))
         results = self._region.parallel.run([partial(self._erase, held) for held in _held(page.versions)])
@@ -205,7 +205,7 @@ class StorePurge:
         return replace(work, after=page.next_after[0], after_version=page.next_after[1])
 
     def _erase(self, held: _Held) -> str:
-        """One key: ``erased`` now, ``blank`` before, or ``left`` because it cannot be read or blanked."""
+        """Erase one key: ``erased`` now, ``blank`` before, or ``left`` because it cannot be read or blanked."""
         try:
             name = parse_key(held.key)
             if isinstance(name, LogKey):
@@ -224,7 +224,7 @@ class StorePurge:
         return "erased"
 
     def _erase_record(self, key: str) -> str:
-        """Its blank may have come from its home since the page was listed, over a text; no event tells of that."""
+        """Erase a record. Its home's blank may have come since the listing, over a text, and no event reports that."""
         record = StoreRecord.from_json(self._region.objects.get(key).body)
         if record.has_text:
             self._erasable.erase(key, record.blanked().to_json(), {})
@@ -256,7 +256,7 @@ class StorePurge:
         return asked(lambda: self._region.index.query(query))
 
     def _commit(self, changes: Sequence[Change]) -> bool:
-        """False where somebody else is at the same store, and goes on alone."""
+        """Commit; return False where another eraser works on the same store, which then goes on alone."""
         try:
             self._region.index.commit(changes)
         except port_errors.Contended:
@@ -267,7 +267,7 @@ class StorePurge:
 
 
 def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Iterator[list[RowKey]]:
-    """The keys of a store's rows that have a path or a hash, a page at a time, in every generation that is written."""
+    """Yield the keys of a store's rows that have a path or a hash, a page at a time, in every written generation."""
     for index in view.indexes:
         after: str | None = None
         while True:

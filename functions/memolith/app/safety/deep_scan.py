@@ -229,9 +229,7 @@ class DeepScan:
     # ---- what a model makes of it -------------------------------------------------------------------------------
 
     def _ask(self, subject: _Subject, report: Report) -> tuple[Opinion | None, port_errors.Unavailable | None]:
-        """Ask the guardrail; return its opinion or its silence, or neither if it is off or the rules withhold
-        anyway.
-        """
+        """Ask the guardrail; return its opinion, or its silence; neither if it is off or the rules withhold anyway."""
         if self._guardrail is None or report.verdict is Verdict.REJECT or GUARDRAIL_RULE in subject.allow:
             return None, None
         try:
