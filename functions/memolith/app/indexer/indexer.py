@@ -114,7 +114,7 @@ class Indexer:
             react()
 
     def _local_arrived(self, key: str) -> None:
-        """A pack that was put after its store's end is removed again."""
+        """Remove a search segment that was put after its store's end."""
         if not key.startswith(PACKS_PREFIX):
             return
         store_id = PackKey.parse(key).store_id
@@ -151,10 +151,10 @@ class Indexer:
         return []
 
     def _fold_record(self, view: View, placed: PlacedRecord, journal: bool) -> list[Callable[[], object]]:
-        """A store's deletion has it erased here; so has an older record that comes, with its name, after that.
+        """Project a store's record; erase the store here after its deletion, or an older record that comes after that.
 
-        Tables that are being rebuilt may not know of the deletion: then the eraser looks for it. A record that
-        begins an epoch has every row of the store judged; one of an epoch that is over may have come late.
+        Tables that are being rebuilt may not know of the deletion: then the eraser looks for it. A record that begins
+        an epoch has every row of the store repaired; one of a closed epoch may be a straggler.
         """
         standing = self._records.fold(view, placed, journal)
         store_id, slot = standing.store_id, placed.slot
@@ -221,9 +221,9 @@ class Indexer:
         return row is not None and row["state"] == StoreState.DELETED
 
     def direct(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A peer's or an operator's call: ``{"call": "fold_key", "record": …}`` confirms a key's revocation here.
+        """Answer a peer or an operator: ``{"call": "fold_key", "record": …}`` confirms a key's revocation here.
 
-        ``{"call": "arrived", "key": …}`` folds one object, before its event does: a read has met it in the log.
+        ``{"call": "arrived", "key": …}`` projects one object before its event does: a read has met it in the log.
 
         Raises:
             ValueError: no such call. Whatever `object_arrived` raises.
@@ -292,17 +292,17 @@ class Indexer:
         self._noted[store_id] = covered_us
 
     def _store(self, view: View, store_id: str) -> StoreRow | None:
-        """The store's record as these tables have it. A read, where the view has not asked for it."""
+        """Return the store's record as these tables have it. A read, where the view has not asked for it."""
         key = StoreRow.key(store_id)
         rows = view.rows if key in view.asked else self._region.read(view.index, [key])
         return StoreRow.from_attributes(rows[key]) if key in rows else None
 
     def _came_late(self, view: View, store: StoreRow, entry: Entry) -> list[Callable[[], object]] | None:
-        """What follows from an entry that does not count in the store's present epoch; None where that is still open.
+        """Return what follows from an entry that does not count in the present epoch; None where that is still open.
 
-        A version stands apart from then on, and the home has its writer see whether it can be adopted. The first half
-        of a rename whose second is not here is no version, nor to be finished any more: where it was written it ends
-        void, unless the second was written there too.
+        The version is divergent from then on, and the home's writer checks whether to replay it. The first half of a
+        rename whose second is not here is no version, and is not to be completed any more: where it was written an
+        abort entry ends it, unless the second was written there too.
         """
         raw = self._logs.settle(entry)
         version = next((one.entry for one in raw if one.is_version), None)
@@ -354,15 +354,15 @@ class Indexer:
             raise Unavailable("the scanner's queue does not answer; try again") from error
 
     def _measure(self, entry: Entry) -> None:
-        """How long after it was written at its home an entry was known here; a blank is of no age of its own."""
+        """Record how long after it was written at its home an entry arrived here; a blank has no age of its own."""
         lag_us = self._region.clock.now_us() - entry.created_at
         self._region.metrics.milliseconds("replication_lag_ms", max(lag_us, 0) / 1000, home=entry.slot.epoch.home)
 
     def _follow(self, view: View, moved_in: Entry) -> None:
-        """A rename met half-way: at home the writer finishes it, elsewhere the home's bucket says what became of it.
+        """Follow a rename met half-way: at home the writer completes it, elsewhere the home's bucket tells its outcome.
 
-        It is now or never: once its source slot has arrived here with something else, nobody looks at it again. While
-        that slot is free at home too, whatever takes it brings another event: the other half, or the blank.
+        This is the only chance: once its source slot has arrived here with another entry, no event leads back to it.
+        While that slot is free at home too, the entry that takes it brings another event: the other half, or the blank.
         """
         ended = not view.complete or self._is_deleted(view, moved_in.key.store_id)
         if ended and self._erase(moved_in.key):
@@ -429,11 +429,11 @@ class Indexer:
         self._verdicts.fold(view, verdict, journal)
 
     def _overtaken(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
-        """An erasure that came before what followed the version: the home has it, and a live memory stays readable.
+        """Handle an erasure that came before what followed the version: the home has it, and a live memory stays
+        readable.
 
-        No head of a live memory is ever erased, so that a head which is to be blank here is one that is behind. What
-        followed is folded from its end: at no moment is the head one of those that are blank. What came late is
-        no part of it.
+        No head of a live memory is ever erased, so a head that is to be blank here lags behind. What followed is
+        projected from its end: at no moment is the head one of those that are blank. Stragglers are no part of it.
         """
         row_key = MemoryRow.key(key.store_id, memory_id)
         attributes = self._region.read(view.index, [row_key]).get(row_key)
@@ -472,7 +472,7 @@ class Indexer:
 
 
 def store_of(key: str) -> list[RowKey]:
-    """The record of the store that an entry of a log belongs to: what tells whether the entry came late."""
+    """Return the record of the store that a log entry belongs to: it decides whether the entry is a straggler."""
     try:
         name = parse_key(key)
     except ValueError:

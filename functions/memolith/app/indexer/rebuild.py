@@ -110,7 +110,7 @@ class Rebuild:
         return building, progress
 
     def _begun(self, control: ControlRow, attributes: Attributes | None) -> RebuildRow | None:
-        """How far the rebuild is that this one goes on with; None where there is none, or its tables were emptied."""
+        """Return the progress of the rebuild to go on with; None where there is none, or its tables were emptied."""
         if attributes is None or control.building is None:
             return None
         progress = RebuildRow.from_attributes(attributes)
@@ -120,7 +120,7 @@ class Rebuild:
         return progress if all(found.get(key) == {"mark": progress.mark} for key in _MARKS) else None
 
     def _judge(self, building: ControlRow, report: Callable[[Progress], None]) -> None:
-        """Stores whose home has changed: what came late was folded like anything else, in whatever order it was listed.
+        """Repair stores whose home has changed: the rebuild projected stragglers in the order of the listing.
 
         A LIST for each such store and region, and what `EpochRepair.sweep` costs.
         """
@@ -142,10 +142,10 @@ class Rebuild:
                     yield store_id
 
     def _switch(self, building: ControlRow) -> ControlRow:
-        """The new tables serve; and the home's next checkpoint is made from a listing.
+        """Let the new tables serve, and have the home's next checkpoint made from a listing.
 
-        For what stands in these tables without having been journaled may be built on from now on: a version whose
-        writer died, and whose event has not come yet.
+        For writers may build from now on on what these tables have without an acknowledgement: a version whose writer
+        died, and whose event has not come yet.
         """
         generation = building.building or 0
         switched = ControlRow(serving=generation, complete=True, run=building.run, retired=building.serving)
@@ -180,7 +180,7 @@ class Rebuild:
     # ---- after the switch ---------------------------------------------------------------------------------------
 
     def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> ControlRow:
-        """Drops what served before, once no call can be reading it any more."""
+        """Drop the tables that served before, once no call can be reading them any more."""
         report(Progress("switched; dropping the old tables"))
         self._region.clock.pause(self._longest_life_s)
         if control.run is not None:
@@ -206,7 +206,7 @@ class Rebuild:
         return ControlRow.from_attributes(attributes)
 
     def _followed_anew(self, progress: RebuildRow) -> Attributes:
-        """What the tables may claim as they begin to serve: nothing of any other home yet, and that they are marked."""
+        """Return what the tables claim as they begin to serve: their mark, and nothing of any other home yet."""
         now_us = self._region.clock.now_us()
         row = CompletenessRow(mark=progress.mark, until={}, before={}, folded={}, written_at=now_us)
         return row.to_attributes()
@@ -259,7 +259,7 @@ class BatchProjector:
         return malformed
 
     def _view(self, generation: int, keys: Sequence[str]) -> View:
-        """The generation that is built, with the records of the batch's stores, as far as they are in it. One read."""
+        """Make the view of the generation that is built, with the batch's stores as far as it has them. One read."""
         index = self._region.index.at(generation)
         stores = {key for one in keys for key in store_of(one)}
         rows = self._region.read(index, list(stores)) if stores else {}

@@ -85,13 +85,13 @@ class _Page:
 
 
 def batch_partition(run: str | None) -> str:
-    """Where the control table notes which batches of a run are done; the indexer may write nothing else there."""
+    """Return where the control table notes a run's finished batches; the indexer may write nothing else there."""
     return f"rebuild#{run}"
 
 
 @contextmanager
 def control_table() -> Iterator[None]:
-    """The control table's errors in an operator's words."""
+    """Turn the control table's errors into an operator's words."""
     try:
         yield
     except port_errors.Contended as error:
@@ -114,7 +114,7 @@ class Pages:
         self._done = 0
 
     def fold_all(self, progress: RebuildRow) -> None:
-        """Until everything after `progress.after` is folded.
+        """Project everything after `progress.after`, and return then.
 
         Of a thousand objects: two LISTs, one sending of twenty messages, a count, a query and a transaction; and, for
         every half second that it takes, a read and a count.
@@ -191,7 +191,7 @@ class Pages:
             self._moved_us = now_us
 
     def _missing(self, page: _Page) -> list[int]:
-        """Which batches of the oldest page are not done. A query only once enough of any page are."""
+        """Return which batches of the oldest page are not done. A query only once enough of any page are."""
         everything = list(range(len(page.batches)))
         if not everything:
             return []
@@ -206,7 +206,7 @@ class Pages:
         return [number for number in everything if page.name(number) not in found]
 
     def _note(self, progress: RebuildRow, page: _Page) -> RebuildRow:
-        """The page is folded: whoever goes on begins after it, and which of its batches were done is forgotten."""
+        """Note that the page is projected: the next run begins after it. Forgets which of its batches were done."""
         further = replace(progress, after=page.until, folded=progress.folded + page.size)
         partition = batch_partition(self._building.run)
         keys = [RowKey("control", partition, page.name(number)) for number in range(len(page.batches))]
