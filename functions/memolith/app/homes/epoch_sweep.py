@@ -91,7 +91,7 @@ class EpochSweep:
 
 
 def _begun(name: Named) -> str | None:
-    """The store whose epoch begins with the object of this name."""
+    """Return the store whose epoch begins with the object of this name."""
     try:
         key = parse_key(name.key)
     except ValueError:

@@ -40,7 +40,8 @@ class Homes:
         self._second = SyncReplica(region, LogReader(region))
 
     def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """A peer's or an operator's call, let in by IAM alone: ``{"call": "homes.…"}``; errors under ``error``.
+        """Answer a peer's or an operator's call, which only IAM authorises: ``{"call": "homes.…"}``; errors as
+        ``error``.
 
         Raises:
             KeyError, TypeError, ValueError: a payload that no version of Memolith made.
@@ -67,9 +68,9 @@ class Homes:
         raise ValueError("no such call")
 
     def is_held(self, store_id: str) -> dict[str, Any]:
-        """Whether a fail-over to this region begins with all that the store has acknowledged in two regions.
+        """Tell whether a failover to this region begins with all that the store has acknowledged in two regions.
 
-        By the record as this region knows it. An index read, and what `SyncReplica.is_held` costs.
+        Decides by the record as this region knows it. An index read, and what `SyncReplica.is_held` costs.
 
         Raises:
             NotFound: this region has never heard of the store. Unavailable: the region does not answer.
@@ -99,7 +100,7 @@ class Homes:
         return {"stores": shown, "next": further}
 
     def _ids(self, birth: str, last: str) -> tuple[list[str], str | None]:
-        """Stores that were born in a region: their first record is under its prefix."""
+        """List stores that were born in a region: their first record is under its prefix."""
         prefix, ids = f"{birth}/store/", list[str]()
         after = f"{prefix}{last}/~" if last else None
         while len(ids) < STORES_PER_PAGE:

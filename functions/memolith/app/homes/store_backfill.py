@@ -26,10 +26,10 @@ class StoreBackfill:
         self._fold = fold
 
     def run(self, store: StoreRow, source: str, deadline_us: int | None = None) -> tuple[int, bool]:
-        """Copies what is missing here; how many objects, and whether that was all before the deadline.
+        """Copy what is missing here; return how many objects, and whether that was all before the deadline.
 
         A LIST for a thousand objects on both sides, and one for each place that is empty; a GET, a conditional PUT and
-        a fold for each that is missing. Repeatable: what is here already is left alone.
+        a projection for each that is missing. Repeatable: what is here already is left alone.
 
         Raises:
             Unavailable: a bucket, or this region's index, does not answer; repeat it.
@@ -49,7 +49,7 @@ class StoreBackfill:
             yield from self._all_missing(place, source) if missing is None else missing
 
     def _all_missing(self, place: str, source: str) -> Iterator[str]:
-        """What is missing of a place of many pages: of logs, whose keys go on with a hash, sixteen parts at once."""
+        """Yield what is missing of a place of many pages: of logs, whose keys go on with a hash, sixteen at once."""
         parts = [f"{place}{digit}" for digit in _HEX] if "/log/" in place else [place]
         found = self._region.parallel.run([partial(self._missing_under, part, source) for part in parts])
         for keys in found:
@@ -59,7 +59,7 @@ class StoreBackfill:
         return list(asked_each(keys_missing(self._region.objects, prefix, source)))
 
     def _at_a_glance(self, place: str, source: str) -> list[str] | None:
-        """What is missing under a prefix; None where there is more than one page there."""
+        """List what is missing under a prefix; None where there is more than one page there."""
         there = asked(partial(self._region.objects.list, place, region=source))
         if not there.keys:
             return []
@@ -87,7 +87,7 @@ class StoreBackfill:
 
 
 def _places(store: StoreRow, regions: Sequence[str]) -> Iterator[str]:
-    """The prefixes that a store's objects are under; a cut counts only if its epoch does."""
+    """Yield the prefixes that a store's objects are under; a snapshot counts only if its epoch does."""
     homes = [parse_epoch(text).home for text in store.epochs]
     for home in sorted({*homes, *regions}):
         for kind in KINDS:
