@@ -137,9 +137,9 @@ class CompareListing:
             yield from (met for met in self._region.parallel.run(tasks) if met is not None)
 
     def _look(self, key: LogKey) -> ListedEntry | None:
-        """None for what cannot be read, which is its event's to report.
+        """Look at an entry; None for one that cannot be read, which its event reports.
 
-        A void, and a rename that never came to be, leave no row that would show them.
+        An abort entry, and a rename that never came to be, leave no row that would show them.
         """
         try:
             entry = self._logs.entry(key)
@@ -156,7 +156,7 @@ class CompareListing:
         return ListedEntry(entry, Named(str(key), entry.version_id))
 
     def _send(self, keys: Sequence[str]) -> None:
-        """As the bucket's own events."""
+        """Send messages like the bucket's own events."""
         messages = [json.dumps({"Records": [{"s3": {"object": {"key": quote_plus(key)}}}]}) for key in keys]
         try:
             if messages:
@@ -172,7 +172,7 @@ class CompareListing:
         return [key.store_id for key in parsed if isinstance(key, StoreKey) and key.slot.sequence == 1]
 
     def _pairs(self, view: View, store_id: str) -> int:
-        """How many live memories of a store stand below another one."""
+        """Count the live memories of a store that are below another one."""
         pairs, after = 0, None
         while True:
             try:

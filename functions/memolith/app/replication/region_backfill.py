@@ -60,7 +60,7 @@ class RegionBackfill:
         self._others = tuple(others)
 
     def run(self, report: Report) -> int:
-        """Copies until a pass finds nothing missing; how many objects that were.
+        """Copy until a pass finds nothing missing; return how many objects that were.
 
         Costs one LIST a thousand keys on both sides in each pass, one GET and one conditional PUT an object.
 
@@ -83,7 +83,7 @@ class RegionBackfill:
         raise Unavailable(f"after {PASSES_MAX} passes objects were still missing; run it again")
 
     def _sources(self) -> list[tuple[str, str]]:
-        """Every prefix, and where it is copied from."""
+        """List every prefix, and where it is copied from."""
         holders: dict[str, list[str]] = {}
         for region in self._others:
             for prefix in self._prefixes(region):
@@ -95,7 +95,7 @@ class RegionBackfill:
         ]
 
     def _prefixes(self, region: str) -> Iterator[str]:
-        """Whose keys the region holds: one LIST of one key each."""
+        """Yield the regions whose keys the region has: one LIST of one key each."""
         after: str | None = None
         while keys := self._objects.list("", after, 1, region).keys:
             if not keys[0].startswith(LOCAL_PREFIX):
