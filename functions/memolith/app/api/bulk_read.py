@@ -65,7 +65,7 @@ class BulkRead:
         return Page(tuple(memories), rows[-1].memory_id if len(rows) == LOAD_MAX_MEMORIES else None)
 
     def _within_budget(self, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[MemoryRow]:
-        """The first rows whose texts fit into one answer; at least one. An unread text counts as its worst."""
+        """Take the first rows whose texts fit into one answer; at least one. An unread text counts as its worst."""
         taken: list[MemoryRow] = []
         total = 0
         for row in rows:
@@ -78,7 +78,7 @@ class BulkRead:
         return taken
 
     def _shown(self, access: StoreAccess, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[TextView]:
-        """The texts that may be shown, in order: what the pack has, judged anew, and what has to be fetched."""
+        """Return the texts that may be shown, in order: the segment's, checked again, and those to be fetched."""
         packed = {row.memory_id: row for row in rows if row.memory_id in texts}
         fetched = [row for row in rows if row.memory_id not in packed]
         answers = dict(zip((row.memory_id for row in fetched), self._fetch(access, fetched), strict=True))
@@ -98,7 +98,7 @@ class BulkRead:
 
 
 def _in_json(text: str) -> int:
-    """What a text takes in Lambda's answer, which is JSON in JSON."""
+    """Return the size of a text in Lambda's answer, which is JSON in JSON."""
     return len(json.dumps(json.dumps(text)))
 
 

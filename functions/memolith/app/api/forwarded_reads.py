@@ -51,7 +51,8 @@ class ForwardedReads:
         self._passing = passing
 
     def read(self, call: RequestContext, operation: str, arguments: Mapping[str, Any], answer: Callable[[], T]) -> T:
-        """What `answer` gives, or, where that ends in `AskHome`, what the home's reader does. One invocation more.
+        """Return what `answer` returns, or, where that raises `AskHome`, what the home's reader does. One invocation
+        more.
 
         Raises:
             whatever `answer` or the home raises; Unavailable: the home does not answer.
@@ -64,7 +65,7 @@ class ForwardedReads:
 
 
 def _question(call: RequestContext, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:
-    """What is asked; the home's answer is always as its logs have it."""
+    """Make the question to the home; its answer is always as its logs have it."""
     return {
         "call": "read",
         "operation": operation,
@@ -86,13 +87,13 @@ def _known(view: View, arguments: Mapping[str, Any]) -> str | None:
 
 
 def vouched(payload: Mapping[str, Any]) -> RequestContext:
-    """The call in a question: a caller whom another region has let in. Raises KeyError, TypeError."""
+    """Parse the call in a question: a caller that another region has authorised. Raises KeyError, TypeError."""
     credentials = DelegatedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
     return RequestContext(credentials, ReadConsistency(**payload["demand"]), known=payload["known"])
 
 
 def encode(answer: object) -> dict[str, Any]:
-    """A use case's answer as JSON. Raises TypeError for what is none."""
+    """Write a use case's result as JSON. Raises TypeError for what is none."""
     if isinstance(answer, Page):
         return {"type": "Page", "items": [encode(item) for item in answer.items], "next_after": answer.next_after}
     if isinstance(answer, Hit | Memory | MemoryPrefix | Store | Version):
@@ -101,7 +102,7 @@ def encode(answer: object) -> dict[str, Any]:
 
 
 def decode(payload: Mapping[str, Any]) -> object:
-    """The inverse of `encode`. Raises KeyError, TypeError."""
+    """Parse what `encode` made. Raises KeyError, TypeError."""
     if payload["type"] == "Page":
         return Page(tuple(decode(item) for item in payload["items"]), payload["next_after"])
     fields: dict[str, Any] = {name: _field(name, value) for name, value in payload["fields"].items()}

@@ -125,7 +125,7 @@ class HistoryImport:
         return [ImportResult(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
 
     def import_at_home(self, store: StoreRow, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """A call that landed in another region, and all that it has to fold. Raises as `bring_in`."""
+        """Import for a call that landed in another region; return what it has to project, too. Raises as `bring_in`."""
         brought = self._at_home(store, [ImportedVersion.from_payload(one) for one in payload["versions"]])
         return {
             "results": [asdict(one) for one in brought.results],
@@ -205,7 +205,7 @@ class HistoryImport:
         return ImportResult(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
 
     def _now(self, view: View, store: StoreRow) -> StoreRow:
-        """The store's record as this batch has it. Raises Unavailable for a home that has moved."""
+        """Return the store's record as this batch has it. Raises Unavailable for a home that has moved."""
         attributes = view.rows.get(StoreRow.key(store.store_id))
         now = store if attributes is None else StoreRow.from_attributes(attributes)
         if now.home != self._region.name or now.state != StoreState.ACTIVE:
@@ -213,7 +213,7 @@ class HistoryImport:
         return now
 
     def _judge(self, store: StoreRow, version: ImportedVersion) -> _Judged:
-        """What is scanned is the text and its path; what was withheld where it comes from is withheld here too.
+        """Scan the text and its path; withhold here too what was withheld where it comes from.
 
         Raises:
             InvalidRequest: the path is refused.
@@ -247,7 +247,7 @@ class HistoryImport:
 
 
 def _require_path(findings: Sequence[Finding]) -> None:
-    """Raises InvalidRequest where it is the path that is refused: it would be listed, whatever became of the text."""
+    """Raise InvalidRequest where the path is refused: a listing would show it, even without the text."""
     about_path = [finding for finding in findings if finding.line == 0]
     if about_path:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in about_path))
@@ -255,7 +255,7 @@ def _require_path(findings: Sequence[Finding]) -> None:
 
 
 def _row(view: View, key: RowKey) -> VersionRow | None:
-    """The version where it is known; of one that is not, its redaction may be."""
+    """Return the version where it is known; only its redaction may be."""
     row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
     return row if row is not None and row.memory_id is not None else None
 

@@ -131,7 +131,7 @@ class Redactions:
         return row
 
     def _refuse_head(self, view: View, store: StoreRow, row: VersionRow) -> None:
-        """Raises InvalidRequest for the head of a live memory, once the log has nothing newer."""
+        """Raise InvalidRequest for the head of a live memory, once the log has nothing newer."""
         key = MemoryRow.key(store.store_id, row.memory_id or "")
         for _ in range(2):
             attributes = self._region.read(view.index, [key]).get(key)
@@ -145,7 +145,7 @@ class Redactions:
         )
 
     def _put(self, order: Redaction) -> Redaction:
-        """The order that stands: this one, or the one that was there first."""
+        """Put the order; return the one that holds: this one, or the one that was there first."""
         key = str(RedactionKey(self._region.name, order.store_id, order.version_id))
         try:
             self._region.objects.put_if_absent(key, order.to_json(), {})
@@ -168,5 +168,5 @@ class Redactions:
 
 
 def answer(row: VersionRow) -> dict[str, Any]:
-    """The redacted version as JSON, for the region where the call landed."""
+    """Write the redacted version as JSON, for the region where the call landed."""
     return {"version": {name: value for name, value in asdict(row).items() if value is not None}}

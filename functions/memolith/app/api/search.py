@@ -69,10 +69,10 @@ class Search:
     def search(
         self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
     ) -> tuple[Hit, ...]:
-        """The memories that answer best, the best first; at most `limit`, none where nothing matches.
+        """Return the memories that answer best, the best first; at most `limit`, none where nothing matches.
 
         One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
-        is too long for the pack.
+        is too long for the search segment.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -130,7 +130,7 @@ class Search:
     def _confirmed(
         self, access: StoreAccess, some: Sequence[Ranked], documents: Mapping[str, Document]
     ) -> list[tuple[Ranked, MemoryRow]]:
-        """Those whose head is still what was found, and may be shown. One index read."""
+        """Return those whose head is still what was found, and may be shown. One index read."""
         store = access.store
         rows_of = {one.memory_id: MemoryRow.key(store.store_id, one.memory_id) for one in some}
         verdicts_of = {
@@ -154,7 +154,7 @@ class Search:
         return Hit(to_memory(row), round(ranked.score, 3), self._excerpt(text, ranked.passage, asked.stems))
 
     def _excerpt(self, text: str, passage: int, stems: Sequence[str]) -> str:
-        """Where the passage that answers best has its first word of the query, with what stands around it."""
+        """Cut out the best passage around its first word of the query."""
         wanted = set(stems)
         start, first = analysis.place(text, max(passage - 1, 0), lambda word: self._packs.stem(word) in wanted)
         begin = max(start, first - EXCERPT_MAX_CHARS // 4)
@@ -162,7 +162,7 @@ class Search:
 
 
 def _corrected(pack: Pack, stem: str) -> tuple[str, int]:
-    """The word that the store has for one that it has not, where they differ by a letter; the most frequent one."""
+    """Return the store's most frequent word that differs by a letter from one that it does not have."""
     if len(stem) < CORRECTED_FROM_CHARS or not stem.isalpha():
         return stem, 0
     alike = {other: count for other, count in pack.stems_like(stem).items() if ranking.alike(stem, other)}
@@ -170,7 +170,7 @@ def _corrected(pack: Pack, stem: str) -> tuple[str, int]:
 
 
 def _candidates(pack: Pack, asked: _Query, prefix: str | None) -> list[str]:
-    """By the words; by the words and the names; by the words in the time that is named."""
+    """Find candidates by the words; by the words and the names; by the words in the time that is named."""
     found = pack.matching(Matching(asked.stems, prefix=prefix, limit=CANDIDATES_MAX))
     if asked.names and asked.stems:
         found += pack.matching(Matching(asked.stems, sorted(asked.names), prefix=prefix, limit=NAMED_MAX))

@@ -97,10 +97,10 @@ class Memolith:
         return self._region.name
 
     def check_health(self) -> None:
-        """Whether callers should come here: one index read, of a row in each table.
+        """Check that callers should come here: one index read, of a row in each table.
 
         Raises:
-            Unavailable: a table does not answer, or they do not hold everything that this region's bucket does.
+            Unavailable: a table does not answer, or they lack something that this region's bucket has.
         """
         self._region.view(_MARKS).require_complete()
 
@@ -331,7 +331,8 @@ class Memolith:
     # ---- direct invocations -------------------------------------------------------------------------------------
 
     def direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """A peer's or an operator's call, let in by IAM alone: ``{"call": …}`` to JSON, errors under ``error``.
+        """Answer a peer's or an operator's call, which only IAM authorises: ``{"call": …}`` to JSON, errors as
+        ``error``.
 
         Raises:
             KeyError, TypeError, ValueError: a payload that no version of Memolith made.
@@ -360,8 +361,9 @@ class Memolith:
             return {"error": encode_error(error)}
 
     def read_direct(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Another region's read of a store whose home this is (`memolith.app.api.forwarded_reads`); IAM alone lets it
-        in.
+        """Answer another region's read of a store whose home this is (`memolith.app.api.forwarded_reads`).
+
+        Only IAM authorises it.
 
         Raises:
             KeyError, TypeError: a payload that no version of Memolith made.
@@ -439,9 +441,10 @@ class Memolith:
         return {"order": order.to_json().decode()}
 
     def _own_store(self, store_id: str, ended_by: str | None = None) -> StoreRow:
-        """The record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable; Elsewhere.
+        """Return the record of a store whose home this is, as a peer names it. Raises NotFound, Unavailable; Elsewhere.
 
-        A deleted store is found by the call that deleted it, if the network repeats that: `ended_by` is its version_id.
+        Also finds a deleted store for the call that deleted it, if the network repeats that: `ended_by` is its
+        version_id.
         """
         view = self._region.view([StoreRow.key(store_id)])
         attributes = view.rows.get(StoreRow.key(store_id))
