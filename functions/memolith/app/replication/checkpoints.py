@@ -70,9 +70,7 @@ class Checkpoints:
     # ---- opening ------------------------------------------------------------------------------------------------
 
     def _begin(self) -> JournalStateRow:
-        """Begin a new acknowledgement log. Its first checkpoint comes from a listing of what was acknowledged
-        before.
-        """
+        """Begin a new acknowledgement log. Its first checkpoint comes from a listing of earlier acknowledged writes."""
         last = gallop(self._published)
         state = JournalStateRow(
             run=self._region.new_id("run"),
