@@ -74,7 +74,7 @@ class Bundle:
     functions: Path = ROOT / "functions"
 
     def fingerprint(self) -> str:
-        """64 hex digits that change whenever the zip would. Reads the sources, builds nothing."""
+        """Return 64 hex digits that change whenever the zip would. Reads the sources, builds nothing."""
         digest = hashlib.sha256()
         native = (sys.version, sys.platform, os.uname().machine) if self.host else (self.architecture,)
         compiled = self._compiled()

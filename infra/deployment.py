@@ -320,7 +320,7 @@ def _alarms(value: Any) -> Alarms:
 
 
 def merged(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """`record` with `overrides` over it: objects are merged key by key, everything else is replaced."""
+    """Put `overrides` over `record`: objects are merged key by key, everything else is replaced."""
     result = dict(record)
     for key, value in overrides.items():
         below = result.get(key)
@@ -338,7 +338,10 @@ def _known(path: str, record: Mapping[str, Any], shape: type) -> Mapping[str, An
 
 
 def _guardrail(field_name: str, value: Any) -> None:
-    """Source: Amazon Bedrock API reference, "ApplyGuardrail", URI request parameters."""
+    """Check a guardrail's id and version.
+
+    Source: Amazon Bedrock API reference, "ApplyGuardrail", URI request parameters.
+    """
     given = _mapping(field_name, value)
     for name in given:
         _one_of(field_name, name, ("id", "version"))

@@ -102,7 +102,7 @@ def documents() -> Iterator[Line]:
 
 
 def stale_costs() -> Iterator[Problem]:
-    """docs/cost.md is what `make cost` would write."""
+    """Yield a problem if docs/cost.md is not what `make cost` would write."""
     if cost.stale():
         yield Problem("docs/cost.md", 1, "is not what the code costs now: make cost")
 

@@ -119,7 +119,7 @@ def import_folder(sdk: Anthropic, store_id: str, folder: Path) -> tuple[dict[str
 
 
 def edit_together(dev: dict[str, Any], store_id: str, memory_ids: tuple[str, ...]) -> list[Report]:
-    """Agents in both regions, all editing the same memories."""
+    """Let agents in both regions edit the same memories."""
     agents = [
         Assignment(
             f"{region} agent {n}", dev["regions"][region]["api_url"], dev["api_key"], store_id, memory_ids, EDITS
@@ -139,7 +139,7 @@ def edit_together(dev: dict[str, Any], store_id: str, memory_ids: tuple[str, ...
 
 
 def measure_visibility(dev: dict[str, Any], store_id: str) -> list[float]:
-    """Milliseconds from an acknowledgement in the first region until the second one serves that version."""
+    """Measure the time from an acknowledgement in the first region until the second one serves that version, in ms."""
     here, there = (client(dev["regions"][region]["api_url"], dev["api_key"]) for region in list(dev["regions"])[:2])
     memory = here.beta.memory_stores.memories.create(store_id, path="/demo/probe.md", content="0")
     visible: list[float] = []

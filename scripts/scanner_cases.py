@@ -194,14 +194,14 @@ def trojan_sources() -> list[str]:
 
 
 def documents() -> Iterator[tuple[str, str]]:
-    """Documents about injection that this repository holds: its docs and the unit tests' own guide."""
+    """Yield documents about injection in this repository: its docs and the unit tests' own guide."""
     root = Path(__file__).resolve().parent.parent
     for path in sorted([*root.glob("docs/**/*.md"), *root.glob("tests/unit/scanner/documents/*.md")]):
         yield str(path.relative_to(root)), path.read_text("utf-8")
 
 
 def readmes() -> list[str]:
-    """Descriptions and read-me files of the packages that are installed here, as ordinary Markdown."""
+    """Return descriptions and read-me files of the packages that are installed here, as ordinary Markdown."""
     packages = {Path(entry) for entry in sys.path if entry.endswith("site-packages")}
     found = [path for folder in packages for path in folder.glob("*.dist-info/METADATA")]
     found += [path for folder in packages for path in folder.glob("**/*.md")]
@@ -225,7 +225,7 @@ _TARGETS = (
 
 
 def hostile_paths() -> Iterator[str]:
-    """Traversal in every encoding and depth, and other ways out of a store."""
+    """Yield traversal in every encoding and depth, and other ways out of a store."""
     for dots in _DOTS:
         for depth in (1, 2, 3, 6, 8):
             for target in _TARGETS:
@@ -243,7 +243,7 @@ _OTHER_WAYS_OUT = (
 
 
 def real_paths() -> Iterator[str]:
-    """Paths of files that exist here: this repository and the installed packages."""
+    """Yield paths of files that exist here: this repository and the installed packages."""
     root = Path(__file__).resolve().parent.parent
     for folder in ("docs", "functions", "infra", "scripts", "tests", "node_modules"):
         yield from (str(path.relative_to(root)) for path in (root / folder).glob("**/*") if path.is_file())

@@ -31,7 +31,7 @@ LOCAL, READ_ONLY, WRITABLE, BARE = "a local folder", "a read-only mount", "a mou
 
 
 def fill(folder: Path) -> None:
-    """2,000 files of about 2 KB in 20 folders."""
+    """Write 2,000 files of about 2 KB in 20 folders."""
     chance = random.Random(1)  # noqa: S311 - made-up texts, the same each time
     for number in range(FILES):
         place = folder / f"d{number % FOLDERS:02}" / f"f{number:04}.md"
@@ -104,7 +104,7 @@ def grep_ms(folder: Path) -> float:
 
 
 def measure(rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each round, by what was read."""
+    """Return the milliseconds of each round, by what was read."""
     with TemporaryDirectory() as source, ExitStack() as held:
         fill(Path(source))
         places = {LOCAL: Path(source)}
@@ -121,7 +121,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> int:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=21, help="how often each folder is read")
     parser.add_argument("--show", nargs=3, metavar=("WHAT", "SOURCE", "FOLDER"), help=argparse.SUPPRESS)

@@ -31,7 +31,7 @@ REGION = "us-east-1"
 
 
 def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
-    """Made-up words, and how often each is drawn (Zipf)."""
+    """Make up words, and how often each is drawn (Zipf)."""
     syllables = [a + b for a in "bcdfglmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "il", "or", "us")]
     words = list({"".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(VOCABULARY)})
     words.sort()

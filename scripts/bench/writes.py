@@ -56,7 +56,7 @@ class Bench:
 
 
 def text(number: int) -> str:
-    """4 KB of plain words, each time others."""
+    """Write 4 KB of plain words, each time others."""
     words = f"note {number}: the build is green and the release is planned for the next week. "
     return (words * (CONTENT_BYTES // len(words) + 1))[:CONTENT_BYTES]
 
@@ -68,7 +68,7 @@ def presented(api_key: str) -> RequestContext:
 
 
 def in_memory(scanner: TextScanner) -> Bench:
-    """Adapters in memory."""
+    """Measure adapters in memory."""
     cloud = Cloud(("us-east-1",), scanner=scanner)
     site = cloud.sites["us-east-1"]
     return Bench("memory", site.region, site.memolith, presented(cloud.key()))
@@ -76,7 +76,7 @@ def in_memory(scanner: TextScanner) -> Bench:
 
 @contextmanager
 def on_moto(scanner: TextScanner) -> Iterator[Bench]:
-    """S3 and DynamoDB in this process, behind boto3."""
+    """Measure S3 and DynamoDB in this process, behind boto3."""
     with locked_moto() as clients:
         make_bucket(clients, HOME)
         make_tables(clients)
@@ -136,7 +136,7 @@ class Agent:
         self._key = str(LogKey(self._store, first.path_hash, Slot.parse(first.slot)))
 
     def round(self, number: int) -> dict[str, float]:
-        """Milliseconds of each kind of call, one after the other."""
+        """Return the milliseconds of each kind of call, one after the other."""
         return {
             "bare put": timed_ms(lambda: bare_put(self._bench, number)),
             "update": timed_ms(lambda: self._update(number)),
@@ -168,7 +168,7 @@ class Agent:
 
 
 def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each kind of call, once the first few rounds are over."""
+    """Return the milliseconds of each kind of call, once the first few rounds are over."""
     agent = Agent(bench)
     taken = [agent.round(number) for number in range(rounds + WARM_UP)][WARM_UP:]
     agent.leave()
@@ -187,7 +187,7 @@ def report_writes(name: str, times: dict[str, list[float]]) -> None:
 
 
 def entries(count: int, memories: int = 100) -> list[Entry]:
-    """Versions of some memories, in the order they were written."""
+    """Make versions of some memories, in the order they were written."""
     heads: list[MemoryRow | None] = [None] * memories
     made: list[Entry] = []
     actor, epoch = Actor("api_key", "apikey_bench"), Epoch(1, "us-east-1")
@@ -207,7 +207,7 @@ def entries(count: int, memories: int = 100) -> list[Entry]:
 
 
 def fold_per_second(count: int, at_once: int) -> float:
-    """Entries folded a second into tables in memory, so many in one call."""
+    """Measure the entries that are projected a second into tables in memory, so many in one call."""
     site = Cloud(("us-east-1",)).sites["us-east-1"]
     index = MemoryIndex(MemoryDatabase())
     folder, view = Projector(site.region), View(index, {}, complete=True, building=None)
@@ -221,7 +221,7 @@ def fold_per_second(count: int, at_once: int) -> float:
 
 
 def main() -> int:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=200, help="how often each call is made on each backend")
     rounds = parser.parse_args().rounds

@@ -104,7 +104,7 @@ class Meter:
                 self.took_ms = own_ms
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """`ports.parallel.Parallel`: what is done at once takes as long as the longest of it."""
+        """Run tasks as `ports.parallel.Parallel` does: together they take as long as the longest of them."""
         results, longest_ms = [], 0.0
         for task in tasks:
             self._running_ms.append(0.0)

@@ -153,7 +153,7 @@ class Played:
                 self.cloud.inspect_all(event.region)
 
     def object_bytes(self, key: str) -> int:
-        """Body and metadata of an object at home."""
+        """Return the size of an object at home, body and metadata."""
         stored = self.cloud.buckets.current(HOME, key)
         if stored is None:
             raise ValueError(f"{key} is not at home")

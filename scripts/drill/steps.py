@@ -121,7 +121,7 @@ class Drill:
     # ---- what goes wrong ------------------------------------------------------------------------------------------
 
     def nothing(self) -> None:
-        """Clients write, and nothing is wrong."""
+        """Let clients write with nothing wrong."""
         self._writes_go_on(5)
 
     def replication_stands_still(self) -> None:
@@ -130,12 +130,12 @@ class Drill:
             self._writes_go_on(8)
 
     def copies_come_twice_and_out_of_order(self) -> None:
-        """Late, twice, and the later before the earlier, between all regions."""
+        """Deliver copies late, twice, and the later before the earlier, between all regions."""
         with self._replication(lag_ms=300, jitter_ms=1500, duplicate=0.5, reorder=0.5):
             self._writes_go_on(10)
 
     def queues_are_poisoned(self) -> None:
-        """Messages that no indexer can read, in every region's queue; they are set aside, and folding goes on."""
+        """Put unreadable messages into every region's queue; they are dead-lettered, and projection goes on."""
         for region in self.regions:
             for text in POISON:
                 self.aws.sqs(region).send_message(QueueUrl=self.dev["regions"][region]["queue_url"], MessageBody=text)

@@ -18,7 +18,7 @@ class KeyNotMade(Exception):
 
 
 def buckets(plan: Plan) -> dict[str, str]:
-    """Region to the name of its bucket."""
+    """Map each region to the name of its bucket."""
     return {region: f"{plan.prefix}-{ACCOUNT}-{region}" for region in plan.regions}
 
 
@@ -52,7 +52,7 @@ def _outputs(clients: Clients, stack: str, region: str) -> dict[str, str]:
 
 
 def _tables(clients: Clients, plan: Plan, region: str) -> dict[str, str]:
-    """Short name to table, those of the generation that the stack declares."""
+    """Map short names to tables, those of the generation that the stack declares."""
     generations = plan.overrides.get("index_generation", {})
     return {table.name: table.physical_name(plan.prefix, int(generations.get(region, 1))) for table in TABLES}
 

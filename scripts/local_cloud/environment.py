@@ -22,7 +22,7 @@ _HOST_ONLY = ("AWS_", "CDK_", "LOCALSTACK_", "MINISTACK_", "MEMOLITH_")
 
 
 def credentials(region: str) -> dict[str, str]:
-    """AWS variables that name the emulator's root user and shut out every profile and file of the host."""
+    """Return AWS variables that name the emulator's root user and shut out every profile and file of the host."""
     return {
         "AWS_ACCESS_KEY_ID": ACCOUNT,
         "AWS_SECRET_ACCESS_KEY": SECRET,

@@ -88,11 +88,11 @@ class ProcessFiles:
         return recorded if any(_leads(row, recorded) for row in _table()) else None
 
     def recorded(self) -> list[str]:
-        """Names of all records, running or not."""
+        """List the names of all records, running or not."""
         return sorted(path.stem for path in self._folder.glob("*.json"))
 
     def members(self, name: str) -> list[int]:
-        """Ids of the recorded process and of everything in its session that still runs."""
+        """List the ids of the recorded process and of everything in its session that still runs."""
         recorded = self._read(name)
         return [] if recorded is None else [row.pid for row in self._members(recorded)]
 

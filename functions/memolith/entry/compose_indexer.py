@@ -53,7 +53,7 @@ def compose(settings: Settings) -> Handler:
 
 
 def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages) -> Answer:
-    """Direct calls carry the field ``call``; everything else is a batch from SQS."""
+    """Answer direct calls, which carry the field ``call``, and batches from SQS, which are everything else."""
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
@@ -100,7 +100,7 @@ class EventConsumer:
         self._metrics = metrics
 
     def message(self, body: str) -> None:
-        """Folds all that a message names.
+        """Project all that a message names.
 
         Raises:
             MemolithError, PortError: not all of it; the whole message may be repeated.

@@ -230,7 +230,7 @@ def _holds(text: str, region: Region) -> bool:
 
 
 def _complete_index(site: LocalSite) -> None:
-    """Tables that hold what the bucket does; a start that died over this is taken up where it stopped."""
+    """Make tables that have what the bucket has; go on where a start died over this."""
     attributes = site.region.read(site.region.index, [ControlRow.KEY]).get(ControlRow.KEY)
     if attributes is not None:
         control = ControlRow.from_attributes(attributes)
@@ -245,9 +245,9 @@ def _complete_index(site: LocalSite) -> None:
 
 
 def _claim_complete(site: LocalSite) -> None:
-    """Has the tables say that they are complete: all that is acknowledged in the only region was folded before.
+    """Mark the tables complete: all that is acknowledged in the only region was projected before.
 
-    There are no other homes whose checkpoints they could lack, so that this row never changes.
+    There are no other homes whose checkpoints they could lack, so this row never changes.
     """
     generation = ControlRow.from_attributes(
         site.region.read(site.region.index, [ControlRow.KEY])[ControlRow.KEY]

@@ -26,7 +26,7 @@ def compose(settings: Settings) -> Handler:
 
 
 def dispatch(packing: Packer) -> Answer:
-    """Direct calls carry the field ``call``; everything else is a batch from SQS."""
+    """Answer direct calls, which carry the field ``call``, and batches from SQS, which are everything else."""
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ def compose(settings: Settings) -> Handler:
 
 
 def dispatch(memolith: Memolith, api: HttpApi) -> Answer:
-    """Direct calls carry the field ``call``; an HTTP event never does."""
+    """Answer direct calls, which carry the field ``call``, and HTTP events, which never do."""
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:
         return memolith.read_direct(event) if "call" in event else api.answer(event)

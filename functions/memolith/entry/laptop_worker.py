@@ -114,7 +114,7 @@ class LaptopWorker:
         self._thread = threading.Thread(target=self._run, name="memolith-arrivals", daemon=True)
 
     def start(self) -> None:
-        """Begins, in a thread of its own."""
+        """Start, in a thread of its own."""
         self._thread.start()
 
     def stop(self) -> None:

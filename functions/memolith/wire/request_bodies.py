@@ -282,7 +282,7 @@ def check_no_body(body: bytes) -> None:
 
 
 def _decode(body: bytes) -> Any:
-    """Strict JSON: UTF-8, no field twice, no NaN or Infinity, no absurd depth, length of number or count of fields."""
+    """Parse strict JSON: UTF-8, no field twice, no NaN or Infinity, limited depth, number length and field count."""
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
@@ -323,7 +323,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _field(location: tuple[int | str, ...]) -> str:
-    """``metadata.key`` for a fault of a key or its value; ``body`` for the body itself."""
+    """Name a field: ``metadata.key`` for a fault of a key or its value; ``body`` for the body itself."""
     return ".".join(str(part)[:_NAME_MAX_CHARS] for part in location if part != "[key]") or "body"
 
 

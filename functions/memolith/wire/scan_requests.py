@@ -98,7 +98,7 @@ def parse(payload: object) -> Question:
 
 
 def _fits(field: str, text: str, limit_bytes: int) -> None:
-    """Lone surrogates, which the scanner finds, count as the three bytes that they would take."""
+    """Check a text's size. Lone surrogates, which the scanner finds, count as the three bytes that they would take."""
     if len(text.encode("utf-8", "surrogatepass")) > limit_bytes:
         raise InvalidRequest(field, f"must be at most {limit_bytes:,} bytes of UTF-8", too_large=True)
 

@@ -24,7 +24,7 @@ _TEXTUAL = ("text/", "application/json", "application/xml", "application/javascr
 
 
 def application(answer: Answer) -> WSGIApplication:
-    """`answer` (`HttpApi.answer`) behind WSGI.
+    """Serve `answer` (`HttpApi.answer`) behind WSGI.
 
     The server must give the path as it was sent, as ``REQUEST_URI``: what WSGI itself gives is decoded, and a ``%2F``
     in it cannot be told from a slash any more.

@@ -32,7 +32,7 @@ def statements(grants: Grants) -> list[iam.PolicyStatement]:
 
 
 def schedule(scope: Construct, deployment: Deployment, function: Function) -> events.Rule:
-    """Wakes the eraser with its one call. A sweep that fails is not repeated: the next one goes on."""
+    """Wake the eraser with its one call. A sweep that fails is not repeated: the next one goes on."""
     return events.Rule(
         scope,
         "Sweep",

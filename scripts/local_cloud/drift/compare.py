@@ -68,7 +68,7 @@ class _Resource:
 
 
 def _stacks(assembly: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(stack name, region, template) of every stack."""
+    """Yield (stack name, region, template) of every stack."""
     manifest = json.loads((assembly / "manifest.json").read_text())
     for name, artifact in manifest["artifacts"].items():
         if artifact["type"] == "aws:cloudformation:stack":

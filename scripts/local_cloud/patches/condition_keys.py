@@ -39,7 +39,7 @@ def put_object_keys(query: dict[str, Any], headers: dict[str, str]) -> dict[str,
 
 
 def leading_keys(request: Any) -> dict[str, list[str]]:
-    """``dynamodb:LeadingKeys`` of a parsed request that names one item; nothing for any other."""
+    """Return ``dynamodb:LeadingKeys`` of a parsed request that names one item; nothing for any other."""
     if not isinstance(request, dict):
         return {}
     partition = (request.get("Item") or request.get("Key") or {}).get(PARTITION_KEY)

@@ -46,7 +46,7 @@ class Pace:
 
 
 def wall_clock_ms() -> float:
-    """Milliseconds since 1970."""
+    """Return milliseconds since 1970."""
     return time.time() * 1000
 
 

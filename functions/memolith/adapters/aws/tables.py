@@ -49,7 +49,7 @@ class DynamoTables:
         self._make(_generational(), generation)
 
     def drop(self, generation: int) -> None:
-        """Lifts the protection and deletes; does not wait until they are gone. Raises Unavailable, with some gone."""
+        """Lift the protection and delete; do not wait until they are gone. Raises Unavailable, with some gone."""
         for table in _generational():
             self._until(partial(self._dropped, table, generation))
 
@@ -104,7 +104,7 @@ class DynamoTables:
         return table.physical_name(self._deployment.prefix, generation)
 
     def _describe(self, table: Table, generation: int) -> Any:
-        """DynamoDB's description of the table, or None if there is none."""
+        """Return DynamoDB's description of the table, or None if there is none."""
         try:
             return self._client.describe_table(TableName=self._name(table, generation))["Table"]
         except ClientError as error:

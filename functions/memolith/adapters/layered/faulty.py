@@ -47,7 +47,7 @@ class FaultSource(Protocol):
     """Says whether a call is struck, and by what."""
 
     def strike(self, call: Call) -> Fault | None:
-        """Asked once for every port call, before it."""
+        """Choose a fault; asked once for every port call, before it."""
 
 
 class Faulty:

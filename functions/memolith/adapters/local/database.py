@@ -112,7 +112,7 @@ class Database:
 
 @contextmanager
 def _mapped() -> Iterator[None]:
-    """Whatever SQLite refuses before a commit: nothing was changed."""
+    """Translate what SQLite refuses before a commit: nothing was changed."""
     try:
         yield
     except sqlite3.Error as error:

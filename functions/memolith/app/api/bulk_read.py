@@ -40,11 +40,11 @@ class BulkRead:
         self._contents = TextReader(region)
 
     def page(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
-        """Live memories with their contents, in order of their ids; as many as one answer may hold.
+        """List live memories with their contents, in order of their ids; as many as one answer may hold.
 
         Each is as this region has it now; one that changes meanwhile is on exactly one page, in one of its states. One
-        index read and a query; a LIST and a GET for a process that does not hold the newest pack; a read for a hundred
-        texts' verdicts; a GET for each text that the pack has not.
+        index read and a query; a LIST and a GET for a process that does not hold the newest segment; a read for a
+        hundred texts' verdicts; a GET for each text that the segment does not have.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.

@@ -104,7 +104,7 @@ class Divergent:
         return restored
 
     def dismiss(self, call: RequestContext, store_id: str, version_id: str) -> str:
-        """Erases it in every region, by an order as of a redaction. What that costs; elsewhere one invocation.
+        """Erase it in every region, by an order as for a redaction. Costs that order; elsewhere one invocation.
 
         Raises:
             NotFound: there is none of this id, or no more. Unavailable, OutcomeUnknown: repeat it.

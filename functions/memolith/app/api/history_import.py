@@ -101,14 +101,14 @@ class HistoryImport:
         self._folder = Projector(region)
 
     def bring_in(self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]) -> list[ImportResult]:
-        """Brings versions in, in this order, each after those of its memory that are here. Repeatable.
+        """Import versions, in this order, each after those of its memory that are here. Repeatable.
 
         A version costs an index read and what a write of its kind costs; one that is withheld a verdict besides, one
-        that was redacted an order. What is refused stops its own memory alone.
+        that was redacted an order. A refused version stops only its own memory.
 
         Raises:
             InvalidRequest: a version that no store can have had; nothing was done. NotFound: no such store.
-            Busy, Unavailable, OutcomeUnknown: some were brought in; repeat the call. Unauthenticated, PermissionDenied.
+            Busy, Unavailable, OutcomeUnknown: some were imported; repeat the call. Unauthenticated, PermissionDenied.
         """
         access = self._door.enter_store(call, Scope.admin, store_id)
         self._check(versions)
@@ -230,7 +230,7 @@ class HistoryImport:
         return _Judged(flags if report.verdict is Verdict.FLAG else ())
 
     def _withholding(self, store: StoreRow, version: ImportedVersion, judged: _Judged) -> VerdictRecord:
-        """`position` names the path's log, and its first slot: the verdict comes before its version has one."""
+        """Make the verdict. Its `position` is the path's first slot: the verdict comes before its version has one."""
         hash = path_hash(bytes.fromhex(store.salt), version.path or version.memory_id)
         epoch = store.epochs[-1]
         return VerdictRecord(

@@ -297,10 +297,10 @@ class Memories:
         after: str | None,
         full: bool,
     ) -> Page[Memory | MemoryPrefix]:
-        """Live memories in byte order of their paths; with depth 1, deeper ones rolled into their folder.
+        """List live memories in byte order of their paths; with depth 1, roll deeper ones up into their folder.
 
-        A memory that stands at one path all the while is on exactly one page. Two index reads and a query; with
-        `full` at most 20 items or 850,000 bytes, and a GET for each.
+        A memory that keeps its path all the while is on exactly one page. Two index reads and a query; with `full` at
+        most 20 items or 850,000 bytes, and a GET for each.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.

@@ -189,7 +189,7 @@ class Quarantine:
     # ---- releasing ----------------------------------------------------------------------------------------------
 
     def release(self, call: RequestContext, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
-        """Lifts every verdict that withholds the text now. Releasing it again changes nothing.
+        """Lift every verdict that withholds the text now. Releasing it again changes nothing.
 
         At home, for each version that withholds it, what `Verdicts.put` costs; elsewhere one invocation.
 
@@ -284,7 +284,7 @@ class Quarantine:
 
 @contextmanager
 def _decided() -> Iterator[None]:
-    """Around what follows a release that was put: from then on nobody may be told that nothing was done."""
+    """Translate errors after a release was put: no answer may say any more that nothing was done."""
     try:
         yield
     except (Busy, Unavailable) as error:

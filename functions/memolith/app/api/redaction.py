@@ -84,7 +84,7 @@ class Redactions:
         return join_redaction(row, order)
 
     def _erase(self, view: View, order: Redaction) -> VersionRow | None:
-        """Have every copy of the text in this region erased; the version's row, read after the order was folded."""
+        """Have every copy of the text here erased; return the version's row, read after the order was projected."""
         row, keys = places_of(self._region, view, order)
         for key in keys:
             erase(self._region, str(key))
@@ -109,7 +109,7 @@ class Redactions:
         return order
 
     def fold_given(self, view: View, order: Redaction) -> None:
-        """Fold here an order that the store's home, another region, has given for a call that landed here.
+        """Project an order that the store's home, another region, has given for a call that landed here.
 
         Raises:
             OutcomeUnknown: this region may still show the text; the order stands.

@@ -89,11 +89,11 @@ class Snapshots:
         full: bool,
         as_of: int,
     ) -> Page[Memory | MemoryPrefix]:
-        """Memories as they were, in order of their ids; every page shows the same instant.
+        """List memories as they were, in order of their ids; every page shows the same instant.
 
-        A memory whose path was erased is in no folder that anybody could name, and listed only without a prefix. One
-        index read, a query for every hundred memories that the store ever had, a read and queries for those that have
-        changed since; with `full` at most 20 items or 850,000 bytes, and a GET for each.
+        A memory whose path was erased is in no folder with a known name, and listed only without a prefix. One index
+        read, a query for every hundred memories that the store ever had, a read and queries for those that have changed
+        since; with `full` at most 20 items or 850,000 bytes, and a GET for each.
 
         Raises:
             as `retrieve`.

@@ -192,10 +192,11 @@ class Stores:
         return to_store(to_row(placed))
 
     def change_at_home(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow:
-        """Carries a change out where the store's home is. One GET that finds nothing, one PUT, one transaction.
+        """Change the record where the store's home is. One GET that finds nothing, one PUT, one transaction.
 
-        What ends writing, or asks for two regions, is answered only after every lease has run out; so is its
-        repetition, as whoever put the record may have died while waiting. A call that the network repeats is done once.
+        A change that ends writing, or asks for two regions, is answered only after every lease has run out; so is its
+        repetition, as the caller that put the record may have died while waiting. A call that the network repeats is
+        done once.
         """
         changed = self._done(row, request)
         if changed is None:

@@ -54,9 +54,9 @@ class Versions:
     def page(
         self, call: RequestContext, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
     ) -> Page[Version]:
-        """Versions newest first. Three index reads and a query or two; a GET for each content asked for.
+        """List versions, newest first. Three index reads and a query or two; a GET for each content asked for.
 
-        Where the home's answer is demanded, a memory's history begins with the head that its log has.
+        Where the caller demands the home's answer, a memory's history begins with the head that its log has.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.

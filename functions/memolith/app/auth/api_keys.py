@@ -35,7 +35,7 @@ class ApiKeys:
         self._region = region
 
     def create(self, workspace_id: str, name: str, scope: str) -> IssuedKey:
-        """Issues a key; its text is to be had this once. One PUT, one index read and write.
+        """Issue a key; its text is returned only this once. One PUT, one index read and write.
 
         Raises:
             InvalidRequest: for a malformed workspace or scope. Unavailable, OutcomeUnknown.

@@ -217,11 +217,11 @@ class EpochRepair:
     # ---- what a new home has to know ----------------------------------------------------------------------------
 
     def take_up(self, view: View, store: StoreRow) -> None:
-        """Has the rows of each live memory of the cut as the cut has them, before their store takes writes here.
+        """Bring the rows of each live memory in line with the snapshot, before its store takes writes here.
 
-        Of a path the writer judges the row that it reads; whether an ancestor or a descendant is a memory it reads
-        from rows alone. A read for a hundred memories, side by side, and what `memory` costs for each that is not as
-        it should be. Repeatable. Tables that are being rebuilt are judged at the end of that.
+        The writer repairs the row that it reads of a path; whether an ancestor or a descendant is a memory it reads
+        from rows alone. A read for a hundred memories, side by side, and what `memory` costs for each that is not as it
+        should be. Repeatable. Tables that are being rebuilt are repaired at the end of that.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it.
@@ -245,7 +245,7 @@ class EpochRepair:
     # ---- a late entry -------------------------------------------------------------------------------------------
 
     def came_late(self, view: View, store: StoreRow, version: Entry) -> None:
-        """Has a version that came late stand apart, and gives way where a row had it for a head. Repeatable.
+        """Mark a straggler's version as divergent, and correct a row that had it for a head. Repeatable.
 
         Raises:
             Unavailable, OutcomeUnknown: not all of it is done.
@@ -255,10 +255,10 @@ class EpochRepair:
         self._rows_of(view, store, version)
 
     def stands(self, view: View, store: StoreRow, settled: Sequence[ResolvedEntry]) -> None:
-        """Has versions of an older epoch that count stand apart no more, as a copy of them may that came first.
+        """Return versions of an older epoch that count to the history, in case a late copy of them came first.
 
-        They may be what the cut knows to be over, and nothing that came after them may be here to say so: the rows are
-        judged; those of a rebuild at its end. Two reads. Raises as `came_late`.
+        They may be what the snapshot knows to be over, without a later entry here to say so: the rows are repaired;
+        those of a rebuild at its end. Two reads. Raises as `came_late`.
         """
         for one in settled:
             if one.is_version:
@@ -280,11 +280,11 @@ class EpochRepair:
     def sweep(
         self, view: View, store: StoreRow, fold_again: Callable[[str], object], after: str | None = None
     ) -> Iterator[str]:
-        """Judges every row of a store, and has `fold_again` look at every late entry that this bucket has.
+        """Repair every row of a store, and have `fold_again` look at every straggler that this bucket has.
 
-        Gives, page after page, the place to go on `after` if it stops there. In all a LIST for a thousand objects of
-        the store's logs, a query for five hundred rows, versions too, a read for a hundred places of the cut, a HEAD
-        and a transaction for each row that is mended. Repeatable; it changes nothing where nothing is late.
+        Yields, page after page, the place to go on `after` if it stops there. In all a LIST for a thousand objects of
+        the store's logs, a query for five hundred rows, versions too, a read for a hundred places of the snapshot, a
+        HEAD and a transaction for each row that is repaired. Repeatable; it changes nothing where nothing is late.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it, or go on after the last place.
@@ -327,7 +327,7 @@ class EpochRepair:
     def _sweep_apart(
         self, view: View, store: StoreRow, fold_again: Callable[[str], object], after: str | None
     ) -> Iterator[str]:
-        """Versions that stand apart by the cut of a home that is not accepted: by this one they count."""
+        """Project again versions that are divergent only by the snapshot of a home that is not accepted."""
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, LATE_PREFIX):
             for row in rows:
                 at = LogRef.parse(row.position or "")
@@ -345,7 +345,7 @@ class EpochRepair:
             yield rows[-1].memory_id
 
     def _sweep_places(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
-        """Live memories of the cut of which there is no row."""
+        """Restore live memories of the snapshot that have no row."""
         places = self._cuts.places(store)
         for unknown, reached in self._unknown(view, places, partial(MemoryRow.key, store.store_id), after):
             for memory_id in unknown:
@@ -359,7 +359,7 @@ class EpochRepair:
             yield rows[-1].path_hash
 
     def _sweep_tails(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
-        """Paths of the cut of which there is no row."""
+        """Restore paths of the snapshot that have no row."""
         for unknown, reached in self._unknown(
             view, self._cuts.tails(store), partial(LogRow.key, store.store_id), after
         ):
@@ -368,7 +368,7 @@ class EpochRepair:
             yield reached
 
     def _sweep_versions(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
-        """Versions in the history that came late: of one that was told by an answer no object may ever say so."""
+        """Move stragglers out of the history: one known from an answer may never have an object that says so."""
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, VERSION_PREFIX):
             for late in batches(self._late_of(view, store, rows), LATE_PER_TRANSACTION):
                 self._folder.restore(view, RestoredRows(store.store_id, str(current_epoch(store)), late=list(late)))

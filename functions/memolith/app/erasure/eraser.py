@@ -32,7 +32,7 @@ class Eraser:
         self._records = StoreLog(region)
 
     def erase(self, key: str) -> bool:
-        """Blanks one object and deletes its older S3 versions, if there is a reason; whether there was. Repeatable.
+        """Blank one object and delete its older S3 versions, if there is a reason; return whether. Repeatable.
 
         Raises:
             InvalidRequest: not a key of a log. Unavailable: not finished; repeat it.
@@ -47,7 +47,7 @@ class Eraser:
         return True
 
     def blank(self, entry: Entry) -> None:
-        """Blanks an entry for which the caller has a reason, and the late one of the same text that it adopted.
+        """Blank an entry for which the caller has a reason, and the straggler of the same text that it replayed.
 
         Raises Unavailable: not finished; repeat it.
         """

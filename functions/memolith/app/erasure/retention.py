@@ -127,10 +127,10 @@ class RetentionPass:
     # ---- a pass over every store ----------------------------------------------------------------------------------
 
     def work(self, on_pass: RetentionCallbacks) -> int:
-        """Goes on with the pass under way, or begins one if a day has gone by; how many versions were blanked.
+        """Go on with the pass under way, or begin one if a day has gone by; return how many versions it blanked.
 
-        A pass that is interrupted is taken up where it stopped. One LIST for a thousand records; one query for a
-        hundred versions, and a read for those of them that have text; then what a blank costs.
+        An interrupted pass goes on where it stopped. One LIST for a thousand records; one query for a hundred versions,
+        and a read for those of them that have text; then what a blank costs.
 
         Raises:
             Unavailable: a port does not answer; the next call goes on.
@@ -186,7 +186,7 @@ class RetentionPass:
     def _store(
         self, view: View, store_id: str, after: str | None, on_pass: RetentionCallbacks
     ) -> tuple[str | None, int]:
-        """Blanks what is due of one store; where to go on if the time is up, and how many went."""
+        """Blank what is due of one store; return where to go on if the time is up, and how many it blanked."""
         attributes = self._region.read(view.index, [StoreRow.key(store_id)]).get(StoreRow.key(store_id))
         if attributes is None or attributes["state"] == StoreState.DELETED:
             on_pass.ended(store_id)

@@ -68,7 +68,7 @@ class Erasures:
         raise ValueError("no such call")
 
     def erase_store(self, store_id: str) -> bool:
-        """Begins to erase a deleted store, and does what a few seconds allow; whether it is done.
+        """Begin to erase a deleted store, and do what a few seconds allow; return whether it is done.
 
         Raises:
             Unavailable: it is not noted yet; repeat it.
@@ -76,7 +76,7 @@ class Erasures:
         return self._stores.begin(store_id) and self._stores.work(store_id, self._deadline(CALL_BUDGET_S))
 
     def sweep(self, budget_s: float = SWEEP_BUDGET_S) -> Mapping[str, Any]:
-        """Goes on with every store that is not done, with retention, and with the daily look at older S3 versions.
+        """Go on with every store that is not done, with retention, and with the daily check of older S3 versions.
 
         Repeatable; several may run at once.
 

@@ -113,9 +113,9 @@ class StorePurge:
         raise Unavailable("the note of the erasure is contended; try again")
 
     def take_up(self, store_id: str) -> None:
-        """Begins with a deleted store of which nothing is noted: the note was lost, or its event never came.
+        """Begin with a deleted store of which nothing is noted: the note was lost, or its event never came.
 
-        Begins again, once, with one that was done a day ago or longer.
+        Begin again, once, with one that was done a day ago or longer.
         """
         work = self.progress(store_id)
         if work is None:
@@ -139,7 +139,7 @@ class StorePurge:
     # ---- the work -------------------------------------------------------------------------------------------------
 
     def work(self, store_id: str, is_time_up: Callable[[], bool]) -> bool:
-        """Goes on with one store, a page at a time, until it is done or the time is up; whether it is done.
+        """Go on with one store, a page at a time, until it is done or the time is up; return whether it is done.
 
         What is blank already costs one HEAD an object; what is not, what `ErasableObjects.erase` costs, and a HEAD.
 
@@ -164,7 +164,7 @@ class StorePurge:
         return self._end(store_id, before, work)
 
     def _end(self, store_id: str, before: Mapping[str, object], work: WorkRow) -> bool:
-        """Done, if a whole way through left nothing; otherwise once more from the start, by the schedule."""
+        """End it, if a whole pass left nothing; otherwise let the schedule start it once more."""
         key, done_key = WorkRow.key(PENDING, store_id), WorkRow.key(DONE, store_id)
         if work.left:
             self._commit([Change(key, before, replace(work, stage=0, left=0).to_attributes())])
@@ -246,7 +246,7 @@ class StorePurge:
     # ---- rows -----------------------------------------------------------------------------------------------------
 
     def _erase_rows(self, store_id: str) -> None:
-        """Rows that no blank's event has reached, or ever will: claims, and what was folded ahead of its object."""
+        """Erase rows that no blank's event reaches: write intents, and rows projected ahead of their objects."""
         view = self._region.view()
         for table in TEXT_TABLES:
             for keys in rows_with_text(self._region, view, table, store_id):

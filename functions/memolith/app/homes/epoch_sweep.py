@@ -50,7 +50,7 @@ class EpochSweep:
         self._indexing = Indexer(region)
 
     def note(self, names: Iterable[Named]) -> None:
-        """Has each store swept of which a record among these begins an epoch. A write for each. Repeatable.
+        """Note each store to sweep of which a record among these begins an epoch. A write for each. Repeatable.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it.
@@ -60,7 +60,7 @@ class EpochSweep:
             self._commit([Change(SweepRow.key(store_id), None, row.to_attributes(), unconditional=True)])
 
     def run(self, deadline_us: int) -> None:
-        """Goes on with the sweeps that are due, until `deadline_us` at most. A query; of a sweep what `judge` costs.
+        """Go on with the sweeps that are due, until `deadline_us` at most. A query; of a sweep what `judge` costs.
 
         Raises:
             Busy: another reconciler is at one of them. Unavailable, OutcomeUnknown: to be repeated.

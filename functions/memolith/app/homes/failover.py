@@ -75,10 +75,10 @@ class Failover:
         return TransferStep(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
 
     def _begin(self, view: View, store: StoreRow) -> StoreRow:
-        """Names the epoch: from here on no region that has seen it takes the old home's word.
+        """Name the epoch: from here on no region that has seen it accepts the old home's answers.
 
-        Epochs at the end of the chain whose cut is not here are left out: a fail-over may have died before it, or its
-        home before it was replicated. What they have taken comes late.
+        Epochs at the end of the chain whose snapshot is not here are left out: a failover may have died before it, or
+        its home before it was replicated. What they have written becomes stragglers.
         """
         epoch = Epoch(parse_epoch(store.epochs[-1]).number + 1, self._region.name)
         cuts = tuple(store.cuts or ())

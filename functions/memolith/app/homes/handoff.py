@@ -82,7 +82,7 @@ class Handoff:
         return encode_placed(self._placed(row))
 
     def give_up(self, store_id: str) -> dict[str, Any]:
-        """Lets the home write again, if no move is committed; the record that stands. Repeatable. Raises as `begin`."""
+        """Let the home write again, if no transfer is committed; return the record. Repeatable. Raises as `begin`."""
         view, row = self._newest(store_id)
         version_id = self._region.new_id("memver")
 

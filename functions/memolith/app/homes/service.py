@@ -81,7 +81,7 @@ class Homes:
         return {"store_id": store_id, "held": self._second.is_held(StoreRow.from_attributes(attributes))}
 
     def page(self, after: str | None) -> dict[str, Any]:
-        """Up to a hundred stores that this region knows, in no order that means anything; ``next`` goes on after them.
+        """List up to a hundred stores that this region knows, in no meaningful order; ``next`` goes on after them.
 
         A LIST, and a read for a hundred.
 

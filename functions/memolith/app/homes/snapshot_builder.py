@@ -106,7 +106,7 @@ class EpochSnapshotBuilder:
         return survey
 
     def forget(self, store_id: str) -> None:
-        """Lets go of what was kept between the calls of `in_parts`. A query, and a write for five hundred entries."""
+        """Remove what was kept between the calls of `in_parts`. A query, and a write for five hundred entries."""
         self._surveyed.forget(store_id)
 
     def _look(self, store: StoreRow, survey: Survey, hashes: list[str]) -> None:

@@ -42,7 +42,7 @@ class StoreBackfill:
         return copied, True
 
     def _missing(self, store: StoreRow, source: str) -> Iterator[str]:
-        """Keys to copy. Most places are empty, or small: what one page tells of each is asked of all at once."""
+        """Yield keys to copy. Most places are empty, or small, so one page of each is listed at once."""
         places = list(_places(store, self._region.regions))
         glances = self._region.parallel.run([partial(self._at_a_glance, place, source) for place in places])
         for place, missing in zip(places, glances, strict=True):
@@ -69,7 +69,7 @@ class StoreBackfill:
         return sorted(set(there.keys) - set(here.keys))
 
     def _copy(self, key: str, source: str) -> int:
-        """Brings one object; what somebody else has brought meanwhile is as good."""
+        """Copy one object; a copy that another caller has put meanwhile is equivalent."""
         try:
             found = self._region.objects.get(key, source)
             self._region.objects.put_if_absent(key, found.body, found.metadata)

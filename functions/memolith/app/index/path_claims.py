@@ -78,12 +78,12 @@ class Claims:
             raise Unavailable(f"the index of {self._region.name} does not answer; try again") from error
 
     def neighbours(self, view: View, path: str, store_id: str, moving_id: str | None) -> list[PathRow]:
-        """Live or claimed ancestors and descendants of `path`, but for the memory being moved. Two reads at once.
+        """List live or reserved ancestors and descendants of `path`, but for the memory being moved. Two reads at once.
 
         Of descendants at most a few: one is enough to be in the way. The longest paths have none.
 
         Raises:
-            Unavailable: the index does not answer, or was emptied, so that nobody can tell.
+            Unavailable: the index does not answer, or was emptied, so that this cannot be decided.
         """
         region, index = self._region, view.index
 

@@ -187,7 +187,7 @@ class Projector:
         return changes
 
     def _list_anew(self, rows: _Rows, store_id: str, paths: Mapping[str, str]) -> None:
-        """Recomputes the listing's rows of these paths from the rows of their logs and occupants."""
+        """Recompute the listing's rows of these paths from the rows of their logs and occupants."""
         log_keys = {path: LogRow.key(store_id, hash) for path, hash in paths.items()}
         rows.load([*log_keys.values(), *(PathRow.key(store_id, path) for path in paths)])
         occupants = {path: fold.occupant_of(rows.log(key)) for path, key in log_keys.items()}
@@ -198,7 +198,7 @@ class Projector:
             rows.after[key] = fold.path_row(rows.path(key), store_id, path, rows.log(log_keys[path]), occupant)
 
     def fold_late(self, view: View, entry: Entry) -> None:
-        """Has a version that came late stand apart from the history, unless it was adopted. A read and a transaction.
+        """Move a straggler's version out of the history as divergent, unless it was replayed. A read and a transaction.
 
         Raises as `fold`.
         """
@@ -211,7 +211,7 @@ class Projector:
         return rows.changes(set())
 
     def fold_where_it_stands(self, view: View, entry: Entry, instead_of: str | None = None) -> None:
-        """Has a version be in the history at its entry, which counts, and nowhere else.
+        """Move a version into the history at its entry, which counts, and nowhere else.
 
         `instead_of` is the position that its row may name: of a copy that does not count. A read; if need be a
         transaction. Raises as `fold`.

@@ -21,7 +21,7 @@ class StoreProjector(StoreLog):
     """Writes the rows of stores' records besides."""
 
     def fold_own(self, view: View, placed: PlacedRecord) -> None:
-        """Folds what this call put: an index that fails now leaves it unacknowledged."""
+        """Project what this call put: an index that fails now leaves it unacknowledged."""
         try:
             self.fold(view, placed, own=True)
         except Unavailable as error:

@@ -82,8 +82,11 @@ class Indexer:
     """Folds whatever arrives in this region's bucket."""
 
     def __init__(self, region: Region, inspections: Queue | None = None, packings: Queue | None = None) -> None:
-        """Folds into `region`'s tables; what is to be looked at again (`app.safety.deep_scan`) goes to `inspections`,
-        and which store's pack (`app.search.packer`) is behind, to `packings`."""
+        """Project into `region`'s tables.
+
+        What is to be scanned after the commit (`app.safety.deep_scan`) goes to `inspections`, and which store's search
+        segment (`app.search.packer`) is behind, to `packings`.
+        """
         self._region = region
         self._inspections = inspections
         self._packings = packings
@@ -98,7 +101,7 @@ class Indexer:
         self._cuts = EpochSnapshots(region)
 
     def object_arrived(self, key: str, paths_too: bool = False) -> None:
-        """Folds one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
+        """Project one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
 
         `paths_too`: with what it says of its path, though the memory's row knew it; where rows were found to disagree.
 
@@ -124,7 +127,7 @@ class Indexer:
     def fold_object(
         self, view: View, key: str, journal: bool = True, paths_too: bool = False
     ) -> list[Callable[[], object]]:
-        """Folds one object into the tables that `view` writes; what is left to do beyond the index comes back."""
+        """Project one object into the tables that `view` writes; return what is left to do beyond the index."""
         try:
             name = parse_key(key)
             if isinstance(name, LogKey):
@@ -169,7 +172,7 @@ class Indexer:
         return []
 
     def judge(self, store_id: str, memory_id: str | None = None, view: View | None = None) -> None:
-        """Judges the rows of a store, or of one memory, by the cut that its present epoch began with. Repeatable.
+        """Repair the rows of a store, or of one memory, by the snapshot of its present epoch. Repeatable.
 
         Of a store as many as there is time for; all of them for tables that do not serve yet, whose `view` is given.
 
@@ -189,7 +192,7 @@ class Indexer:
     def sweep(
         self, store_id: str, after: str | None, deadline_us: int | None = None, view: View | None = None
     ) -> str | None:
-        """Judges every row of a store, or as many as there is time for; the place to go on `after`, None at the end.
+        """Repair a store's rows, as many as there is time for; return the place to go on `after`, None at the end.
 
         Raises:
             Unavailable, OutcomeUnknown: try again later.
@@ -274,10 +277,10 @@ class Indexer:
         return [] if packings is None else [lambda: self._note(packings, store_id)]
 
     def _note(self, packings: Queue, store_id: str) -> None:
-        """Has the store's pack made anew once all that changes until then is folded: one message for many changes.
+        """Request a new search segment once all that changes until then is projected: one message for many changes.
 
-        A message is taken `REFRESH_DELAY_S` after it was sent. What is folded shortly before that is in the pack that
-        it brings, and needs none of its own.
+        A message is taken `REFRESH_DELAY_S` after it was sent. What is projected shortly before that is in the segment
+        that it brings, and needs none of its own.
         """
         now_us = self._region.clock.now_us()
         if self._noted.get(store_id, 0) > now_us:
@@ -327,7 +330,7 @@ class Indexer:
         return store.home == self._region.name and store.state == StoreState.ACTIVE
 
     def _ask_to_adopt(self, payload: Mapping[str, str]) -> None:
-        """Asks this region's writer to adopt what came late; it decides whether that can be."""
+        """Ask this region's writer to replay a straggler; the writer decides whether that can be."""
         try:
             answer = self._region.peers.call(self._region.name, "writer", payload)
         except port_errors.PortError as error:
@@ -337,7 +340,7 @@ class Indexer:
             raise Unavailable("what came late was not adopted yet; try again")
 
     def _seal(self, moved_in: LogKey) -> None:
-        """Has this region's writer see to it that half a rename of an epoch that is over stays half; its text goes."""
+        """Ask this region's writer to end half a rename of a closed epoch, which stays half; its text is erased."""
         try:
             answer = self._region.peers.call(self._region.name, "writer", {"call": "seal", "key": str(moved_in)})
         except port_errors.PortError as error:
@@ -347,7 +350,7 @@ class Indexer:
         self._erase(moved_in)
 
     def _pass_on(self, inspections: Queue, key: LogKey) -> None:
-        """Has a new version of this home looked at again. A rebuild, which only folds, passes nothing on."""
+        """Send a new version of this home to the post-commit scan. A rebuild, which only projects, sends nothing."""
         try:
             inspections.send([json.dumps({"inspect": str(key)})])
         except port_errors.Unavailable as error:
@@ -380,7 +383,7 @@ class Indexer:
         self._erase_all(view, settled)
 
     def _erase_all(self, view: View, settled: Sequence[ResolvedEntry]) -> None:
-        """Text that is void, and text that came after what it was to be erased for: an order, a blank, its store's end.
+        """Erase text of aborted entries, and text that came after its reason: an order, a blank, its store's end.
 
         Tables that are being rebuilt may not know of the reason: then the eraser looks for it.
         """
@@ -405,9 +408,9 @@ class Indexer:
         return erase(self._region, str(key))
 
     def _fold_redaction(self, view: View, order: Redaction, own: Named | None) -> list[Callable[[], object]]:
-        """Erases the text where the order says that it stands, and wherever the rows have it once the order is folded.
+        """Erase the text where the order says that it is, and wherever the rows have it once the order is projected.
 
-        Only what is read after the fold tells of an adoption that ran beside it; see `places_of`.
+        Only what is read after the projection shows a replay that ran beside it; see `places_of`.
         """
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)
@@ -453,7 +456,7 @@ class Indexer:
             self._folder.fold(view, settled, elsewhere=not_of(self._region.name, settled))
 
     def _help(self, moved_in: Entry) -> bool:
-        """Has the writer finish a rename; False when its store is gone, or has another home now."""
+        """Ask the writer to complete a rename; False when its store is deleted, or has another home now."""
         payload = {"call": "help", "key": str(moved_in.key)}
         try:
             answer = self._region.peers.call(self._region.name, "writer", payload)

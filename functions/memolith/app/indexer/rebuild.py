@@ -46,13 +46,13 @@ class Rebuild:
         self._longest_life_s = longest_life_s
 
     def run(self, report: Callable[[Progress], None]) -> int:
-        """Rebuilds the index; the number of the generation that serves afterwards.
+        """Rebuild the index; return the number of the generation that serves afterwards.
 
-        A run that died goes on where it stopped: before the switch with the first page that was not folded whole, after
-        it with the old tables. It begins anew only where the new tables were emptied meanwhile.
+        A run that died goes on where it stopped: before the switch with the first page that was not projected whole,
+        after it with the old tables. It starts over only where the new tables were emptied meanwhile.
 
         Raises:
-            Unavailable: a port does not answer; run it again. Busy: somebody else has taken the rebuild over.
+            Unavailable: a port does not answer; run it again. Busy: another run has taken the rebuild over.
         """
         self._tables.make_lasting()
         rows = self._rows()
@@ -72,9 +72,9 @@ class Rebuild:
     def _take_up(
         self, control: ControlRow, rows: Mapping[RowKey, Attributes], report: Callable[[Progress], None]
     ) -> tuple[ControlRow, RebuildRow]:
-        """Has every fold go to the new tables too; from here on, whoever drove this rebuild before drives it no more.
+        """Project every change into the new tables too; from here on, an earlier driver of this rebuild cannot go on.
 
-        Under a new run's name, so that the batches which the last one sent are nothing any more.
+        Uses a new run's name, so that the batches which the last run sent count for nothing.
         """
         report(Progress("making tables"))
         generation = control.building or control.serving + 1
@@ -233,9 +233,9 @@ class BatchProjector:
         self._indexing = indexing
 
     def fold(self, payload: Mapping[str, Any]) -> list[Malformed]:
-        """Folds the batch's keys into the generation that is being built, and notes that it is done. Repeatable.
+        """Project the batch's keys into the generation that is being built, and note that it is done. Repeatable.
 
-        What cannot be read comes back; it never stops the others. A batch of a run that is over or given up is nothing.
+        Returns what cannot be read, which never stops the others. A batch of a run that is over or given up is ignored.
 
         Raises:
             Unavailable, OutcomeUnknown: try the batch again.

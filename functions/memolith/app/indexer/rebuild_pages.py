@@ -153,7 +153,7 @@ class Pages:
         return _Page(number, batches, until, more=found.next_after is not None)
 
     def _count_ahead(self, progress: RebuildRow) -> RebuildRow:
-        """Goes on counting, so that it can be said how much is left."""
+        """Go on counting, so that the progress can say how much is left."""
         for _ in range(COUNTED_AT_ONCE):
             if progress.counted:
                 break
@@ -226,7 +226,7 @@ class Pages:
             raise Busy("another rebuild is under way in this region")
 
     def _so_far(self, progress: RebuildRow, began_at: int, listed: bool) -> Progress:
-        """Batches that are done count before their page is."""
+        """Report the progress; finished batches count before their page is done."""
         under_way = sum(page.size for page in self._pages)
         folded = progress.folded + min(self._done * KEYS_PER_BATCH, under_way)
         seconds = (self._region.clock.now_us() - self._began_us) / 1_000_000

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """`items`, at most `size` at a time; each batch is taken when it is asked for."""
+    """Yield `items`, at most `size` at a time; each batch is taken when it is asked for."""
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch

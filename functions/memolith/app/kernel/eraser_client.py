@@ -11,7 +11,7 @@ from memolith.ports import errors as port_errors
 
 
 def erase(region: Region, key: str) -> bool:
-    """Has this region's eraser look at an object; whether it found a reason to erase it, which it decides for itself.
+    """Ask this region's eraser to check an object; return whether it found a reason to erase it.
 
     Raises:
         Unavailable: not erased yet; the order stands, and its event brings the eraser again.

@@ -22,7 +22,7 @@ def keys_under(objects: Objects, prefix: str, after: str | None = None, region: 
 
 
 def keys_missing(objects: Objects, prefix: str, source: str) -> Iterator[str]:
-    """Keys that the bucket of `source` holds under a prefix and this region's does not: both listings are in one order.
+    """Yield keys that `source`'s bucket has under a prefix and this region's has not; both listings have one order.
 
     Raises:
         PortError: a bucket does not answer.

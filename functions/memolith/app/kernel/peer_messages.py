@@ -36,7 +36,7 @@ def decode_placed(payload: Mapping[str, str]) -> PlacedRecord:
 
 
 def encode_settled(settled: Iterable[ResolvedEntry]) -> list[dict[str, Any]]:
-    """Entries as JSON: key, metadata, and whether void."""
+    """Write entries as JSON: key, metadata, and whether void."""
     return [{"key": str(one.entry.key), "metadata": one.entry.to_metadata(), "void": one.void} for one in settled]
 
 

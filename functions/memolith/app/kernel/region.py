@@ -163,9 +163,9 @@ class Region:
         return self._is_marked(view, self.read(view.index, marks), marks)
 
     def read_whole(self, view: View, keys: Sequence[RowKey], *tables: str) -> Mapping[RowKey, Attributes]:
-        """Rows, and with them, in one read, whether anybody has emptied these tables until now.
+        """Read rows and, in the same read, check that none of these tables has been emptied until now.
 
-        What it vouches for is what `is_whole` does. No call where there is nothing to read.
+        It confirms what `is_whole` does. No call where there is nothing to read.
 
         Raises:
             Unavailable: a table has been emptied, or the index does not answer.
@@ -194,14 +194,14 @@ class Region:
             return control
 
     def read(self, index: Index, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
-        """`Index.read`, its error turned into the caller's."""
+        """Read as `Index.read`, with its error turned into the caller's."""
         try:
             return index.read(keys)
         except port_errors.Unavailable as error:
             raise Unavailable(f"the index of {self.name} does not answer; try again") from error
 
     def new_id(self, prefix: str) -> str:
-        """``mem_…`` and the like, from the clock and the randomness port."""
+        """Make an id, ``mem_…`` and the like, from the clock and the randomness port."""
         return f"{prefix}_{ids.ulid(self.clock.now_us() // 1000, self.randomness.bytes(10))}"
 
     def new_regional_id(self, prefix: str) -> str:
@@ -229,7 +229,7 @@ def asked(ask: Callable[[], T]) -> T:
 
 
 def asked_each(answers: Iterable[T]) -> Iterator[T]:
-    """`asked` for answers that come one after another. Raises Unavailable."""
+    """Yield answers that come one after another, with errors as of `asked`. Raises Unavailable."""
     try:
         yield from answers
     except port_errors.PortError as error:

@@ -113,7 +113,7 @@ class EpochSnapshots:
         return found
 
     def _make_room(self, cut: Cut) -> None:
-        """Lets go of what was kept longest."""
+        """Remove what was kept longest."""
         kept = self._region.cuts
         names = cut.size + sum(one.size for one in list(kept.values()))
         while kept and (len(kept) >= SHARDS_KEPT or names > NAMES_KEPT):

@@ -140,7 +140,7 @@ def _steps(region: Region, payload: Mapping[str, Any]) -> Iterator[Step]:
 
 
 def _step(region: Region, payload: Mapping[str, Any]) -> Step:
-    """Asked again where it may not have been done, or not to its end: whoever repeats it goes on with it."""
+    """Take a step, again where it may not have been done, or not to its end: a repetition goes on with it."""
     for _ in range(TRIES - 1):
         try:
             return Step(**_reconciler(region, payload))
@@ -176,7 +176,7 @@ def _reconciler(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def index_status(region: Region, queues: Mapping[str, DeadLetters]) -> IndexStatus:
-    """Asks the region's tables and queues. One read, and two requests a queue.
+    """Ask the region's tables and queues. One read, and two requests a queue.
 
     Raises:
         Unavailable: the tables or the queues do not answer.
@@ -203,7 +203,7 @@ def depths(queue: DeadLetters) -> Depths:
 
 
 def look(queue: DeadLetters, limit: int) -> list[DeadLetter]:
-    """Up to `limit` dead letters, a line for each object that they are about. They stay where they are.
+    """Show up to `limit` dead letters, a line for each object that they are about. They stay where they are.
 
     Raises:
         Unavailable: the queue does not answer.

@@ -91,7 +91,7 @@ class Checkpoints:
         return period
 
     def _open_next(self, state: JournalStateRow) -> JournalStateRow:
-        """Whoever begins to write from now on does so in the next period: the clock is read before anybody can."""
+        """Open the next period, in which later writers write: the clock is read before any of them can."""
         now_us = max(self._region.clock.now_us(), state.opened_at)
         turned = JournalStateRow(
             run=state.run,

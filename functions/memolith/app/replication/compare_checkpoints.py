@@ -31,7 +31,7 @@ class CompareCheckpoints:
         self._holding = MissingObjects(region, Indexer(region))
 
     def run(self, deadline_us: int) -> ScanProgress:
-        """Goes on where time ran out. Of a checkpoint one GET, and a read for a hundred names; a fold for what lacks.
+        """Go on where time ran out. Of a checkpoint one GET, and a read for a hundred names; repairs what is missing.
 
         Raises as `walk`.
         """

@@ -64,7 +64,7 @@ class CompareListing:
         self._unerased = MissedErasures(region)
 
     def run(self, deadline_us: int) -> ComparedPage:
-        """Goes on with the pass under way, or begins one if the last is a day old; until `deadline_us` at most.
+        """Go on with the pass under way, or begin one if the last is a day old; until `deadline_us` at most.
 
         Costs a LIST for a thousand keys, a HEAD an entry, a read for a hundred, and a Query for a hundred paths.
 
@@ -115,7 +115,7 @@ class CompareListing:
         return compared, page.next_after
 
     def _names(self, keys: Sequence[str]) -> tuple[list[Named], list[ListedEntry]]:
-        """Keys with what shows that they are folded, without those that leave no row; and the entries of logs."""
+        """Return keys with what shows that they are projected, without those that leave no row; and the log entries."""
         entries: list[LogKey] = []
         names: list[Named] = []
         for key in keys:

@@ -61,7 +61,7 @@ class CompareRows:
         self._logs = LogReader(region)
 
     def run(self, deadline_us: int) -> ScanProgress:
-        """Goes on where time ran out. A LIST for a store; of fifty rows a query and a read.
+        """Go on where time ran out. A LIST for a store; of fifty rows a query and a read.
 
         Where rows disagree, a few HEADs and a message. Raises as `walk`.
         """

@@ -136,9 +136,9 @@ class MissingObjects:
         return _shown_by(name) is not None
 
     def bring(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, RepairOutcome]:
-        """Folds what is missing, several at once; `fetch`: what has not arrived is copied from its home.
+        """Project what is missing, several at once; `fetch`: copy from its home what has not arrived.
 
-        Of a name one HEAD and a fold; a GET from the home and a PUT for what is fetched.
+        Of a name one HEAD and a projection; a GET from the home and a PUT for what is fetched.
 
         Raises:
             Unavailable: the index does not answer.

@@ -107,7 +107,7 @@ class RegionBackfill:
             yield sum(self._parallel.run([partial(self._copy, key, source) for key in some]))
 
     def _copy(self, key: str, source: str) -> int:
-        """Brings one object, if nobody has meanwhile; how many this brought. What is undecided, the next pass sees."""
+        """Copy one object if it is not here yet; return how many were copied. The next pass sees what is undecided."""
         try:
             found = self._objects.get(key, source)
             self._objects.put_if_absent(key, found.body, found.metadata)

@@ -80,10 +80,10 @@ class Watermark:
         self._sweeping = EpochSweep(region)
 
     def advance(self, period: int | None, deadline_us: int) -> None:
-        """Follows every home as far as it goes, until `deadline_us` at most, and says so in the row that calls read.
+        """Follow every home as far as possible, until `deadline_us` at most, and write that to the row that calls read.
 
-        `period` is the journal's open one, which that row hints at. Of each checkpoint a GET, and a read for a hundred
-        of its names; then one transaction.
+        `period` is the acknowledgement log's open one, which that row hints at. Of each checkpoint a GET, and a read
+        for a hundred of its names; then one transaction.
 
         Raises:
             Busy: another reconciler is at it. Unavailable, OutcomeUnknown: to be repeated.

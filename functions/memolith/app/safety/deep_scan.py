@@ -192,7 +192,7 @@ class DeepScan:
             yield _quotation(subject.text, position, Severity(row.severity))
 
     def _known_secrets(self, view: View, subject: _Subject) -> dict[str, SightingRow]:
-        """Secrets that verdicts on other memories of the store have told of, by digest; of several, the worst."""
+        """Return secrets from verdicts on other memories of the store, by digest; of several sightings, the worst."""
         rows = self._sightings(view, subject, SightingRow.prefix(Kind.SECRET), SECRETS_COMPARED_MAX)
         known: dict[str, SightingRow] = {}
         for row in rows:
@@ -201,7 +201,7 @@ class DeepScan:
         return known
 
     def _memories_with(self, view: View, subject: _Subject, finding: Finding) -> set[str]:
-        """Other memories of the store in which the phrase of a finding was found; those a person released not."""
+        """Return other memories of the store that have a finding's phrase, except texts that a person released."""
         phrase = phrase_at(subject.text, offset_of(subject.text, finding.line, finding.column))
         if phrase is None:
             return set()

@@ -50,12 +50,12 @@ class TextReader:
         self._verdicts = Verdicts(region)
 
     def show(self, access: StoreAccess, wanted: Sequence[TextRequest]) -> list[TextView]:
-        """Several texts at once, in order; a withheld one only to whoever may release it.
+        """Show several texts at once, in order; a withheld one only to a caller that may release it.
 
         One index read and, beside it, a GET for each; a second one where a text has not arrived. One round trip.
 
         Raises:
-            Unavailable: a text is not here, and its home does not answer; or nobody can tell whether it may be shown.
+            Unavailable: a text is not here, and its home does not answer; or it is not known whether it may be shown.
         """
         if not wanted:
             return []

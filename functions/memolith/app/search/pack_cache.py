@@ -103,7 +103,7 @@ class PackCache:
         return found
 
     def forget(self) -> None:
-        """Lets go of every pack."""
+        """Release every segment."""
         with self._lock:
             self._held.clear()
 
@@ -120,7 +120,7 @@ class PackCache:
             self._held.pop(store_id, None)
 
     def _make_room(self, kept: str) -> None:
-        """Lets go of those that were not used for longest; whoever uses one still goes on with it."""
+        """Release those that were not used for longest; a call that uses one still goes on with it."""
         with self._lock:
             sizes = {store_id: held.pack.size_bytes for store_id, held in self._held.items()}
             for store_id in list(sizes):
@@ -202,7 +202,7 @@ class PackCache:
             after = rows[-1].sort_key
 
     def _ask_packer(self, access: StoreAccess, *, anew: bool = False) -> None:
-        """Has the pack made, and waits for it. Raises Unavailable."""
+        """Ask for the segment, and wait for it. Raises Unavailable."""
         payload = {"call": "pack", "store_id": access.store.store_id, "anew": anew}
         try:
             answer = self._region.peers.call(self._region.name, "packer", payload)

@@ -64,9 +64,9 @@ class Packer:
             return {"error": encode_error(error)}
 
     def pack(self, store_id: str, since: int | None = None, anew: bool = False) -> int | None:
-        """Brings a store's pack up to now; the number of the one that counts, None where the store is gone.
+        """Bring a store's segment up to date; return the number of the one that counts, None if the store is deleted.
 
-        Nothing is done where the newest pack began after `since`. Otherwise a LIST, a GET, a query for a thousand
+        Does nothing where the newest segment began after `since`. Otherwise a LIST, a GET, a query for a thousand
         memories, a GET for each that changed, a PUT, and the eraser's own calls. Repeatable; several may try at once.
 
         Raises:
@@ -164,5 +164,5 @@ class Packer:
         raise Busy("the pack's number stayed contended; try again")
 
     def _remove_others(self, store_id: str) -> None:
-        """Older packs; of a store that was deleted meanwhile, this one too. The eraser looks for itself."""
+        """Remove older segments; of a store that was deleted meanwhile, this one too. The eraser decides for itself."""
         ask_eraser(self._region, {"call": "erase_packs", "store_id": store_id})

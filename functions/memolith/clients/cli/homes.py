@@ -138,7 +138,7 @@ def return_(
 
 
 def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) -> None:
-    """Names the stores of which `to` may lack acknowledged writes, and asks. Ends the command unless it is yes."""
+    """Name the stores of which `to` may lack acknowledged writes, and ask. Ends the command unless it is yes."""
     durable = [one for one in stores if one.home == old and one.second_region is not None]
     elsewhere = [one for one in durable if one.second_region != to]
     asked = [one for one in durable if one.second_region == to and one.second_stands_in]

@@ -17,7 +17,7 @@ _DOTS = re.compile(r"^\.+|\.{2,}")
 
 
 def escaped(text: str) -> str:
-    """Legal in a path, and NFC; two texts are never escaped to the same. The empty text stays empty."""
+    """Escape a text for a path, in NFC; two texts are never escaped to the same. The empty text stays empty."""
     light = "".join(character if _is_legal(character) else _encoded(character) for character in text)
     light = _DOTS.sub(lambda found: f"{SIGN}2E" * len(found[0]), light)
     if unicodedata.is_normalized("NFC", light):

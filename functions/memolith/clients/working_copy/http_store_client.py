@@ -211,7 +211,7 @@ def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
 
 
 def _when(told: httpx2.Headers) -> tuple[int | None, int | None]:
-    """Up to when the region was complete when it answered, and when that was by its clock."""
+    """Return up to when the region was complete when it answered, and when that was by its clock."""
     until = told.get(COMPLETE_UNTIL, "")
     date = told.get("date")
     complete_until_us = parse_rfc3339(until) if until[:1].isdigit() else None

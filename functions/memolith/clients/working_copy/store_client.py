@@ -129,13 +129,13 @@ class StoreClient(Protocol):
         """List every memory, without text. One request for each hundred."""
 
     def changes(self, since_us: int) -> Changes:
-        """Versions made at or after an instant. One request for each hundred."""
+        """List versions made at or after an instant. One request for each hundred."""
 
     def text(self, memory_id: str) -> tuple[Head, bytes]:
         """Return a memory and its text. One request. Raises Denied: it is withheld."""
 
     def texts(self, folder: str, *, deep: bool) -> Iterator[tuple[Head, bytes]]:
-        """Memories in a folder (``/``, ``/notes``) with their texts, withheld ones left out.
+        """Yield memories in a folder (``/``, ``/notes``) with their texts, without withheld ones.
 
         One request for each twenty. `deep`: those in the folders in it too.
         """

@@ -206,7 +206,7 @@ class WorkingCopy:
         return len(content)
 
     def truncate(self, path: str, size: int, writing: Writing | None = None) -> None:
-        """Cuts a text, or fills it with NUL bytes. Raises OSError."""
+        """Cut a text, or fill it with NUL bytes. Raises OSError."""
         self.state.check_writable()
         if size > LOCAL_MAX_BYTES:
             fail(errno.EFBIG, "it is too long")
@@ -311,15 +311,15 @@ class WorkingCopy:
     # ---- from time to time --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Learns what is in the store. One request for each hundred memories. Raises DeskError."""
+        """List what is in the store. One request for each hundred memories. Raises DeskError."""
         self.state.table.refresh()
         self.contents.keep_only(self.state.table.hashes())
 
     def refresh(self) -> set[str]:
-        """Learns what others wrote; the paths that show something else now. One request while nothing changes.
+        """Fetch what others wrote; return the paths that show something else now. One request while nothing changes.
 
         Raises:
-            DeskError: nobody answers, or not to this key.
+            DeskError: the store does not answer, or not to this key.
         """
         changed = self.state.table.refresh()
         self.contents.forget(self.state.table.let_go())

@@ -92,7 +92,7 @@ def _pairs(run: str, start: int) -> Iterator[Word]:
 
 
 def folded(word: str) -> str:
-    """Lower case, without accents, and not longer than `WORD_MAX_CHARS`."""
+    """Fold a word to lower case, without accents, and not longer than `WORD_MAX_CHARS`."""
     if word.isascii():
         return word.lower()[:WORD_MAX_CHARS]
     plain = unicodedata.normalize("NFKD", word.casefold())

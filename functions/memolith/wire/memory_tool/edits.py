@@ -69,7 +69,7 @@ def moved_line(read: str, line: int, now: str) -> int | None:
 
 
 def split(content: str) -> list[str]:
-    """Lines at LF alone, without the empty one that a last newline leaves."""
+    """Split lines at LF alone, without the empty one that a last newline leaves."""
     lines = content.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 

@@ -118,7 +118,7 @@ def _plain(result: Result) -> Mapping[str, Any]:
 
 
 def _gateway_tool(context: object) -> str | None:
-    """`{target}___{tool}` where a gateway invoked the function, else None."""
+    """Return `{target}___{tool}` where a gateway invoked the function, else None."""
     custom = getattr(getattr(context, "client_context", None), "custom", None)
     name = custom.get(GATEWAY_TOOL_NAME) if isinstance(custom, Mapping) else None
     return name if isinstance(name, str) else None

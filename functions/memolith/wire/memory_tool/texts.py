@@ -79,7 +79,7 @@ class ToolFailure(Exception):
 
 
 def numbered(lines: Iterable[str], first: int) -> str:
-    """Lines as the tool shows them: the number to six places, a tab, the line."""
+    """Write lines as the tool shows them: the number to six places, a tab, the line."""
     return "\n".join(f"{str(number).rjust(NUMBER_WIDTH)}\t{line}" for number, line in enumerate(lines, first))
 
 
@@ -109,7 +109,7 @@ def directory_view(path: str, rows: Iterable[tuple[str, str]]) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """`0B`, `512B`, `4K`, `1.1K`: base 1024, one decimal where the number is not whole."""
+    """Format a size: `0B`, `512B`, `4K`, `1.1K`: base 1024, one decimal where the number is not whole."""
     if size_bytes == 0:
         return "0B"
     power = min((size_bytes.bit_length() - 1) // 10, 3)

@@ -54,7 +54,7 @@ class MemoryTool:
         }
 
     def call(self, command: Mapping[str, Any]) -> Result:
-        """Carries out `{"command": …}`. A command that fails is a result too, in words for the model."""
+        """Run `{"command": …}`. A command that fails is a result too, in words for the model."""
         try:
             return Result(self.run(command))
         except ToolFailure as failure:
@@ -88,7 +88,7 @@ class MemoryTool:
         return shown + texts.age_remark(self._clock.now_us() - parse_rfc3339(file.updated_at))
 
     def _rows(self, folder: str, relative: str, level: int) -> Iterator[tuple[str, str]]:
-        """Depth first, each folder by name; what begins with a dot is left out, with all that is in it."""
+        """Yield rows depth first, each folder by name; skip what begins with a dot, with all that is in it."""
         for item in sorted(self._tree.children(folder), key=lambda item: item.path):
             name = item.path.rpartition("/")[2]
             if name.startswith("."):
