@@ -1,6 +1,6 @@
 """What is deployed, and where: one validated record, read once.
 
-The record stands in ``cdk.json`` under the context key ``memolith``. Whoever deploys something other than what stands
+The record stands in ``cdk.json`` under the context key ``memolith``. A deployment of something other than what is
 there (the local cloud, a test, a second stage) passes a JSON object that is merged over it, key by key::
 
     cdk deploy --all -c memolith-overrides='{"stage": "test", "regions": ["us-east-1"], "bundling": "host"}'
@@ -155,7 +155,7 @@ class Deployment:
     Attributes:
         stage: Distinguishes deployments within an account; part of every name.
         regions: All regions of the deployment; each holds every store.
-        account: Twelve digits; absent, the account of whoever deploys.
+        account: Twelve digits; absent, the deploying account.
         limits: What a region lets through.
         alarms: Who hears of alarms.
         replication_time_control: S3's own promise of 15 minutes, paid by the gigabyte.

@@ -1,7 +1,7 @@
 """Agents that edit the same memories at once, through the real SDK, and keep count of what they were told.
 
 Used by the demo, the end-to-end tests and the benchmarks. An edit is: read the memory, add one line of one's own, write
-it back on condition that nobody else has written meanwhile; told 409, read again and try again.
+it back on condition that no other writer has written meanwhile; told 409, read again and try again.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Every alarm names its runbook, ``docs/operations/{runbook}.md``: what it means, what users see, how to look, what to do,
 and how to know that it is over. An alarm without one does not exist here, because `Alarm` asks for it.
 
-Nothing that is merely unusual rings. What rings is either lost unless somebody acts (a dead letter, an object that S3
-gave up copying), or late enough for callers to notice.
+Nothing that is merely unusual rings. What rings is either lost unless an operator acts (a dead letter, an object that
+S3 gave up copying), or late enough for callers to notice.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Alarm:
     Attributes:
         name: What follows the deployment's prefix.
         runbook: The file in `RUNBOOKS` that says what to do.
-        meaning: One sentence for whoever is woken.
+        meaning: One sentence for the operator who is woken.
         metric: What is watched, with its period.
         above: It rings while the metric is greater than this.
         periods: For as many periods on end.

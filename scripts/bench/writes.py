@@ -125,7 +125,7 @@ def bare_put(bench: Bench, number: int) -> None:
 
 
 class Agent:
-    """Somebody who writes and reads in a store of its own, once a round each kind of call."""
+    """A client that writes and reads in a store of its own, once a round each kind of call."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

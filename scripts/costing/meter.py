@@ -78,7 +78,7 @@ class Meter:
 
     Attributes:
         units: region -> what was used there.
-        took_ms: how long the function took that ended last, of those that nobody waited for.
+        took_ms: how long the function took that ended last, of those that no caller waited for.
     """
 
     units: defaultdict[str, defaultdict[str, float]] = field(default_factory=lambda: defaultdict(_none))

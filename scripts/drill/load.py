@@ -71,7 +71,7 @@ class Assignment:
 class Client(threading.Thread):
     """Creates its memories, then updates them one after the other with new texts, on condition of what it saw last.
 
-    A write that is refused is tried again with another text; one whose outcome nobody knows is looked at by reading.
+    A write that is refused is tried again with another text; one whose outcome is unknown is looked at by reading.
     """
 
     def __init__(self, assignment: Assignment) -> None:

@@ -78,7 +78,7 @@ class Drill:
         plain, doubled: the stores that are written; the second asks for two regions.
         sdk: one client a region, for looking.
         noted: what the steps measured, for the table.
-        alone: whether nobody else has stores in this cloud, so that what an operator does may be about all there are.
+        alone: whether no other stores are in this cloud, so that what an operator does may be about all there are.
     """
 
     dev: Mapping[str, Any]

@@ -1,7 +1,7 @@
 """Start a process that outlives this command, and end it later without ever ending another's.
 
 A process id alone is no identity: ids are reused. So every process is started with a random token as its last
-argument, the token is recorded beside the id, and a process whose command line does not carry it is somebody else's.
+argument, the token is recorded beside the id, and a process whose command line does not carry it is another one's.
 Each leads a session of its own, so that its children (the emulator's functions) are found by their group even when
 the leader was killed.
 """

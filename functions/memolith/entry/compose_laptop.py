@@ -4,7 +4,7 @@
     ROOT/index-….sqlite the tables; may be deleted while nothing runs, and is then made anew from the objects
     ROOT/queue.sqlite   keys to look at: each is announced before it is put
     ROOT/scanner.hsdb   the scanner's patterns, compiled for this machine
-    ROOT/key            the API key of whoever owns the folder
+    ROOT/key            the API key of the folder's owner
     ROOT/signing.json   the keys that sign the tokens of sessions
 
 Reader, writer, eraser, indexer and scanner are the same use cases as in Lambda. Several processes may serve one folder:
@@ -94,7 +94,7 @@ class LocalSite:
 
     Attributes:
         api: answers requests.
-        region: the ports, for whoever looks behind it.
+        region: the ports, for callers that look behind it.
         memolith: the use cases.
         arrivals: the indexer; `start` begins it.
     """

@@ -21,7 +21,7 @@ Handler = Callable[[dict[str, Any], Any], Mapping[str, Any]]
 
 
 class FunctionFailed(Exception):
-    """The call ended in an error that nobody is meant to handle.
+    """The call ended in an error that no caller is meant to handle.
 
     It names the error's type alone: what Lambda prints and hands to the caller must not quote content.
     """

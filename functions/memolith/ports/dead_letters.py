@@ -12,8 +12,8 @@ class Depths:
     """How much stands where; approximate, as queues count.
 
     Attributes:
-        waiting: messages that nobody works on yet.
-        in_flight: messages that somebody works on.
+        waiting: messages that no receiver works on yet.
+        in_flight: messages that a receiver works on.
         set_aside: dead letters.
     """
 

@@ -1,6 +1,6 @@
 """Packs: one region's own copy of a store's live memories in one piece, their texts and an index of their words.
 
-A pack is derived, like the index, and of no authority: what it holds is compared with the index before anybody is
+A pack is derived, like the index, and of no authority: what it holds is compared with the index before a caller is
 shown it. Here is what can be done with one that is open; how packs are kept is `memolith.app.search.packs`.
 """
 

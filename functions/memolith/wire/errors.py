@@ -16,7 +16,8 @@
 | anything else | 500 | api_error | reads only |
 
 The SDK repeats every 409 and 5xx unless the answer says ``x-should-retry: false``. A repeated 409 costs a second and
-can succeed against a state that the caller never saw; a repeated unknown outcome can undo what somebody wrote since.
+can succeed against a state that the caller never saw; a repeated unknown outcome can undo what another caller wrote
+since.
 Source: docs/api-compatibility.md §1.11.
 """
 

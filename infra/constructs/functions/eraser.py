@@ -1,4 +1,4 @@
-"""`eraser`: blanks an object and deletes its older versions, in its own region. Nobody else may.
+"""`eraser`: blanks an object and deletes its older versions, in its own region. No other function may.
 
 A schedule wakes it for what no event brings to an end: stores that are not erased yet, and retention.
 """

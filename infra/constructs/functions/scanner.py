@@ -1,4 +1,4 @@
-"""`scanner`: looks again, more deeply, at every committed version, and answers whoever asks about a text.
+"""`scanner`: looks again, more deeply, at every committed version, and answers questions about a text.
 
 It reads, puts verdicts under its own region's prefix, and folds them. It deletes nothing, and puts nothing else.
 """

@@ -23,7 +23,7 @@ POLLS = 150
 class DynamoTables:
     """`ports.index.Tables`: tables just as the stack would have declared them, on demand and protected from deletion.
 
-    Tables outside the generations are the stack's, and made here only when somebody has deleted them. Every step looks
+    Tables outside the generations are the stack's, and made here only after they were deleted. Every step looks
     before it acts, so that a run that was cut short is finished by the next.
     """
 

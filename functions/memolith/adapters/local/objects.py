@@ -4,11 +4,11 @@
     remember the milk
 
 The first line is JSON, everything after it the body, byte for byte. A put writes and syncs the file under a name that
-nobody reads, then links it to its own name. `link` fails where something stands: that is the condition, and it holds
+no reader uses, then links it to its own name. `link` fails where something stands: that is the condition, and it holds
 between threads, processes and a kill in any moment. What is there is therefore always whole; a body that is no longer
 what was put (a disk that forgets, a hand that edited) is refused, never served.
 
-Before a put begins, its key is announced, as S3 notifies of objects: whoever folds announcements also meets a put
+Before a put begins, its key is announced, as S3 notifies of objects: the projector of announcements also meets a put
 whose writer died before it could fold.
 """
 

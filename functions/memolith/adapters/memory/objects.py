@@ -2,7 +2,7 @@
 
 One `MemoryBuckets` is a world of buckets, one a region; `MemoryObjects` is that world as seen from one of them. Every
 version of a key is kept, as in a versioned bucket, so that a test can see what an erasure left. Replication is not
-done here: whoever plays the network listens with `observers` and calls `replicate` when and as often as it likes.
+done here: the test that plays the network listens with `observers` and calls `replicate` when and as often as it likes.
 Every step is atomic under one lock; observers are told after it is released.
 """
 

@@ -1,4 +1,4 @@
-"""Loading a whole store: every live memory with its content, in a few large pages, for whoever keeps a copy of it.
+"""Loading a whole store: every live memory with its content, in a few large pages, for a client with a copy of it.
 
 The heads are the index's, as in any listing. Their texts come out of the store's pack, where that has them at just that
 version; only the rest is fetched, one by one.

@@ -1,8 +1,8 @@
-"""Divergent versions: what came late and could not be adopted. They are kept, listed, and somebody decides.
+"""Divergent versions: stragglers that could not be replayed. They are kept and listed, and an admin decides.
 
-A fail-over leaves behind what the old home had acknowledged and not replicated. Where somebody has written since, such
-a version is no part of the memory's history; it stands apart, in every region, until it is restored, by an ordinary
-write of its text, or dismissed, which erases it everywhere as a redaction does.
+A fail-over leaves behind what the old home had acknowledged and not replicated. Where another writer has written since,
+such a version is no part of the memory's history; it stands apart, in every region, until it is restored, by an
+ordinary write of its text, or dismissed, which erases it everywhere as a redaction does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads that are the home's to answer: passed on to its reader, and answered there for another region.
 
 The region where the call landed has let the caller in, and says so; the home then carries out the same use case as if
-it had been asked itself. A read changes nothing, so that it may be repeated by anybody.
+it had been asked itself. A read changes nothing, so that any caller may repeat it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each version is an ordinary conditional put in a log of this store, one after the other: slots and path hashes are new,
 because they belong to the home and its salt. A call that is repeated finds its own version ids and goes on. What is
-brought in is marked: its time and its actor are as somebody told them, who has an admin's key.
+brought in is marked: its time and its actor are as an admin's call supplied them.
 
 **A text that the scanner refuses is put and withheld**, verdict first, since leaving it out would tear the history; a
 path that it refuses cannot be withheld, and is refused. Erased versions arrive blank. A memory whose first versions are

@@ -1,7 +1,7 @@
 """Full-text search over one store: which of its memories answer a question best.
 
 The pack gives candidates, `memolith.core.search.ranking` puts them in order, and the index has the last word: a memory
-is shown only if its head is the version that was found, and nobody withholds its text.
+is shown only if its head is the version that was found, and no verdict withholds its text.
 """
 
 from __future__ import annotations

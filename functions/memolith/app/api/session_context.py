@@ -3,7 +3,7 @@
 A prompt cache holds only for the same bytes, so a context shows the stores as they were at one moment. What is kept of
 that moment are pins, the names of versions, in the session's own record: no text is copied, so that erasing reaches it,
 and every region builds the same bytes from the same objects. The bytes change only where a version was erased or is
-withheld since, where a store was deleted, or where somebody asks for a refresh.
+withheld since, where a store was deleted, or where a caller asks for a refresh.
 
 Where a store has a ``/MEMORY.md`` that one version is all; otherwise an index is made from the frontmatter of its
 `MEMORIES_MAX` newest memories, whose texts are read for each context.

@@ -1,4 +1,4 @@
-"""Tokens of sessions: signed, so that any region can tell a true one without asking anybody.
+"""Tokens of sessions: signed, so that any region can verify one without a call.
 
 A token is a JSON Web Token under HMAC-SHA-256 with a prefix that tells it from an API key: ``st-memolith-{jwt}``. It
 names its session, its workspace, and what may be done with which store until when. That its session has been ended is

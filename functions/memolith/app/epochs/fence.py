@@ -3,11 +3,11 @@
     read the store's record -> decide, put, read the log -> the reply is in: still within the lease? -> answer
 
 A call learns from the store's record that this region is the store's home; that holds for `LEASE_US` after it began to
-read the record, by ticks that nobody sets. Whoever ends a home's term puts that into the store's log of records, then
-waits until every lease has run out (`DRAIN_S`), and only then looks at what the home has left behind. So what is put
-under a lease is seen; nothing is put past one without reading the record again; and an answer that is later than its
-lease stands only if the record, read again, is unchanged.
-The lease begins with each read and ends with its call: between two invocations a process's ticks may stand still.
+read the record, by ticks that are never set. A region that ends a home's term puts that into the store's log of
+records, then waits until every lease has run out (`DRAIN_S`), and only then looks at what the home has left behind. So
+what is put under a lease is seen; nothing is put past one without reading the record again; and an answer that is later
+than its lease stands only if the record, read again, is unchanged. The lease begins with each read and ends with its
+call: between two invocations a process's ticks may stand still.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The eraser: the only one that may overwrite or delete, and only in its own region.
 
-It trusts nobody's word that something is to be erased: it looks for the reason in the region itself.
+It trusts no caller's word that something is to be erased: it looks for the reason in the region itself.
 
     an order of redaction | the deletion of the store | a rename that never came to be | retention
 """

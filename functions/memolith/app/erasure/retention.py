@@ -1,4 +1,4 @@
-"""Retention: versions that nobody has to keep any more are blanked, a store at a time, by each region for itself.
+"""Retention: versions that need not be kept any more are blanked, a store at a time, by each region for itself.
 
 There is no order to wait for. What may go is told by facts that never change (`memolith.core.retention`), so that every
 region comes to the same by its own rows, and a region that is behind keeps a version longer, never less long. The

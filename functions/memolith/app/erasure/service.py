@@ -1,4 +1,4 @@
-"""What the eraser function does: the one facade over its use cases, for whoever invokes it and for its schedule."""
+"""What the eraser function does: the one facade over its use cases, for its callers and its schedule."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     the packs -> the log's objects -> the rows -> the records, and with them the name and the salt
 
-The salt goes last: while a copy of it exists, whoever has it can try paths against the hashes in the keys. The work is
+The salt goes last: while a copy of it exists, its holder can try paths against the hashes in the keys. The work is
 driven by the deletion's own record, which is an object like any other and replicates. Its event begins the work here, a
 schedule goes on with it until everything is blank, and what arrives later is erased on arrival. A day after that the
 store is gone through once more: a put or a copy that was under way behind the first time has landed by then, whether or

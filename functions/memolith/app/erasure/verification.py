@@ -76,7 +76,7 @@ class VersionStates:
     """How many versions are in which state.
 
     Attributes:
-        kept: nobody asked for their erasure, and retention keeps them.
+        kept: no caller asked for their erasure, and retention keeps them.
         pending: an order stands, or the store is deleted, and text is still here.
         erased: the object is blank and has no older S3 version, and the row has no text.
         unknown: their objects are not here.

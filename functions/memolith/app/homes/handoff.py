@@ -2,8 +2,8 @@
 
     moving -> (no lease runs any more) -> moved {epoch, cut}   or   active: the mover has given up
 
-All three are records in the old home's own log, and the next slot of that log is what decides: whoever puts first has
-decided for everybody. So a mover may die at any step, and another one takes its work over.
+All three are records in the old home's own log, and the next slot of that log is what decides: the first put has
+decided for all. So a mover may die at any step, and another one takes its work over.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     copy and survey ahead -> the old home stops (`handing_over`) -> copy and survey the rest, settle half-done renames
     -> write the cut here -> the old home commits: `moved` -> the first record of the new epoch, here
 
-The new home's reconciler drives it. Each step may be repeated, and whoever repeats it may be somebody else: what
+The new home's reconciler drives it. Each step may be repeated, also by another caller: what
 decides is one put in the old home's log of records. Until then the old home can go on as if nothing had been.
 """
 

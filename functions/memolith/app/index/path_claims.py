@@ -2,7 +2,7 @@
 
 A creator claims its path in the home's index, naming the slot it will put; then looks, strongly consistent, for a live
 or claimed ancestor or descendant; then puts. Of two creators at least one sees the other and yields. Claims expire, but
-safety does not rest on the clock: whoever breaks one takes its slot first, so that a stalled creator's put fails.
+safety does not rest on the clock: a writer that breaks one takes its slot first, so that a stalled creator's put fails.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Claim:
 
 
 class IntentConflict(Exception):
-    """Somebody else's claim stands in the way: pause, and begin again."""
+    """Another writer's intent is in the way: pause, and begin again."""
 
 
 class Claims:

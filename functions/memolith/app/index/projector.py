@@ -1,6 +1,6 @@
 """Folding what stands in the log into the tables: the only place that writes rows of memories, logs, paths, versions.
 
-Whoever observes a commit folds it before answering, so that no answer is newer than the index it leaves behind. The
+Each observer of a commit projects it before answering, so that no answer is newer than the index it leaves behind. The
 writer folds what it put, the indexer folds it again when the event comes, a rebuild folds everything: the same code.
 """
 

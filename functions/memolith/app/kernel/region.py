@@ -34,7 +34,7 @@ class View:
     `watermarks` says, for each home, up to when these tables hold everything that was acknowledged there (microseconds
     since 1970, by that home's clock), and `regions` which homes there are; `period` is the journal's open one, as far
     as this batch knows. `ticks_us` is when the batch began to be read, by the region's ticks: leases begin there.
-    `mark` is what stands in every table of this generation until somebody empties it; None before the first tick.
+    `mark` is in every table of this generation until it is emptied; None before the first tick.
     """
 
     index: Index

@@ -4,7 +4,7 @@
     what has text that should be gone (`memolith.app.replication.missed_erasures`)
 
 A pass is as many pages as there is time for; where it goes on stands in a row of the control table, so that a pass over
-a million objects is a few invocations. It also looks for the one thing that may go wrong without anybody's error: a
+a million objects is a few invocations. It also looks for the one thing that may go wrong without any error: a
 path and its ancestor that are both memories, created in the very moment in which the tables vanished.
 """
 

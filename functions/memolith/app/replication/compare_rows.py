@@ -3,9 +3,9 @@
     a page of rows of one table -> the rows of the others that must agree -> those that still disagree at a second look
     -> the tail of the path's log goes through the index queue
 
-A fold writes the three in one transaction, so that they agree whenever nobody has meddled. A listed path whose memory
-is elsewhere, a live memory that is not listed, a log whose occupant nobody knows: each names a path, and the tail of
-that path's log says what is so.
+A fold writes the three in one transaction, so that they agree unless rows were changed by hand. A listed path whose
+memory is elsewhere, a live memory that is not listed, a log whose occupant is unknown: each names a path, and the tail
+of that path's log says what is so.
 """
 
 from __future__ import annotations

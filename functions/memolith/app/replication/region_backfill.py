@@ -2,8 +2,8 @@
 
 Replication copies what is put from now on; everything older has to be brought once. A key begins with the region that
 wrote it, and that region holds all of its own, so each prefix is copied from its own home; what a region wrote that has
-left since comes from whoever still has it. Copies keep key, body and metadata, so that they fold to the same rows; a
-copy is never replicated onward, and never lands on something that is there already.
+left since comes from a region that still has it. Copies keep key, body and metadata, so that they fold to the same
+rows; a copy is never replicated onward, and never lands on something that is there already.
 
     find the prefixes -> compare two listings, copy what is missing -> again, until nothing is
 

@@ -5,7 +5,7 @@ checkpoints up to the one that speaks of T. Checkpoints are followed in order, w
 like a named object that does not, is fetched from its home after a while.
 
 What is said is said of the tables that serve. Each of them carries a mark, put there when their watermark began, and
-the watermark moves in one transaction with a check of every mark: so nobody empties a table unnoticed. Where a mark is
+the watermark moves in one transaction with a check of every mark: so no table is emptied unnoticed. Where a mark is
 gone, the index declares itself incomplete, and waits to be rebuilt; what is rebuilt is followed anew, from the first
 checkpoint.
 """

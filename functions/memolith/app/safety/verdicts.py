@@ -28,7 +28,7 @@ from memolith.ports.index import Change, Index
 
 FOLD_ATTEMPTS = 20
 SCANNER = "scanner"
-"""Who decided, where nobody did: `VerdictRecord.decided_by` of the scanner's own verdicts."""
+"""Who decided, where no person did: `VerdictRecord.decided_by` of the scanner's own verdicts."""
 
 _NOT_KEPT = frozenset({"excerpt"})
 

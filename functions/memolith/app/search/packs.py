@@ -1,7 +1,7 @@
 """Packs as a region keeps them: finding the newest, and what a pack has to be told of a store's memories.
 
-A pack is as true as the index was when it was made. Whoever uses one compares: by version, memory for memory, with the
-heads that the index has now. So no order of events can bring back what is older, and none can be lost.
+A pack is as true as the index was when it was made. Each reader of one compares: by version, memory for memory, with
+the heads that the index has now. So no order of events can bring back what is older, and none can be lost.
 """
 
 from __future__ import annotations

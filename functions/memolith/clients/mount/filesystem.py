@@ -38,7 +38,7 @@ ATTRIBUTES = "user.memolith."
 class Invalidating:
     """Tells the kernel which paths show something else now. In a thread of its own.
 
-    Whoever learns of a change may just be answering the kernel, which would wait for him to let it forget.
+    A thread that learns of a change may just be answering the kernel, which would wait for that answer first.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """A mount's life: what the dead left is taken over, the folder shows the store, others' writes come, and it ends.
 
-It ends when somebody unmounts the folder, or with SIGTERM, SIGINT or SIGHUP. What was not committed by then is on disk,
+It ends when the folder is unmounted, or with SIGTERM, SIGINT or SIGHUP. What was not committed by then is on disk,
 and offered at the next start; so it is after `kill -9`.
 """
 

@@ -46,7 +46,7 @@ KNOWN_IDS_MAX = 10_000
 
 
 class ItemConflict(Exception):
-    """A put that lost against somebody else's; it has changed nothing.
+    """A put that lost against another client's; it has changed nothing.
 
     Attributes:
         namespace, key: of the item.

@@ -71,7 +71,7 @@ class Here:
 
     Attributes:
         stamp: taken before it was read.
-        proof: the same, if whoever writes the file from then on leaves another one; else `UNKNOWN`.
+        proof: the same, if every later write of the file leaves another one; else `UNKNOWN`.
     """
 
     file: File

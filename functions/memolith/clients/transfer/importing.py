@@ -1,6 +1,6 @@
 """Files become memories, each by one conditional write; what is there already with the same text is left alone.
 
-Whoever stops an import runs it again: it goes on with what is missing.
+An import that was stopped is run again: it goes on with what is missing.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class KnownTool:
         folder: where it is; it need not be there yet.
         name: what a new store of them is called.
         description: what an agent is told of such a store.
-        program: whose place it is; empty for a folder of anybody's.
+        program: whose place it is; empty for any other folder.
         beside: other folders that may hold memories of the same project, which are left alone.
         own_files: what the program keeps there for itself, by the beginning of its name; and why it is left out.
     """

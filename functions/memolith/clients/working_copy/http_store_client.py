@@ -1,7 +1,7 @@
 """`store_client.StoreClient` over HTTP: one address, one key, a few connections that stay open.
 
 It speaks the API without the SDK, whose import takes longer than a mount may take to start. What only reads is asked
-again where nobody answers; what writes never is, for whoever writes must know what became of it.
+again without an answer; what writes never is, for its caller must know what became of it.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def errno_of(error: StoreClientError) -> int:
 class Displaced:
     """A memory whose file a program has moved to a temporary name, as editors do before they write it anew.
 
-    Nothing of it reaches the store: the file comes back if nobody writes it anew.
+    Nothing of it reaches the store: the file comes back if no program writes it again.
     """
 
     base: Head
@@ -66,8 +66,8 @@ class State:
     """The state of one working copy, shared by its parts; `lock` guards what is not a part with a lock of its own.
 
     Attributes:
-        changed: told of paths that show something else now, though nobody here wrote them.
-        seen: by path, the hash of the text that was last shown to somebody who opened it to read.
+        changed: told of paths that show something else now, though no program here wrote them.
+        seen: by path, the hash of the text that was last shown to a program that opened it to read.
         times_ns: by path, a text's hash and the time that the file of that text is to show.
         reasons: by path, why its last local text was refused.
     """

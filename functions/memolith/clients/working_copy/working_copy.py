@@ -8,7 +8,7 @@ What a write comes to, and when:
 - A file that is opened to write has a `Writing`. Its first write makes a local text of the file, on disk at once.
 - `flush` (each close, and fsync) commits it. A shell closes a copy of the file before it writes a byte; so a file that
   was only made or emptied is committed at its last close instead (`release`).
-- What nobody closes any more (a commit that got no answer, a truncate by name) `settle` commits.
+- What no program closes any more (a commit that got no answer, a truncate by name) `settle` commits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memolith.ports.ids import Randomness
 
 LOCAL_MAX_BYTES = 16 * 1024 * 1024
 QUIET_US = 2_000_000
-"""A text that nobody has open is committed once it was left alone for so long."""
+"""A text that no program has open is committed once it was left alone for so long."""
 
 log = logging.getLogger("memolith.mount")
 

@@ -53,7 +53,7 @@ Context = ServerRequestContext[Any]
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
-    """A store with the rights of whoever asks: what the tools act on."""
+    """A store with the rights of the caller: what the tools act on."""
 
     store_id: str
     tree: Tree

@@ -1,6 +1,6 @@
 """What `str_replace` and `insert` make of a content. Pure.
 
-Both are asked for by somebody who has read the content a moment ago. If somebody else committed in between, the edit is
+Both are asked for by a caller that read the content a moment ago. If another client committed in between, the edit is
 made on the new content where it still means the same: a replacement if the old text is still there once; an insertion
 if one of the two lines that it was to stand between is still there, where that line is now.
 """

@@ -5,7 +5,7 @@
     Gateway    a Lambda target of AgentCore Gateway: the event is the arguments, the tool's name is in the context
 
 Store and token never come from what the model wrote: in the plain shape the caller puts them beside the command, for
-Bedrock they are session attributes of whoever invokes the agent, for Gateway the operator has set them up by target.
+Bedrock they are session attributes of the agent's caller, for Gateway the operator has set them up by target.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/agents-lambda.html,
 https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/gateway-add-target-lambda.html

@@ -15,7 +15,7 @@ from memolith.wire.memory_tool.texts import ToolFailure, text, whole_number
 from memolith.wire.memory_tool.tree import Changed, File, Folder, Gone, Occupied, Tree
 
 EDIT_ATTEMPTS = 60
-"""Each lost race means that somebody else's edit was committed, so that a crowd of this size gets through."""
+"""Each lost race means that another client's edit was committed, so that a crowd of this size gets through."""
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.03, 0.8
 """Before an edit is tried again: at most so long, and twice as long each time, until a crowd has spread out."""

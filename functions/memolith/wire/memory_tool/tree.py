@@ -24,7 +24,7 @@ class Reply:
 
 
 class Caller(Protocol):
-    """Whoever can ask the API: an SDK's client, or the functions behind it, invoked."""
+    """Any way to ask the API: an SDK's client, or the functions behind it, invoked."""
 
     def call(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
