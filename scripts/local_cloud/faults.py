@@ -2,7 +2,7 @@
 
 The emulator is one process for all regions, so a region is cut off by what a request names: the region of its
 signature's scope, of its bucket, or of its HTTP API. Such a request's connection is closed without an answer. That is
-so for everybody, the region's own functions among them: the region is gone, not merely out of reach.
+so for every caller, the region's own functions among them: the region is gone, not merely out of reach.
 
 `POST /_memolith/faults` takes `Faults.changed`'s JSON object and answers with what holds, and how often each fault has
 struck since the emulator started; GET shows it.

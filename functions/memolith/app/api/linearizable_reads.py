@@ -1,7 +1,7 @@
 """What a store's home answers with `consistency: home`: a row of its index, once its log was seen to hold no more.
 
 The index of the home holds everything that was acknowledged; the log may hold more, by a writer that has not folded
-yet, or died. Whoever is shown that must not be the only one, so it is folded before it is answered: by the indexer,
+yet, or died. No single reader may be the only one to see that, so it is projected before the answer: by the indexer,
 which may write the index. A read itself may not.
 """
 

@@ -3,8 +3,8 @@
 Entries are folded as they arrive, and a region may have folded what the new home never had. Once the record of the new
 epoch is known, such rows are judged: a head, or an occupant, that came late gives way to the one that the cut names,
 and the late version stands apart (`core.rows.content.VersionRow.late_key`). Each judgement is one transaction on what
-it read, and may be repeated. Whoever decides by a row of an older epoch judges it first; the rest are judged in a
-sweep.
+it read, and may be repeated. A caller that decides by a row of an older epoch repairs it first; a sweep repairs the
+rest.
 """
 
 from __future__ import annotations

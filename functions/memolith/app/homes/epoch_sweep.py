@@ -1,4 +1,4 @@
-"""Judging all of a store again, some time after its epoch began: by then nobody folds by a record of before any more.
+"""Repairing all of a store again, some time after its epoch began: by then no call uses an earlier record.
 
     a checkpoint names a record that begins an epoch -> noted -> a call's longest life later -> swept, page after page
 

@@ -2,10 +2,11 @@
 
     the epoch's first record, here -> the cut of what is here -> the second record names it, and writing begins
 
-No call goes to the old home. The first record comes before the listing, so that whoever sees it acknowledges nothing of
-the old epoch any more; what the old home had acknowledged and not replicated comes late: adopted, or divergent. Two who
-fail over to this region at once both go on: the second record's slot is taken once. Two who fail over to two regions
-make two epochs of one number, of which every region accepts the same (`core.log_position.Epoch.rank`).
+No call goes to the old home. The first record comes before the listing, so that a region that sees it acknowledges
+nothing of the old epoch any more; what the old home had acknowledged and not replicated comes late: adopted, or
+divergent. Two who fail over to this region at once both go on: the second record's slot is taken once. Two who fail
+over to two regions make two epochs of one number, of which every region accepts the same
+(`core.log_position.Epoch.rank`).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ from memolith.ports import errors as port_errors
 from memolith.ports.queue import Queue
 
 NOTED_BEFORE_S = 10
-"""How long before a pack is made what changes still counts as known to whoever makes it."""
+"""How long before a segment is made a change still counts as known to its packer."""
 
 
 NOTED_STORES_MAX = 10_000

@@ -7,7 +7,7 @@ served, and the generation that the region was configured with counts as that.
 
 From the start until the switch the serving generation says that it is not complete: what it knows it serves, what it
 does not know it answers with 503. Every step can be repeated. How far it is stands in a row of the control table, so
-that whoever runs it again, from whatever machine, goes on there (`memolith.app.indexer.rebuild_pages`); the later of
+that another run, from any machine, goes on there (`memolith.app.indexer.rebuild_pages`); the later of
 two who run it at once goes on, the earlier is told.
 """
 

@@ -3,8 +3,8 @@
     a page of keys -> its batches into the queue -> the indexer folds them, noting each -> the page is done: note that
 
 A few pages are under way at once, and only what they hold is in memory or in the queue, however large the bucket is:
-so it can be stopped at any time, and whoever goes on repeats those pages at most. What arrives in the bucket behind the
-place that the listing has reached is folded by whoever puts or receives it, into both generations.
+so it can be stopped at any time, and the next run repeats those pages at most. What arrives in the bucket behind the
+place that the listing has reached is projected by the function that puts or receives it, into both generations.
 """
 
 from __future__ import annotations

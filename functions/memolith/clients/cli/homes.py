@@ -35,7 +35,7 @@ AT_ONCE = 4
 """How many stores are moved at a time: each is an invocation in both regions, which mostly waits."""
 
 FAILING_OVER_AT_ONCE = 16
-"""How many are failed over at a time: nobody writes to those that have not had their turn."""
+"""How many are failed over at a time: no client writes to those that have not had their turn."""
 
 To = Annotated[str, typer.Option("--to", help="The region that is to be the home.")]
 AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=100, help="How many stores are under way at a time.")]

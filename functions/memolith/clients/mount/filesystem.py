@@ -123,7 +123,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     def open(self, path: str, fi: Any) -> int:
         reads = fi.flags & os.O_ACCMODE == os.O_RDONLY
         if HistoryView.covers(path):
-            fi.direct_io = int(path == LOCAL)  # it changes, and nobody tells the kernel
+            fi.direct_io = int(path == LOCAL)  # it changes, and the kernel is not notified
             fi.keep_cache = int(path != LOCAL)
             return 0 if reads else -errno.EROFS
         if self._copy.read_only and TOLD:

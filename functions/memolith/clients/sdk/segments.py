@@ -1,6 +1,6 @@
 """Any text as one segment of a path, and back: what a path may not have is UTF-8 in hexadecimal, `a/b` is `a=2Fb`.
 
-Not percent-encoding, though everybody reads it: the scanner decodes that in paths, and refuses what comes out.
+Not percent-encoding, though every client reads it: the scanner decodes that in paths, and refuses what comes out.
 """
 
 from __future__ import annotations
