@@ -31,7 +31,7 @@ def compose(app: App, deployment: Deployment) -> None:
 
 
 def deployment_of(app: App) -> Deployment:
-    """The record in the app's context, with the overrides over it.
+    """Parse the record in the app's context, with the overrides over it.
 
     Raises:
         InvalidDeployment: The record or the overrides break a rule.

@@ -74,7 +74,7 @@ class Bundle:
     functions: Path = ROOT / "functions"
 
     def fingerprint(self) -> str:
-        """64 hex digits that change whenever the zip would. Reads the sources, builds nothing."""
+        """Return 64 hex digits that change whenever the zip would. Reads the sources, builds nothing."""
         digest = hashlib.sha256()
         native = (sys.version, sys.platform, os.uname().machine) if self.host else (self.architecture,)
         compiled = self._compiled()
@@ -86,7 +86,7 @@ class Bundle:
         return digest.hexdigest()
 
     def command(self) -> list[str]:
-        """What builds this bundle and prints the path of its zip."""
+        """Return the command that builds this bundle and prints the path of its zip."""
         words = [self.kind, "--name", self.name, "--architecture", self.architecture]
         words += [
             "--python-version",
@@ -99,7 +99,7 @@ class Bundle:
         return [sys.executable, str(Path(__file__).resolve()), *words, *(["--host"] if self.host else [])]
 
     def build(self) -> Path:
-        """The zip, built unless it is in ``.bundle/`` already. Atomic: an interrupted build leaves nothing.
+        """Build the zip unless it is in ``.bundle/`` already. Atomic: an interrupted build leaves nothing.
 
         Raises:
             BundleError: A handler is missing, or the dependencies cannot be fetched.
@@ -136,7 +136,7 @@ class Bundle:
         return self.kind == "function" and self.name in SCANNING and (self.functions / "memolith" / "scanner").is_dir()
 
     def _prebuild_scanner(self, tree: Path) -> None:
-        """The scanner's compiled rules, so that no cold start compiles them. They belong to this kind of processor."""
+        """Compile the scanner's rules for this kind of processor, so that no cold start compiles them."""
         order = "import sys, pathlib, memolith.scanner as s; s.build_database(pathlib.Path(sys.argv[1]))"
         done = subprocess.run(
             [sys.executable, "-c", order, str(tree / SCANNER_DATABASE)],
@@ -149,7 +149,7 @@ class Bundle:
             raise BundleError(f"the scanner's rules could not be compiled:\n{done.stderr.strip()}")
 
     def _sources(self) -> Iterator[tuple[Path, str]]:
-        """Every file that decides what the bundle holds, with its place in it, in a fixed order."""
+        """Yield every file that decides what the bundle holds, with its place in it, in a fixed order."""
         if self.kind in EXTRAS:
             for name in ("pyproject.toml", "requirements.lock"):
                 yield ROOT / name, name
@@ -173,7 +173,7 @@ class Bundle:
         _prune(target)
 
     def _platform(self) -> list[str]:
-        """The wheels that fit. Source: PEP 600 and PEP 599, platform tags."""
+        """Choose the wheels that fit. Source: PEP 600 and PEP 599, platform tags."""
         if self.host:
             return []
         machine = {"x86_64": "x86_64", "arm64": "aarch64"}[self.architecture]
@@ -181,7 +181,7 @@ class Bundle:
         return ["--python-version", self.python_version, *(word for tag in tags for word in ("--platform", tag))]
 
     def _compiled(self) -> bool:
-        """Whether byte code goes along, so that imports are fast: only the target's own Python can make it."""
+        """Tell whether to include byte code, which makes imports fast: only the target's own Python can make it."""
         return self.host or self.python_version == f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -208,7 +208,7 @@ def _compile(tree: Path) -> None:
 
 
 def _zip(tree: Path, target: Path) -> None:
-    """The same bytes for the same tree: fixed order, times and modes."""
+    """Make the same bytes for the same tree: fixed order, times and modes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for path in sorted(tree.rglob("*")):
             if path.is_file():

@@ -1,6 +1,6 @@
 """What is deployed, and where: one validated record, read once.
 
-The record stands in ``cdk.json`` under the context key ``memolith``. Whoever deploys something other than what stands
+The record stands in ``cdk.json`` under the context key ``memolith``. A deployment of something other than what is
 there (the local cloud, a test, a second stage) passes a JSON object that is merged over it, key by key::
 
     cdk deploy --all -c memolith-overrides='{"stage": "test", "regions": ["us-east-1"], "bundling": "host"}'
@@ -155,7 +155,7 @@ class Deployment:
     Attributes:
         stage: Distinguishes deployments within an account; part of every name.
         regions: All regions of the deployment; each holds every store.
-        account: Twelve digits; absent, the account of whoever deploys.
+        account: Twelve digits; absent, the deploying account.
         limits: What a region lets through.
         alarms: Who hears of alarms.
         replication_time_control: S3's own promise of 15 minutes, paid by the gigabyte.
@@ -249,34 +249,34 @@ class Deployment:
         return Aws.ACCOUNT_ID
 
     def bucket(self, region: str) -> str:
-        """The name of the region's bucket."""
+        """Return the name of the region's bucket."""
         return f"{self.prefix}-{self.account_or_token}-{region}"
 
     def generation(self, region: str) -> int:
-        """The generation of index tables that the region's stack declares."""
+        """Return the generation of index tables that the region's stack declares."""
         return self.index_generation.get(region, 1)
 
     def peers(self, region: str) -> tuple[str, ...]:
-        """All other regions, in the record's order."""
+        """Return all other regions, in the record's order."""
         return tuple(other for other in self.regions if other != region)
 
     def function(self, name: str) -> str:
-        """The name of a function; the same in every region."""
+        """Return the name of a function; the same in every region."""
         return f"{self.prefix}-{name}"
 
     def regional(self, name: str, region: str) -> str:
-        """A name with the region in it: a role's, for IAM is global; and that of what runs while a stack deploys."""
+        """Return a name with the region in it: for roles, since IAM is global, and for what runs in a deployment."""
         return f"{self.prefix}-{name}-{region}"
 
     def arn(self, service: str, region: str, resource: str) -> str:
-        """An ARN in this deployment's account; `region` empty where the service has none."""
+        """Return an ARN in this deployment's account; `region` is empty where the service has none."""
         partition = partition_of(self.regions[0])
         account = "" if service == "s3" else self.account_or_token
         return f"arn:{partition}:{service}:{region}:{account}:{resource}"
 
 
 def partition_of(region: str) -> str:
-    """The AWS partition that a region lies in. Source: AWS General Reference, "ARNs"."""
+    """Return the AWS partition of a region. Source: AWS General Reference, "ARNs"."""
     if region.startswith("cn-"):
         return "aws-cn"
     return "aws-us-gov" if region.startswith("us-gov-") else "aws"
@@ -320,7 +320,7 @@ def _alarms(value: Any) -> Alarms:
 
 
 def merged(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """`record` with `overrides` over it: objects are merged key by key, everything else is replaced."""
+    """Put `overrides` over `record`: objects are merged key by key, everything else is replaced."""
     result = dict(record)
     for key, value in overrides.items():
         below = result.get(key)
@@ -338,7 +338,10 @@ def _known(path: str, record: Mapping[str, Any], shape: type) -> Mapping[str, An
 
 
 def _guardrail(field_name: str, value: Any) -> None:
-    """Source: Amazon Bedrock API reference, "ApplyGuardrail", URI request parameters."""
+    """Check a guardrail's id and version.
+
+    Source: Amazon Bedrock API reference, "ApplyGuardrail", URI request parameters.
+    """
     given = _mapping(field_name, value)
     for name in given:
         _one_of(field_name, name, ("id", "version"))

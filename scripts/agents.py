@@ -1,7 +1,7 @@
 """Agents that edit the same memories at once, through the real SDK, and keep count of what they were told.
 
 Used by the demo, the end-to-end tests and the benchmarks. An edit is: read the memory, add one line of one's own, write
-it back on condition that nobody else has written meanwhile; told 409, read again and try again.
+it back on condition that no other writer has written meanwhile; told 409, read again and try again.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Report:
 
 
 def client(base_url: str, api_key: str) -> Anthropic:
-    """The unchanged SDK, pointed at Memolith; whatever the shell's environment says of Anthropic is left out."""
+    """Make the unchanged SDK's client, pointed at Memolith and deaf to the shell's environment for Anthropic."""
     return Anthropic(base_url=base_url, api_key=api_key, max_retries=0, timeout=60)
 
 
 def edit(agent: Assignment, tell: Callable[[int], None]) -> Report:
-    """Makes the edits, calling `tell` with 1 after each that was acknowledged."""
+    """Make the edits, calling `tell` with 1 after each that was acknowledged."""
     sdk, report = client(agent.base_url, agent.api_key), Report(agent.name)
     for number in range(agent.edits):
         memory_id = agent.memory_ids[number % len(agent.memory_ids)]
@@ -110,7 +110,7 @@ def _work(agent: Assignment, answers: Any) -> None:
 
 
 def run_agents(agents: Sequence[Assignment], timeout_s: float = 600) -> Iterator[int | Report]:
-    """Every agent in a process of its own; yields 1 for each acknowledged edit and, at its end, each agent's report.
+    """Run every agent in a process of its own; yield 1 for each acknowledged edit, and each agent's report at its end.
 
     Raises:
         TimeoutError: an agent did not end in time, or died; all are stopped.
@@ -139,7 +139,7 @@ def run_agents(agents: Sequence[Assignment], timeout_s: float = 600) -> Iterator
 
 
 def kept(sdk: Anthropic, store_id: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
-    """The lines of each memory as it stands."""
+    """Return the lines of each memory as it is now."""
     memories = sdk.beta.memory_stores.memories
     contents = {id: memories.retrieve(id, memory_store_id=store_id).content or "" for id in memory_ids}
     return {id: content.splitlines() for id, content in contents.items()}

@@ -72,14 +72,14 @@ class Line:
 
 @cache
 def tracked() -> tuple[str, ...]:
-    """Every file that belongs to the repository and is there."""
+    """List every file that belongs to the repository and exists."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return tuple(name for name in listed.split("\0") if name and (ROOT / name).is_file())
 
 
 @cache
 def lines_of(path: str) -> tuple[Line, ...]:
-    """A document's lines, its code told apart from its prose."""
+    """Return a document's lines, with code separated from prose."""
     found, fence = [], ""
     for number, text in enumerate((ROOT / path).read_text().splitlines(), 1):
         mark = _FENCE.match(text.strip())
@@ -92,7 +92,7 @@ def lines_of(path: str) -> tuple[Line, ...]:
 
 
 def documents() -> Iterator[Line]:
-    """Every line of every document."""
+    """Yield every line of every document."""
     for path in tracked():
         if path.endswith(".md"):
             yield from lines_of(path)
@@ -102,13 +102,13 @@ def documents() -> Iterator[Line]:
 
 
 def stale_costs() -> Iterator[Problem]:
-    """docs/cost.md is what `make cost` would write."""
+    """Yield a problem if docs/cost.md is not what `make cost` would write."""
     if cost.stale():
         yield Problem("docs/cost.md", 1, "is not what the code costs now: make cost")
 
 
 def broken_links() -> Iterator[Problem]:
-    """Every relative link leads to a file, and every fragment to a heading."""
+    """Yield relative links that lead to no file, and fragments that lead to no heading."""
     for line in documents():
         for target in () if line.fenced else _LINK.findall(re.sub(r"`[^`]*`", "", line.text)):
             if re.match(r"[a-z]+:", target):
@@ -122,14 +122,14 @@ def broken_links() -> Iterator[Problem]:
 
 
 def _headings(path: Path) -> set[str]:
-    """The fragments of a document's headings, as GitHub makes them."""
+    """Return the fragments of a document's headings, as GitHub makes them."""
     lines = lines_of(str(path.resolve().relative_to(ROOT)))
     titles = (line.text.lstrip("#").strip().lower() for line in lines if line.text.startswith("#") and not line.fenced)
     return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
 
 
 def unknown_targets() -> Iterator[Problem]:
-    """Every ``make X`` is a target of the Makefile."""
+    """Yield each ``make X`` that is no target of the Makefile."""
     targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for line in documents():
         for code in line.code:
@@ -139,7 +139,7 @@ def unknown_targets() -> Iterator[Problem]:
 
 
 def unknown_commands() -> Iterator[Problem]:
-    """Every ``memolith X Y --z`` is what the command line takes, and every module that is run is there."""
+    """Yield each ``memolith X Y --z`` that the command line refuses, and each module to run that does not exist."""
     for line in documents():
         for code in map(_without_comment, line.code):
             for words in _memolith_words(code):
@@ -152,7 +152,7 @@ def unknown_commands() -> Iterator[Problem]:
 
 
 def _memolith_words(code: str) -> Iterator[list[str]]:
-    """What follows each ``memolith`` in a piece of shell, up to the end of that command."""
+    """Yield what follows each ``memolith`` in a piece of shell, up to the end of that command."""
     for found in _MEMOLITH.finditer(code):
         text = re.split(r"[;|&)]|\s#|\$\(", code[found.end() :], maxsplit=1)[0]
         try:
@@ -166,11 +166,11 @@ _NOT_HERE = "does not exist."
 
 
 def _wrong_words(words: list[str], whole: bool) -> str | None:
-    """What of a command line the commands would not take.
+    """Return what of a command line the commands would refuse.
 
     Args:
         words: what follows ``memolith``.
-        whole: a line to be copied, which must be complete; else only the words that are there are looked at.
+        whole: a line to be copied, which must be complete; else only the words that are there are checked.
     """
     from typer import Context
     from typer._click.exceptions import UsageError  # Typer carries Click with it, and names this nowhere else
@@ -200,7 +200,7 @@ def _wrong_words(words: list[str], whole: bool) -> str | None:
 
 @cache
 def _command_line() -> Any:
-    """The command line, as Typer has it."""
+    """Load the command line, as Typer has it."""
     import typer
 
     from memolith.clients.cli.main import app
@@ -214,7 +214,7 @@ def _module_exists(module: str) -> bool:
 
 
 def missing_files() -> Iterator[Problem]:
-    """Every file of the repository that a document names in code is there."""
+    """Yield files of the repository that a document names in code and that do not exist."""
     for line in documents():
         for code in line.code:
             for name in _FILE.findall(code):
@@ -223,7 +223,7 @@ def missing_files() -> Iterator[Problem]:
 
 
 def missing_modules() -> Iterator[Problem]:
-    """Every module of the library that a document names in a span is there."""
+    """Yield modules of the library that a document names in a span and that do not exist."""
     for line in documents():
         for code in () if line.fenced else line.code:
             for name in _DOTTED.findall(code):
@@ -232,7 +232,7 @@ def missing_modules() -> Iterator[Problem]:
 
 
 def _library_has(parts: list[str]) -> bool:
-    """A package, a module, or something that a module defines."""
+    """Tell whether it is a package, a module, or something that a module defines."""
     path = ROOT / "functions"
     for position, part in enumerate(parts):
         if (path / part).is_dir():
@@ -247,7 +247,7 @@ def _library_has(parts: list[str]) -> bool:
 
 
 def missing_tests() -> Iterator[Problem]:
-    """Every test or checker that a document names in code is defined in the file that it names."""
+    """Yield each test or checker that a document names in code and whose file does not define it."""
     for line in documents():
         for name, function in (found for code in line.code for found in _TEST.findall(code)):
             path = ROOT / name
@@ -256,7 +256,7 @@ def missing_tests() -> Iterator[Problem]:
 
 
 def untested_promises() -> Iterator[Problem]:
-    """Every numbered sentence of the promises names a test, and they are counted without a gap."""
+    """Yield each numbered promise that names no test, and each gap in their numbers."""
     for path in PROMISES:
         yield from _untested(lines_of(path) if path in tracked() else ())
 
@@ -276,7 +276,7 @@ def _untested(lines: Iterable[Line]) -> Iterator[Problem]:
 
 
 def machine_paths() -> Iterator[Problem]:
-    """No file tells where it was written, and no prose sends a reader to a temporary folder of ours."""
+    """Yield files that name a machine's path, and prose that sends a reader to one of our temporary folders."""
     for path, number, text in _text_lines():
         if _MACHINE.search(text) and not path.startswith(ATTACKS):
             yield Problem(path, number, "names a path of some machine")
@@ -286,14 +286,14 @@ def machine_paths() -> Iterator[Problem]:
 
 
 def registry_addresses() -> Iterator[Problem]:
-    """No file names a package registry: what is installed is pinned by hash, wherever it comes from."""
+    """Yield files that name a package registry: what is installed is pinned by hash, wherever it comes from."""
     for path, number, text in _text_lines():
         if _REGISTRY.search(text) or (path.endswith((".lock", ".txt", ".json")) and _PINNED_SOURCE.search(text)):
             yield Problem(path, number, "names a package registry")
 
 
 def _text_lines() -> Iterator[tuple[str, int, str]]:
-    """Every line of every tracked text file but this one, whose patterns would meet themselves."""
+    """Yield every line of every tracked text file but this one, whose patterns would match themselves."""
     for path in tracked():
         if path == OWN:
             continue
@@ -324,7 +324,7 @@ CHECKS: tuple[Callable[[], Iterable[Problem]], ...] = (
 
 
 def main() -> int:
-    """Prints every problem; the exit code is 1 if there is one."""
+    """Print every problem; return the exit code 1 if there is one."""
     problems = [problem for check in CHECKS for problem in check()]
     for problem in problems:
         print(problem)

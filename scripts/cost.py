@@ -9,13 +9,13 @@ from scripts.costing.document import DOCUMENT, render
 
 
 def stale() -> bool:
-    """Whether the document says something else than the code, counted now, costs."""
+    """Tell whether the document differs from what the code, counted now, costs."""
     text = DOCUMENT.read_text()
     return render(text) != text
 
 
 def main() -> int:
-    """Writes the document, or checks it. The exit code is 1 when a check found it stale."""
+    """Write the document, or check it. Return the exit code 1 when a check found it stale."""
     parser = argparse.ArgumentParser(description="what a million writes and reads cost")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if docs/cost.md is not current")
     if parser.parse_args().check:

@@ -82,13 +82,13 @@ class Measured:
 
 
 def local_cloud(*arguments: str) -> None:
-    """One command of the local cloud, its output passed through."""
+    """Run one command of the local cloud, its output passed through."""
     subprocess.run([sys.executable, "-m", "scripts.local_cloud", *arguments], cwd=ROOT, check=True)
 
 
 @contextlib.contextmanager
 def steps(description: str, total: int) -> Iterator[Any]:
-    """A progress bar; yields what to call after each step."""
+    """Show a progress bar; yield what to call after each step."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task(description, total=total)
@@ -96,7 +96,7 @@ def steps(description: str, total: int) -> Iterator[Any]:
 
 
 def import_folder(sdk: Anthropic, store_id: str, folder: Path) -> tuple[dict[str, str], list[str]]:
-    """Every Markdown file of a folder as a memory; path to memory_id, and what was left out with the reason."""
+    """Import every Markdown file of a folder; return path to memory_id, and what was left out with the reason."""
     files = sorted(path for path in folder.rglob("*.md") if path.is_file())
     if not files:
         raise SystemExit(f"There is no Markdown below {folder}; name another folder: make demo DIR=~/notes")
@@ -119,7 +119,7 @@ def import_folder(sdk: Anthropic, store_id: str, folder: Path) -> tuple[dict[str
 
 
 def edit_together(dev: dict[str, Any], store_id: str, memory_ids: tuple[str, ...]) -> list[Report]:
-    """Agents in both regions, all editing the same memories."""
+    """Let agents in both regions edit the same memories."""
     agents = [
         Assignment(
             f"{region} agent {n}", dev["regions"][region]["api_url"], dev["api_key"], store_id, memory_ids, EDITS
@@ -139,7 +139,7 @@ def edit_together(dev: dict[str, Any], store_id: str, memory_ids: tuple[str, ...
 
 
 def measure_visibility(dev: dict[str, Any], store_id: str) -> list[float]:
-    """Milliseconds from an acknowledgement in the first region until the second one serves that version."""
+    """Measure the time from an acknowledgement in the first region until the second one serves that version, in ms."""
     here, there = (client(dev["regions"][region]["api_url"], dev["api_key"]) for region in list(dev["regions"])[:2])
     memory = here.beta.memory_stores.memories.create(store_id, path="/demo/probe.md", content="0")
     visible: list[float] = []
@@ -166,7 +166,7 @@ def _content(sdk: Anthropic, store_id: str, memory_id: str) -> str | None:
 
 
 def run(folder: Path) -> Measured:
-    """The demo itself, on a local cloud that is up."""
+    """Run the demo itself, on a local cloud that is up."""
     dev = json.loads((ROOT / ".memolith" / "dev.json").read_text())
     home, away = (client(dev["regions"][region]["api_url"], dev["api_key"]) for region in REGIONS)
     store = home.beta.memory_stores.create(name="Demo", description="What the demo imported and its agents wrote")
@@ -188,7 +188,7 @@ def run(folder: Path) -> Measured:
 
 
 def wait_until_listed(sdk: Anthropic, store_id: str, count: int) -> None:
-    """Until the other region lists everything. Raises SystemExit when it does not."""
+    """Wait until the other region lists everything. Raises SystemExit when it does not."""
     deadline = time.monotonic() + VISIBLE_WITHIN_S
     found = 0
     while time.monotonic() < deadline:
@@ -201,7 +201,7 @@ def wait_until_listed(sdk: Anthropic, store_id: str, count: int) -> None:
 
 
 def show(measured: Measured) -> None:
-    """The table at the end."""
+    """Print the table at the end."""
     table = Table(title="What the demo saw", show_header=False, title_justify="left")
     visible = sorted(measured.visible_ms) or [float("nan")]
     p95 = visible[min(len(visible) - 1, round(0.95 * (len(visible) - 1)))]
@@ -223,7 +223,7 @@ def show(measured: Measured) -> None:
 
 
 def main() -> int:
-    """Runs the demo; 0 when every promise held."""
+    """Run the demo; return 0 when every promise held."""
     parser = argparse.ArgumentParser(description="Memolith's main job, on this machine.")
     parser.add_argument("--dir", type=Path, default=ROOT / "docs", help="the folder of Markdown to import")
     parser.add_argument("--keep", action="store_true", help="leave the local cloud running")

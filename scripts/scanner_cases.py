@@ -108,7 +108,7 @@ MUST_REJECT = {
 
 
 def plant(chooser: random.Random, host: str, payload: str) -> str:
-    """A memory with a payload of its own paragraph somewhere in its second half or at its end."""
+    """Plant a payload as a paragraph of its own in the second half or at the end of a memory."""
     breaks = [
         i for i in range(len(host) // 2, len(host)) if host.startswith("\n\n", i) and host.count("```", 0, i) % 2 == 0
     ]
@@ -124,7 +124,7 @@ PAYLOADS = (
 
 
 def disguised(chooser: random.Random) -> Iterator[str]:
-    """Every payload in every disguise."""
+    """Yield every payload in every disguise."""
     for payload in PAYLOADS:
         words = payload.split()
         yield "".join(c + "\u200b" for c in payload)
@@ -169,7 +169,7 @@ def _styled(char: str, upper: int, lower: int) -> str:
 
 
 def trojan_sources() -> list[str]:
-    """The published families of trojan source, in several languages' syntax."""
+    """Return the published families of trojan source, in several languages' syntax."""
     rlo, lri, rli, pdi, lre, rle = "\u202e", "\u2066", "\u2067", "\u2069", "\u202a", "\u202b"
     texts = []
     for mark in ("//", "#", "--", ";"):
@@ -194,14 +194,14 @@ def trojan_sources() -> list[str]:
 
 
 def documents() -> Iterator[tuple[str, str]]:
-    """Documents about injection that this repository holds: its docs and the unit tests' own guide."""
+    """Yield documents about injection in this repository: its docs and the unit tests' own guide."""
     root = Path(__file__).resolve().parent.parent
     for path in sorted([*root.glob("docs/**/*.md"), *root.glob("tests/unit/scanner/documents/*.md")]):
         yield str(path.relative_to(root)), path.read_text("utf-8")
 
 
 def readmes() -> list[str]:
-    """Descriptions and read-me files of the packages that are installed here, as ordinary Markdown."""
+    """Return descriptions and read-me files of the packages that are installed here, as ordinary Markdown."""
     packages = {Path(entry) for entry in sys.path if entry.endswith("site-packages")}
     found = [path for folder in packages for path in folder.glob("*.dist-info/METADATA")]
     found += [path for folder in packages for path in folder.glob("**/*.md")]
@@ -225,7 +225,7 @@ _TARGETS = (
 
 
 def hostile_paths() -> Iterator[str]:
-    """Traversal in every encoding and depth, and other ways out of a store."""
+    """Yield traversal in every encoding and depth, and other ways out of a store."""
     for dots in _DOTS:
         for depth in (1, 2, 3, 6, 8):
             for target in _TARGETS:
@@ -243,7 +243,7 @@ _OTHER_WAYS_OUT = (
 
 
 def real_paths() -> Iterator[str]:
-    """Paths of files that exist here: this repository and the installed packages."""
+    """Yield paths of files that exist here: this repository and the installed packages."""
     root = Path(__file__).resolve().parent.parent
     for folder in ("docs", "functions", "infra", "scripts", "tests", "node_modules"):
         yield from (str(path.relative_to(root)) for path in (root / folder).glob("**/*") if path.is_file())
@@ -268,7 +268,7 @@ _TAILS = {"glsa_": ("_", _HEX, 8), "SG.": (".", _WORD, 43), "PMAK-": ("-", _HEX,
 
 
 def common_vendor_tokens(chooser: random.Random) -> list[str]:
-    """Generated tokens of well-known vendors, each alone in prose, in an assignment and in JSON."""
+    """Generate tokens of well-known vendors, each alone in prose, in an assignment and in JSON."""
 
     def body(alphabet: str, length: int) -> str:
         return "".join(chooser.choice(alphabet) for _ in range(length))
@@ -288,7 +288,7 @@ def common_vendor_tokens(chooser: random.Random) -> list[str]:
 
 
 def repeated_constructs(length: int) -> Iterator[tuple[str, str]]:
-    """One construct over and over, to `length` characters: whatever could make a pattern backtrack."""
+    """Repeat one construct to `length` characters: anything that could make a pattern backtrack."""
     constructs = (
         'a', ' ', '\n', '\t ', 'a ', '1 ', '.', '-', '=', 'A1', '0f', '%41', '%2e', '&#65;', '\\x41',
         '\u200b', 'a\u200b', '\u202e', 'аa ', 'aж ', 'ж', 'é', 'é',

@@ -3,8 +3,8 @@
 Every alarm names its runbook, ``docs/operations/{runbook}.md``: what it means, what users see, how to look, what to do,
 and how to know that it is over. An alarm without one does not exist here, because `Alarm` asks for it.
 
-Nothing that is merely unusual rings. What rings is either lost unless somebody acts (a dead letter, an object that S3
-gave up copying), or late enough for callers to notice.
+Nothing that is merely unusual rings. What rings is either lost unless an operator acts (a dead letter, an object that
+S3 gave up copying), or late enough for callers to notice.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Alarm:
     Attributes:
         name: What follows the deployment's prefix.
         runbook: The file in `RUNBOOKS` that says what to do.
-        meaning: One sentence for whoever is woken.
+        meaning: One sentence for the operator who is woken.
         metric: What is watched, with its period.
         above: It rings while the metric is greater than this.
         periods: For as many periods on end.
@@ -230,7 +230,7 @@ class RegionAlarms(Construct):
         )
 
     def _erasing(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """Where the eraser sweeps by schedule: each sweep says how many are left, so a missing one rings too."""
+        """Watch the eraser's scheduled sweeps: each reports how many erasures are left, so a missed sweep alarms."""
         if functions.node.try_find_child("Sweep") is None:
             return
         yield Alarm(
@@ -253,7 +253,7 @@ class RegionAlarms(Construct):
             )
 
     def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """What only the reconciler knows, in a deployment that has one."""
+        """Watch what only the reconciler knows, in a deployment that has one."""
         reconciler = functions.all.get("reconciler")
         if reconciler is None:
             return

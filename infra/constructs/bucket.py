@@ -1,7 +1,7 @@
 """The region's bucket: the one place where the truth stands.
 
 Versioned, encrypted, private, over TLS only. Its policy makes two promises of the design into rules that no function
-can break, whatever its code does: a slot is put only where none is, and nobody but the eraser deletes. Replicas arrive
+can break, whatever its code does: a slot is put only where none is, and only the eraser deletes. Replicas arrive
 as ``s3:ReplicateObject``, which neither rule names.
 Source: Amazon S3 User Guide, "Enforce conditional writes on Amazon S3 buckets"; "Setting up permissions for live
 replication".
@@ -76,7 +76,7 @@ class RegionBucket(Construct):
 
 
 def statements(deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """The rules of the region's bucket policy, all of them denials: what a function may, its own role says."""
+    """Return the region's bucket policy, denials only: each function's own role allows what it may do."""
     deletes = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
     unconditional = {"Null": {"s3:if-none-match": "true"}}
     return [

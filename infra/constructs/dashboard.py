@@ -127,7 +127,7 @@ def _graph(title: str, metrics: Sequence[cloudwatch.IMetric]) -> _Graph:
 
 
 def _row(board: cloudwatch.Dashboard, *graphs: _Graph) -> None:
-    """Graphs side by side, over the whole width."""
+    """Add graphs side by side, over the whole width."""
     width = COLUMNS // len(graphs)
     board.add_widgets(
         *(cloudwatch.GraphWidget(title=title, left=list(metrics), width=width) for title, metrics in graphs)

@@ -46,7 +46,7 @@ def counted(
     period: Duration = MINUTE,
     **dimensions: str,
 ) -> cloudwatch.Metric:
-    """A metric that one of the functions counts, for one value of each of its dimensions."""
+    """Return a metric that one of the functions counts, for one value of each of its dimensions."""
     common = {"service": EMITTED_BY[name], "stage": deployment.stage, "region": region}
     return cloudwatch.Metric(
         namespace=NAMESPACE,
@@ -60,7 +60,7 @@ def counted(
 def searched(
     deployment: Deployment, region: str, name: str, *dimensions: str, statistic: str = "Sum"
 ) -> cloudwatch.MathExpression:
-    """A metric of whatever function counts it, a line for each value of the dimensions. No alarm may ask so."""
+    """Search a metric of any function that counts it, a line for each value of the dimensions. No alarm may search."""
     schema = ",".join((NAMESPACE, "service", "stage", "region", *dimensions))
     query = f'{{{schema}}} MetricName="{name}" stage="{deployment.stage}" region="{region}"'
     return cloudwatch.MathExpression(
@@ -72,7 +72,7 @@ def searched(
 
 
 def replication_latency(deployment: Deployment, source: str, target: str) -> cloudwatch.Metric:
-    """How many seconds the target's bucket is behind the source's. Known in the target.
+    """Return how many seconds the target's bucket is behind the source's. Known in the target.
 
     Source: Amazon S3 User Guide, "Using S3 Replication metrics": published in the Region of the destination bucket.
     """
@@ -80,7 +80,7 @@ def replication_latency(deployment: Deployment, source: str, target: str) -> clo
 
 
 def replication_failures(deployment: Deployment, source: str, target: str) -> cloudwatch.Metric:
-    """How many objects S3 gave up copying. Known in the source.
+    """Return how many objects S3 gave up copying. Known in the source.
 
     Source: Amazon S3 User Guide, "Using S3 Replication metrics": published in the Region of the source bucket.
     """
@@ -104,7 +104,7 @@ def _replication(deployment: Deployment, name: str, source: str, target: str, *,
 def table_throttles(
     deployment: Deployment, region: str, verb: str, period: Duration = MINUTE
 ) -> Sequence[cloudwatch.Metric]:
-    """Reads or writes that DynamoDB turned away, a metric for each table that the region's stack declares.
+    """Return reads or writes that DynamoDB throttled, a metric for each table that the region's stack declares.
 
     Args:
         deployment: The record.

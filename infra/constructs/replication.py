@@ -113,12 +113,12 @@ class Replication(Construct):
 
 
 def rule_id(target: str) -> str:
-    """The name of the rule that copies to `target`; CloudWatch's metrics carry it."""
+    """Return the name of the rule that copies to `target`; CloudWatch's metrics have it."""
     return f"to-{target}"
 
 
 def replication_rules(deployment: Deployment, region: str) -> list[dict[str, Any]]:
-    """The region's rules as S3 takes them. Deleted objects are not replicated: each region's eraser deletes its own."""
+    """Return the region's rules as S3 takes them. They replicate no deletions: each region's eraser deletes its own."""
     metrics = {"Status": "Enabled", "EventThreshold": {"Minutes": MINUTES}}
     promise = {
         "Metrics": metrics,

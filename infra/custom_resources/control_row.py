@@ -10,7 +10,7 @@ from infra.custom_resources.respond import answer
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
-    """CloudFormation's entry."""
+    """Handle CloudFormation's request."""
     import boto3
 
     def s3_of(region: str) -> Any:

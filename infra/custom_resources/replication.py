@@ -10,7 +10,7 @@ from infra.custom_resources.respond import answer
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
-    """CloudFormation's entry."""
+    """Handle CloudFormation's request."""
     import boto3
 
     s3 = boto3.client("s3")
@@ -34,7 +34,7 @@ def apply(s3: Any, request: str, properties: Mapping[str, Any]) -> None:
 
 
 def typed(value: Any) -> Any:
-    """CloudFormation hands every number over as text; S3's numbers are whole ones, and no other field is all digits."""
+    """Convert numbers, which CloudFormation sends as text; S3's are whole, and no other field is all digits."""
     if isinstance(value, Mapping):
         return {key: typed(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -31,7 +31,7 @@ LOCAL, READ_ONLY, WRITABLE, BARE = "a local folder", "a read-only mount", "a mou
 
 
 def fill(folder: Path) -> None:
-    """2,000 files of about 2 KB in 20 folders."""
+    """Write 2,000 files of about 2 KB in 20 folders."""
     chance = random.Random(1)  # noqa: S311 - made-up texts, the same each time
     for number in range(FILES):
         place = folder / f"d{number % FOLDERS:02}" / f"f{number:04}.md"
@@ -40,7 +40,7 @@ def fill(folder: Path) -> None:
 
 
 def show_bare(source: Path, folder: Path) -> None:
-    """The files of a folder through libfuse, which answers opens and closes by itself."""
+    """Show the files of a folder through libfuse, which answers opens and closes by itself."""
     import mfusepy
 
     texts = {"/" + str(place.relative_to(source)): place.read_bytes() for place in source.rglob("*.md")}
@@ -71,7 +71,7 @@ def show_bare(source: Path, folder: Path) -> None:
 
 
 def show(what: str, source: Path, folder: Path) -> None:
-    """Shows the files of a folder in another one until it is unmounted; says ``shown`` once it does."""
+    """Show the files of a folder in another one until it is unmounted; print ``shown`` once it does."""
     check_fuse()
     if what == BARE:
         show_bare(source, folder)
@@ -83,7 +83,7 @@ def show(what: str, source: Path, folder: Path) -> None:
 
 @contextmanager
 def shown(what: str, source: Path) -> Iterator[Path]:
-    """A mount in a process of its own while the block runs; the folder that it shows the files in."""
+    """Mount in a process of its own while the block runs; yield the folder that shows the files."""
     with TemporaryDirectory(prefix="memolith-bench-") as name:
         words = [sys.executable, "-m", "scripts.bench.mount", "--show", what, str(source), name]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -97,14 +97,14 @@ def shown(what: str, source: Path) -> Iterator[Path]:
 
 
 def grep_ms(folder: Path) -> float:
-    """One ``grep -r`` that finds nothing."""
+    """Time one ``grep -r`` that finds nothing."""
     began = time.perf_counter()
     subprocess.run(["grep", "-r", "nothing", str(folder)], check=False)
     return (time.perf_counter() - began) * 1_000
 
 
 def measure(rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each round, by what was read."""
+    """Return the milliseconds of each round, by what was read."""
     with TemporaryDirectory() as source, ExitStack() as held:
         fill(Path(source))
         places = {LOCAL: Path(source)}
@@ -121,7 +121,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> int:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=21, help="how often each folder is read")
     parser.add_argument("--show", nargs=3, metavar=("WHAT", "SOURCE", "FOLDER"), help=argparse.SUPPRESS)

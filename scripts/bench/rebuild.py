@@ -58,13 +58,13 @@ class Writing:
 
 
 def say(progress: Progress) -> None:
-    """A line."""
+    """Print a line of progress."""
     left = "" if progress.left_s is None else f", {progress.left_s:.0f} s of its clock left"
     print(f"  {progress.stage}: {progress.folded:,} of {progress.found:,} folded{left}")
 
 
 def rebuild(cloud: Cloud, queue: MemoryQueue, writing: Writing, is_over: Callable[[Progress], bool]) -> Operator:
-    """Runs it until it is done, or `is_over`: the process is killed then, between two calls."""
+    """Run it until it is done, or until `is_over`: then it is killed between two calls."""
     operator = Operator(cloud, queue, BATCHES_A_PAUSE)
 
     def beats() -> Iterator[None]:
@@ -91,7 +91,7 @@ def rebuild(cloud: Cloud, queue: MemoryQueue, writing: Writing, is_over: Callabl
 
 
 def main() -> int:
-    """Prints, and answers 1 where something that was acknowledged is missing."""
+    """Print the figures; return 1 where something that was acknowledged is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--objects", type=int, default=100_000, help="log objects in the bucket")
     count = parser.parse_args().objects

@@ -55,7 +55,7 @@ class Bench:
     random: random.Random
 
     def corpus(self, name: str, **wanted: str) -> list[str]:
-        """The texts of one corpus whose fields have the wanted values; empty if the corpus is not here."""
+        """Return the texts of one corpus whose fields have the wanted values; empty if the corpus is not here."""
         path = self.corpora / f"{name}.jsonl"
         if not path.exists():
             return []
@@ -63,16 +63,16 @@ class Bench:
         return [row["text"] for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 
     def benign(self) -> list[str]:
-        """Every benign instruction file of the corpora."""
+        """List every benign instruction file of the corpora."""
         return [text for name in BENIGN for text in self.corpus(name)]
 
     def recall(self, family: str, what: str, texts: list[str], target: float) -> Row:
-        """The share of texts that are rejected, against a lower bound."""
+        """Measure the share of texts that are rejected, against a lower bound."""
         verdicts = self._verdicts(what, texts, wanted=Verdict.REJECT)
         return self._row(family, what, verdicts, f">= {target:.0%}", lambda rejected: rejected >= target)
 
     def alarms(self, family: str, what: str, texts: list[str], target: float) -> Row:
-        """The share of harmless texts that are rejected, against an upper bound."""
+        """Measure the share of harmless texts that are rejected, against an upper bound."""
         verdicts = self._verdicts(what, texts, wanted=Verdict.ALLOW)
         return self._row(family, what, verdicts, f"<= {target:.1%}", lambda rejected: rejected <= target)
 
@@ -98,7 +98,7 @@ BENIGN = ("ben_cursorrules", "ben_superpowers", "ben_voltagents", "ben_wshobson"
 
 
 def injection(bench: Bench) -> Iterator[Row]:
-    """Recall on injections and personas, false alarms on instruction files and documents about injection."""
+    """Measure recall on injections and personas, false alarms on instruction files and documents about injection."""
     goals = bench.corpus("inj_asb_goals")
     hijacks = [template.format(goal=goal) for goal in goals[:120] for template in cases.HIJACK_TEMPLATES]
     hosts = [text[:6_000] for text in bench.benign() if len(text) > 1_500]
@@ -132,7 +132,7 @@ def injection(bench: Bench) -> Iterator[Row]:
 
 
 def characters(bench: Bench) -> Iterator[Row]:
-    """Trojan-source tricks, payloads in disguise, and legitimate text of many scripts."""
+    """Measure trojan-source tricks, payloads in disguise, and legitimate text of many scripts."""
     yield bench.recall("unicode", "trojan-source tricks (own)", cases.trojan_sources(), 0.98)
     fixtures = [
         text
@@ -148,7 +148,7 @@ def characters(bench: Bench) -> Iterator[Row]:
 
 
 def paths(bench: Bench) -> Iterator[Row]:
-    """Traversal in every encoding, and paths of real files."""
+    """Measure traversal in every encoding, and paths of real files."""
     hostile = list(cases.hostile_paths())
     caught = sum(bench.scanner.scan_path("/" + path).verdict is Verdict.REJECT for path in hostile)
     if bench.misses and bench.misses in "paths":
@@ -163,7 +163,7 @@ def paths(bench: Bench) -> Iterator[Row]:
 
 
 def secrets(bench: Bench) -> Iterator[Row]:
-    """Recall and precision on vendor test strings, alarms on instruction files; a flag counts, as a person sees it."""
+    """Measure recall and precision on vendor test strings, alarms on instruction files; a flag counts as found."""
     for names, what, least in (
         (("sec_gitleaks_tests",), "vendor test strings: gitleaks", 0.55),
         (("sec_kingfisher_examples",), "vendor test strings: kingfisher", 0.55),
@@ -209,7 +209,7 @@ def secrets(bench: Bench) -> Iterator[Row]:
 
 
 def deep(bench: Bench) -> Iterator[Row]:
-    """The deeper look: what it withholds of harmless texts, what it finds that a scan does not, and its time."""
+    """Measure the post-commit scan: harmless texts that it withholds, what only it finds, and its time."""
     deeply = bench.scanner.scan_deeply
     for what, texts in (
         ("instruction files withheld", bench.benign()),
@@ -283,7 +283,7 @@ def _secret(scanner: Scanner, text: str) -> bool:
 
 
 def times(bench: Bench) -> Iterator[Row]:
-    """Milliseconds of CPU a scan, over slices of the instruction files."""
+    """Measure the milliseconds of CPU a scan, over slices of the instruction files."""
     for length, rounds, limits in ((100 * KB, 30, (5.0, 15.0)), (7 * KB, 200, (0.7, 3.0))):
         taken = sorted(_fastest(bench.scanner.scan, text) for text in _slices(bench, length, rounds))
         middle, worst = taken[len(taken) // 2], taken[min(len(taken) - 1, int(len(taken) * 0.99))]
@@ -309,7 +309,7 @@ def times(bench: Bench) -> Iterator[Row]:
 
 
 def _slices(bench: Bench, length: int, count: int) -> list[str]:
-    """Slices of the instruction files put together, the same ones in every run."""
+    """Cut slices of the joined instruction files, the same ones in every run."""
     files = bench.benign()
     random.Random(SEED).shuffle(files)  # noqa: S311 - a fixed seed, so that two runs measure the same
     joined = "\n\n".join(files) or "\n".join(text for _, text in cases.documents()) * 20
@@ -317,7 +317,7 @@ def _slices(bench: Bench, length: int, count: int) -> list[str]:
 
 
 def _fastest(scan: Callable[..., object], text: str, rounds: int = 3) -> float:
-    """Milliseconds of this process's CPU time, the least of some rounds: what another process does is not measured."""
+    """Return the milliseconds of this process's CPU time, the least of some rounds: other processes do not count."""
     best = float("inf")
     for _ in range(rounds):
         begin = time.process_time()

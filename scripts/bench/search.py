@@ -31,7 +31,7 @@ REGION = "us-east-1"
 
 
 def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
-    """Made-up words, and how often each is drawn (Zipf)."""
+    """Make up words, and how often each is drawn (Zipf)."""
     syllables = [a + b for a in "bcdfglmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "il", "or", "us")]
     words = list({"".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(VOCABULARY)})
     words.sort()
@@ -68,13 +68,13 @@ class Store:
             )
 
     def begin_anew(self) -> None:
-        """A reader that has just started, a while after the last change, and calls counted from here."""
+        """Start a new reader, a while after the last change, and count calls from here."""
         self.clock.advance(3_600)
         self.memolith = Memolith(self.cloud.sites[REGION].region, LettingAllThrough(), packs=SqlitePacks())
         self.counts.calls.clear()
 
     def text(self) -> str:
-        """One memory: sentences, with a name here and there."""
+        """Make one memory's text: sentences, with a name here and there."""
         length = self.chance.randint(*WORDS_PER_MEMORY)
         drawn = self.chance.choices(self.words, cum_weights=self.weights, k=length)
         for place in range(5, length, 23):
@@ -82,7 +82,7 @@ class Store:
         return " ".join(drawn)
 
     def questions(self, count: int) -> Iterator[tuple[str, str]]:
-        """A question, and the path of the memory that its words are from."""
+        """Yield questions, each with the path of the memory that its words are from."""
         for _ in range(count):
             number = self.chance.randrange(len(self.texts))
             words = self.texts[number].split()
@@ -95,7 +95,7 @@ class Store:
         return [hit.memory.path for hit in found.items]
 
     def pack(self) -> float:
-        """Makes the pack; how many seconds that took."""
+        """Make the search segment; return how many seconds that took."""
         began = time.process_time()
         answer = self.cloud.peers.call(REGION, "packer", {"call": "pack", "store_id": self.id})
         if "error" in answer:
@@ -103,14 +103,14 @@ class Store:
         return time.process_time() - began
 
     def pack_bytes(self) -> int:
-        """How large the newest pack is."""
+        """Return the size of the newest search segment."""
         [key] = self.cloud.buckets.page(REGION, PackKey.prefix(self.id), None, 10).keys
         stored = self.cloud.buckets.current(REGION, key)
         return 0 if stored is None else stored.size_bytes
 
 
 def main(count: int = 10_000, asked: int = 200) -> None:
-    """Prints the figures."""
+    """Print the figures."""
     store = Store(count)
     print(f"{count:,} memories of {statistics.mean(map(len, store.texts)):,.0f} bytes on the average")
     print(f"pack made from nothing in {store.pack():.1f} s, {store.pack_bytes() / 1e6:.1f} MB")

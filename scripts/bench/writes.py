@@ -57,19 +57,19 @@ class Bench:
 
 
 def text(number: int) -> str:
-    """4 KB of plain words, each time others."""
+    """Write 4 KB of plain words, each time others."""
     words = f"note {number}: the build is green and the release is planned for the next week. "
     return (words * (CONTENT_BYTES // len(words) + 1))[:CONTENT_BYTES]
 
 
 def presented(api_key: str) -> RequestContext:
-    """What a request with this key presents."""
+    """Return what a request with this key presents."""
     _, _, workspace, key, _ = api_key.split("-", 4)
     return RequestContext(Credentials(f"wrkspc_{workspace}", f"apikey_{key}", sha256(api_key.encode()).hexdigest()))
 
 
 def in_memory(scanner: TextScanner) -> Bench:
-    """Adapters in memory."""
+    """Measure adapters in memory."""
     cloud = Cloud(("us-east-1",), scanner=scanner)
     site = cloud.sites["us-east-1"]
     return Bench("memory", site.region, site.memolith, presented(cloud.key()))
@@ -77,7 +77,7 @@ def in_memory(scanner: TextScanner) -> Bench:
 
 @contextmanager
 def on_moto(scanner: TextScanner) -> Iterator[Bench]:
-    """S3 and DynamoDB in this process, behind boto3."""
+    """Measure S3 and DynamoDB in this process, behind boto3."""
     with locked_moto() as clients:
         make_bucket(clients, HOME)
         make_tables(clients)
@@ -91,7 +91,7 @@ def on_moto(scanner: TextScanner) -> Iterator[Bench]:
 
 
 def on_local_cloud(scanner: TextScanner) -> Bench | None:
-    """The running local cloud's first region; None when there is none."""
+    """Measure on the running local cloud's first region; None when no local cloud runs."""
     if not DEV_FILE.exists():
         return None
     dev = json.loads(DEV_FILE.read_text())
@@ -116,7 +116,7 @@ def timed_ms(act: Callable[[], object]) -> float:
 
 
 def bare_put(bench: Bench, number: int) -> None:
-    """The put of a version, and nothing else: the same body, as much metadata, the same condition."""
+    """Put a version and do nothing else: the same body, as much metadata, the same condition."""
     region = bench.region
     key = LogKey("memstore_bench", f"{number:064x}", Slot(Epoch(1, region.name), 1))
     draft = decide.Draft(region.new_id("memver"), region.new_id("mem"), Actor("api_key", "apikey_bench"), number)
@@ -126,7 +126,7 @@ def bare_put(bench: Bench, number: int) -> None:
 
 
 class Agent:
-    """Somebody who writes and reads in a store of its own, once a round each kind of call."""
+    """A client that writes and reads in a store of its own, once a round each kind of call."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -137,7 +137,7 @@ class Agent:
         self._key = str(LogKey(self._store, first.path_hash, Slot.parse(first.slot)))
 
     def round(self, number: int) -> dict[str, float]:
-        """Milliseconds of each kind of call, one after the other."""
+        """Return the milliseconds of each kind of call, one after the other."""
         return {
             "bare put": timed_ms(lambda: bare_put(self._bench, number)),
             "update": timed_ms(lambda: self._update(number)),
@@ -169,7 +169,7 @@ class Agent:
 
 
 def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each kind of call, once the first few rounds are over."""
+    """Return the milliseconds of each kind of call, once the first few rounds are over."""
     agent = Agent(bench)
     taken = [agent.round(number) for number in range(rounds + WARM_UP)][WARM_UP:]
     agent.leave()
@@ -177,7 +177,7 @@ def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:
 
 
 def report_writes(name: str, times: dict[str, list[float]]) -> None:
-    """A line for each kind of call: its p50, and that as a ratio to the bare request it cannot do without."""
+    """Print a line for each kind of call: its p50, and the ratio to the bare request that it needs at least."""
     print(f"{name}: p50 of {len(times['update'])}")
     for kind, bare in (("update", "bare put"), ("create", "bare put"), ("read", "bare get")):
         base, own = median(times[bare]), median(times[kind])
@@ -188,7 +188,7 @@ def report_writes(name: str, times: dict[str, list[float]]) -> None:
 
 
 def entries(count: int, memories: int = 100) -> list[Entry]:
-    """Versions of some memories, in the order they were written."""
+    """Make versions of some memories, in the order they were written."""
     heads: list[MemoryRow | None] = [None] * memories
     made: list[Entry] = []
     actor, epoch = Actor("api_key", "apikey_bench"), Epoch(1, "us-east-1")
@@ -208,7 +208,7 @@ def entries(count: int, memories: int = 100) -> list[Entry]:
 
 
 def fold_per_second(count: int, at_once: int) -> float:
-    """Entries folded a second into tables in memory, so many in one call."""
+    """Measure the entries that are projected a second into tables in memory, so many in one call."""
     site = Cloud(("us-east-1",)).sites["us-east-1"]
     index = MemoryIndex(MemoryDatabase())
     folder, view = Projector(site.region), View(index, {}, complete=True, building=None)
@@ -222,7 +222,7 @@ def fold_per_second(count: int, at_once: int) -> float:
 
 
 def main() -> int:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=200, help="how often each call is made on each backend")
     rounds = parser.parse_args().rounds

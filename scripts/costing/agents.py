@@ -47,7 +47,7 @@ def _read(played: Played, at: str, home: bool = False, newest: bool = False) -> 
 
 
 def _newly(played: Played) -> None:
-    """A version of which only its home has heard."""
+    """Make a version that only its home knows."""
     played.newest = played.update(played.last, TEXT).version_id
 
 
@@ -57,7 +57,7 @@ def _known(played: Played) -> None:
 
 
 def _remember(played: Played) -> None:
-    """An instant since which the one memory has changed."""
+    """Remember an instant, and change the one memory after it."""
     clock = played.cloud.clock
     played.instant = clock.now_us()
     clock.pause(1.0)
@@ -80,7 +80,7 @@ def _past_memory(played: Played) -> object:
 
 
 def _functions(played: Played) -> InterceptedPeers:
-    """The reader and the writer as the tool's functions invoke them: with the event that a request would have been."""
+    """Wrap the reader and the writer as the tool invokes them: with the event of an HTTP request."""
     clock, metrics = played.cloud.clock, played.cloud.metrics
     api = HttpApi(played.home, clock, SeededRandomness(), metrics)
     peers = MemoryPeers()

@@ -42,7 +42,7 @@ _BLOCK = r"(<!-- {0}: begin -->\n).*?(<!-- {0}: end -->)"
 
 
 def render(text: str) -> str:
-    """The document with its tables made anew. Raises ValueError where a table's markers are missing."""
+    """Return the document with its tables made again. Raises ValueError where a table's markers are missing."""
     for name, make in TABLES.items():
         pattern = re.compile(_BLOCK.format(name), re.DOTALL)
         table = make()

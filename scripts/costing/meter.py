@@ -27,7 +27,7 @@ Units = dict[str, float]
 
 
 def item_bytes(key: RowKey, attributes: Mapping[str, Any]) -> int:
-    """The size of an item. Source: Amazon DynamoDB Developer Guide, "DynamoDB item sizes and formats"."""
+    """Return the size of an item. Source: Amazon DynamoDB Developer Guide, "DynamoDB item sizes and formats"."""
     keys = len(PARTITION_KEY) + len(key.pk.encode()) + len(SORT_KEY) + len(key.sk.encode())
     return keys + sum(len(name) + _value_bytes(value) for name, value in attributes.items())
 
@@ -78,7 +78,7 @@ class Meter:
 
     Attributes:
         units: region -> what was used there.
-        took_ms: how long the function took that ended last, of those that nobody waited for.
+        took_ms: how long the function took that ended last, of those that no caller waited for.
     """
 
     units: defaultdict[str, defaultdict[str, float]] = field(default_factory=lambda: defaultdict(_none))
@@ -90,7 +90,7 @@ class Meter:
 
     @contextmanager
     def function(self, region: str, name: str, invocations: float = 1) -> Iterator[None]:
-        """What is called meanwhile is done by that function, whose time is billed with its memory."""
+        """Attribute what is called in the block to that function, whose time is billed with its memory."""
         self.add(region, "invocation", invocations)
         self._running_ms.append(OWN_MS)
         try:
@@ -104,7 +104,7 @@ class Meter:
                 self.took_ms = own_ms
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """`ports.parallel.Parallel`: what is done at once takes as long as the longest of it."""
+        """Run tasks as `ports.parallel.Parallel` does: together they take as long as the longest of them."""
         results, longest_ms = [], 0.0
         for task in tasks:
             self._running_ms.append(0.0)
@@ -152,21 +152,21 @@ class MeteredIndex:
         return MeteredIndex(self._inner.at(generation), self._region, self._meter)
 
     def read(self, keys: Sequence[RowKey]) -> RowMap:
-        """Each row by itself, also one that is not there."""
+        """Read rows and meter each by itself, also one that does not exist."""
         rows = self._inner.read(keys)
         for key in keys:
             self._read(item_bytes(key, rows.get(key, {})))
         return rows
 
     def query(self, query: Query) -> Sequence[Found]:
-        """All rows together; half through a global index, which is eventually consistent."""
+        """Query and meter all rows together; half through a global index, which is eventually consistent."""
         found = self._inner.query(query)
         size = sum(item_bytes(one.key, one.attributes) for one in found)
         self._read(max(1, size), factor=1 if query.index is None else 0.5)
         return found
 
     def count(self, table: str, pk: str) -> int:
-        """As much as reading the partition."""
+        """Count and meter as much as reading the partition."""
         rows = self._inner.query(Query(table, pk, limit=1_000_000))
         self._read(max(1, sum(item_bytes(one.key, one.attributes) for one in rows)))
         return self._inner.count(table, pk)

@@ -80,7 +80,7 @@ class Played:
         self.cloud.deliver()
 
     def intercept(self, call: PortCall, act: Callable[[], T]) -> T:
-        """What stands at every port call: the meter, while it measures."""
+        """Intercept every port call: meter it while measuring."""
         return self.meter(call, act) if self._measuring else act()
 
     @property
@@ -105,7 +105,7 @@ class Played:
         )
 
     def told(self, number: int) -> ImportedVersion:
-        """The number-th version of a memory in another Memolith."""
+        """Return the number-th version of a memory in another Memolith."""
         names = ("mem_01m80gqgrfyn8361t51thggc0e", f"memver_01m80gqgrfyn8361t51thgg{number:03d}")
         operation = "created" if number == 1 else "modified"
         return ImportedVersion(
@@ -116,7 +116,7 @@ class Played:
         return self.cloud.sites[at].memolith.imports.bring_in(self.call, self.store, versions)
 
     def measure(self, path: Path) -> dict[str, Units]:
-        """What a call of this kind uses, and what its events use in every region."""
+        """Measure what a call of this kind uses, and what its events use in every region."""
         path.before(self)
         self.cloud.pending.clear()
         self.meter.units.clear()
@@ -135,7 +135,7 @@ class Played:
         }
 
     def _event(self) -> None:
-        """One event: its copies, its message, its share of an indexer's batch."""
+        """Deliver one event: its copies, its message, its share of an indexer's batch."""
         event = self.cloud.pending[0]
         if not event.replica and event.key.startswith(f"{event.region}/"):
             size = self.object_bytes(event.key)
@@ -153,7 +153,7 @@ class Played:
                 self.cloud.inspect_all(event.region)
 
     def object_bytes(self, key: str) -> int:
-        """Body and metadata of an object at home."""
+        """Return the size of an object at home, body and metadata."""
         stored = self.cloud.buckets.current(HOME, key)
         if stored is None:
             raise ValueError(f"{key} is not at home")
@@ -246,18 +246,18 @@ def _page(played: Played, depth: int, full: bool) -> object:
 
 @cache
 def used(path: Path, regions: int, memory_path: str = PATH) -> dict[str, Units]:
-    """What one call of this kind uses, by region."""
+    """Return what one call of this kind uses, by region."""
     return Played(regions, memory_path).measure(path)
 
 
 def in_two_regions(path: Path, durability: str) -> tuple[dict[str, Units], float]:
-    """What one call uses in a deployment of two regions, and how many milliseconds its function takes."""
+    """Return what one call uses in a deployment of two regions, and how many milliseconds its function takes."""
     played = Played(2, durability=durability)
     return played.measure(path), played.took_ms
 
 
 def second_look(deep_scanner: DeepScanner, regions: int) -> float:
-    """What a million second looks cost, in dollars: an update that is looked at again, without the update itself."""
+    """Return the dollars that a million post-commit scans cost: a scanned update, less the update itself."""
     looked_at = Played(regions, deep_scanner=deep_scanner)
     unseen = Played(regions)
     unseen.cloud.unwatched()
@@ -267,12 +267,12 @@ def second_look(deep_scanner: DeepScanner, regions: int) -> float:
 
 
 def dollars(units: Units) -> dict[str, float]:
-    """The price of each unit used, of a million calls."""
+    """Return the price of each unit used, of a million calls."""
     return {name: amount * PRICES[name].of_one * 1_000_000 for name, amount in units.items()}
 
 
 def stored_bytes() -> tuple[int, int]:
-    """What one more version keeps in a region: bytes of its object, and of its rows with their copies in indexes."""
+    """Return what one more version stores in a region: bytes of its object, and of its rows with their index copies."""
     played = Played(1)
     before = _row_bytes(played)
     played.update(played.last, TEXT)

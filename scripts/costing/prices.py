@@ -79,7 +79,7 @@ OWN_MS = 5.0
 
 
 def declared(path: str, pattern: str) -> int:
-    """A number as the infrastructure's code declares it, so that it stands once."""
+    """Return a number as the infrastructure's code declares it, so that it is written once."""
     found = re.search(pattern, (ROOT / path).read_text())
     if found is None:
         raise ValueError(f"{path} declares no {pattern}")

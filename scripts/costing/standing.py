@@ -33,7 +33,7 @@ def _tick(played: Played) -> None:
 
 
 def _minute(played: Played) -> None:
-    """The period that is open was opened by the last tick."""
+    """Run a minute whose open period the last tick opened."""
     played.cloud.clock.pause(60.0)
     _tick(played)
     played.cloud.deliver()
@@ -101,7 +101,7 @@ WALKS = (
 
 
 def of_one_memory(walk: Walk) -> Units:
-    """What a walk uses for one memory of one version more; of a LIST, which takes a thousand keys, its share."""
+    """Return a scan's units for one memory of one version more, with its share of a LIST of a thousand keys."""
     few, many = (_walked(walk, memories) for memories in (FEW, MANY))
     units = {name: (amount - few.get(name, 0)) / (MANY - FEW) for name, amount in many.items()}
     return {**units, "put": units.get("put", 0) + walk.lists / LIST_PAGE_MAX_KEYS}

@@ -19,7 +19,7 @@ REGIONS = ("us-east-1", "eu-west-1", "ap-south-1")
 
 
 def steps(drill: Drill) -> tuple[Callable[[], None], ...]:
-    """In order."""
+    """Return the steps in order."""
     return (
         drill.nothing,
         drill.replication_stands_still,
@@ -37,12 +37,12 @@ def steps(drill: Drill) -> tuple[Callable[[], None], ...]:
 
 
 def local_cloud(*arguments: str) -> None:
-    """One command of the local cloud, its output passed through."""
+    """Run one command of the local cloud, its output passed through."""
     subprocess.run([sys.executable, "-m", "scripts.local_cloud", *arguments], cwd=PROJECT_ROOT, check=True)
 
 
 def main() -> int:
-    """Runs the drill; 0 when every promise held."""
+    """Run the drill; return 0 when every promise held."""
     parser = argparse.ArgumentParser(description="Everything that can go wrong, on this machine, under load.")
     parser.add_argument("--keep", action="store_true", help="leave the local cloud running")
     parser.add_argument("--here", action="store_true", help="use the local cloud that runs, with these three regions")

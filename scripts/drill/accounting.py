@@ -52,10 +52,10 @@ def account(
     histories: Mapping[str, Mapping[str, str | None]],
     divergent: Mapping[str, frozenset[str]],
 ) -> Account:
-    """Puts what was acknowledged beside what each region has.
+    """Compare what was acknowledged with what each region has.
 
     Args:
-        acknowledged: what clients were told.
+        acknowledged: the writes that clients got an answer for.
         histories: region to version_id to the content's hash.
         divergent: region to the versions that it lists as divergent.
     """
@@ -72,7 +72,7 @@ def account(
 
 
 def history(sdk: Anthropic, store_ids: Iterable[str]) -> dict[str, str | None]:
-    """Every version of these stores as one region has it, with its content's hash. Raises as the SDK does."""
+    """Return every version of these stores as one region has it, with its content's hash. Raises as the SDK does."""
     return {
         version.id: version.content_sha256
         for store_id in store_ids
@@ -81,7 +81,7 @@ def history(sdk: Anthropic, store_ids: Iterable[str]) -> dict[str, str | None]:
 
 
 def texts(sdk: Anthropic, store_ids: Iterable[str]) -> dict[str, str | None]:
-    """The same, each text read from its object and hashed here: a row says what was there, not that it still is.
+    """Return the same from texts, each read from its object and hashed here: a row may outlive its text.
 
     A text that cannot be read is left out. Raises as the SDK does, where not even the versions are listed.
     """
@@ -130,7 +130,7 @@ class Lag:
             self._thread.join(timeout=30)
 
     def now_ms(self, region: str) -> int | None:
-        """How far behind a region says it is; None where it does not know, or does not answer."""
+        """Return the lag that a region reports; None where it does not know, or does not answer."""
         request = urllib.request.Request(  # noqa: S310  an address of our own
             f"{self.urls[region]}/v1/memory_stores?limit=1", headers={"x-api-key": self.api_key}
         )
@@ -157,7 +157,7 @@ def wait_until_settled(
     divergent: Callable[[], Mapping[str, frozenset[str]]],
     within_s: float,
 ) -> Account:
-    """Looks again and again until nothing is missing in any region, or the time is over; the last account.
+    """Look again and again until nothing is missing in any region, or the time is over; return the last account.
 
     Once every version is listed everywhere, every text is read everywhere.
     """
@@ -176,7 +176,7 @@ def wait_until_settled(
 
 
 def _seen(look: Callable[[], dict[str, str | None]]) -> dict[str, str | None]:
-    """Nothing, where the region does not answer."""
+    """Look at a region; return nothing where it does not answer."""
     try:
         return look()
     except (anthropic.APIStatusError, anthropic.APIConnectionError):

@@ -34,7 +34,7 @@ THREADS = 16
 
 
 def slowly(call: Call, act: Callable[[], T]) -> T:
-    """The interceptor that takes its time."""
+    """Intercept a call and delay it."""
     here, there = TAKES_S.get(call.name.partition(".")[0], (0.0, 0.0))
     time.sleep(here if call.target == call.origin else there)
     return act()
@@ -44,7 +44,7 @@ class Threads:
     """`ports.parallel.Parallel` with threads of each call's own: all regions' functions run in this process."""
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """Every result, in order."""
+        """Run the tasks and return every result, in order."""
         if len(tasks) < 2:
             return [task() for task in tasks]
         with ThreadPoolExecutor(min(len(tasks), THREADS)) as pool:
@@ -59,7 +59,7 @@ class Replicating:
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        """Until ended."""
+        """Replicate until ended."""
         with ThreadPoolExecutor(COPIERS) as pool:
             while not self._ended.wait(ARRIVES_AFTER_S / 4):
                 seen = len(self.cloud.pending)
@@ -67,7 +67,7 @@ class Replicating:
                 list(pool.map(lambda _: self.cloud.deliver_one(0), range(seen)))
 
     def end(self) -> None:
-        """No more."""
+        """Stop replicating."""
         self._ended.set()
 
 
@@ -83,7 +83,7 @@ class InProcess:
     cloud: Cloud
 
     def move(self, old: str, new: str) -> Mapping[str, Any]:
-        """Every store of one region to another, as many at a time as `memolith homes move` does."""
+        """Move every store of one region to another, as many at a time as `memolith homes move` does."""
         region = self.cloud.sites[new].region
         stores = [home.store_id for home in operator.homes(region) if home.home == old]
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -101,7 +101,7 @@ class InProcess:
 
 @contextmanager
 def in_process(regions: Sequence[str]) -> Iterator[InProcess]:
-    """Two regions that answer on loopback while the block runs."""
+    """Serve two regions on loopback while the block runs."""
     clock = SystemClock()
     cloud = Cloud(regions, clock=clock, parallel=Threads(), interceptor=slowly)
     api_key = cloud.key()

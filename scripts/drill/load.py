@@ -71,7 +71,7 @@ class Assignment:
 class Client(threading.Thread):
     """Creates its memories, then updates them one after the other with new texts, on condition of what it saw last.
 
-    A write that is refused is tried again with another text; one whose outcome nobody knows is looked at by reading.
+    A write that is refused is tried again with another text; one whose outcome is unknown is looked at by reading.
     """
 
     def __init__(self, assignment: Assignment) -> None:
@@ -92,11 +92,11 @@ class Client(threading.Thread):
         self._tries_since: float | None = None
 
     def end(self) -> None:
-        """No more writes after the present one."""
+        """Stop writing after the present write."""
         self._ended.set()
 
     def run(self) -> None:
-        """Writes until ended."""
+        """Write until ended."""
         due = time.monotonic() + self._assignment.first_s
         while not self._ended.wait(max(due - time.monotonic(), 0.0)):
             path = f"/{self.name}/{self._count % self._assignment.memories}.md"
@@ -104,7 +104,7 @@ class Client(threading.Thread):
             due = self.next_due(due, time.monotonic(), acknowledged=self._write(path))
 
     def next_due(self, due: float, now: float, *, acknowledged: bool) -> float:
-        """When the next write begins. One that was refused is tried again soon, whatever the clock says."""
+        """Return when the next write begins. A refused write is tried again soon, whatever the clock says."""
         every_s = self._assignment.every_s
         if not acknowledged:
             return now + REFUSED_REST_S
@@ -113,7 +113,7 @@ class Client(threading.Thread):
         return due + every_s * max(math.ceil((now - due) / every_s), 1)
 
     def _write(self, path: str) -> bool:
-        """Whether it was acknowledged."""
+        """Write; return whether it was acknowledged."""
         content = f"{self.name} wrote this as number {self._count}.\n"
         began = time.monotonic()
         self._tries_since = began if self._tries_since is None else self._tries_since
@@ -152,7 +152,7 @@ class Client(threading.Thread):
         return memories.update(known[0], memory_store_id=store_id, content=content, precondition=precondition)
 
     def _find(self, path: str) -> tuple[str, str] | None:
-        """What stands at the path, where that is not known any more: id and hash."""
+        """Find what is at the path, where the client no longer knows: id and hash."""
         folder = path.rpartition("/")[0] + "/"
         listed = self._sdk.beta.memory_stores.memories.list(self._assignment.store_id, path_prefix=folder, limit=100)
         for item in listed:
@@ -172,7 +172,7 @@ class Client(threading.Thread):
 
 
 def _unknown(error: anthropic.APIStatusError) -> bool:
-    """Whether a write may have been done: Memolith says so itself, or its gateway answered for it."""
+    """Tell whether a write may have been done: Memolith says so itself, or its gateway answered for it."""
     return error.status_code == 504 or (error.status_code >= 500 and "x-memolith-region" not in error.response.headers)
 
 
@@ -201,15 +201,15 @@ class Load:
             client.join(timeout=3 * TIMEOUT_S)
 
     def acknowledged(self) -> list[Acknowledged]:
-        """Everything acknowledged so far, by all clients, in order of time."""
+        """List everything acknowledged so far, by all clients, in order of time."""
         return sorted((one for client in self.clients for one in list(client.told.acknowledged)), key=lambda a: a.at_s)
 
     def since(self, moment_s: float, store_id: str | None = None) -> int:
-        """How many writes were acknowledged after a moment, in one store or in all."""
+        """Count the writes that were acknowledged after a moment, in one store or in all."""
         return sum(1 for one in self.acknowledged() if one.at_s > moment_s and store_id in (None, one.store_id))
 
     def longest_pause_s(self) -> dict[str, float]:
-        """For each store, the longest time between two acknowledged writes of any client."""
+        """Return for each store the longest time between two acknowledged writes of any client."""
         pauses: dict[str, float] = {}
         last: dict[str, float] = {}
         for one in self.acknowledged():

@@ -114,7 +114,7 @@ class Moves:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, the 95th of a hundred, and the greatest."""
+    """Describe values by the median, the 95th of a hundred, and the greatest."""
     if len(values) < 2:
         return ", ".join(f"{one:.1f} s" for one in values) or "none"
     hundredths = statistics.quantiles(values, n=100, method="inclusive")
@@ -122,12 +122,12 @@ def spread(values: Sequence[float]) -> str:
 
 
 def rate(acknowledged: Sequence[Acknowledged], start_s: float, end_s: float) -> float:
-    """Writes a second that were acknowledged between two moments."""
+    """Return the writes a second that were acknowledged between two moments."""
     return sum(start_s < one.at_s <= end_s for one in acknowledged) / (end_s - start_s)
 
 
 def waits(acknowledged: Sequence[Acknowledged], start_s: float, end_s: float) -> list[float]:
-    """Of each store, the longest that a caller tried in vain, of those who tried between two moments."""
+    """Return for each store the longest that a caller retried, of callers that tried between two moments."""
     longest: dict[str, float] = {}
     for one in acknowledged:
         if one.at_s > start_s and one.at_s - one.waited_s < end_s:
@@ -136,7 +136,7 @@ def waits(acknowledged: Sequence[Acknowledged], start_s: float, end_s: float) ->
 
 
 def clients(dev: Mapping[str, Any], store_ids: Sequence[str], writes_a_second: float) -> list[Assignment]:
-    """One at each store, their writes spread evenly over time, every other one in the new home's region first."""
+    """Assign one client to each store, writes spread evenly, every other client in the new home's region first."""
     urls = [dev["regions"][region]["api_url"] for region in REGIONS]
     every_s = len(store_ids) / writes_a_second
     return [
@@ -154,7 +154,7 @@ def clients(dev: Mapping[str, Any], store_ids: Sequence[str], writes_a_second: f
 
 
 def create_stores(dev: Mapping[str, Any], number: int) -> list[str]:
-    """So many new stores at home in the first region, known in the second."""
+    """Create so many stores at home in the first region, and wait until the second knows them."""
     there, here = (
         Anthropic(base_url=dev["regions"][region]["api_url"], api_key=dev["api_key"]) for region in REGIONS[::-1]
     )
@@ -170,7 +170,7 @@ def create_stores(dev: Mapping[str, Any], number: int) -> list[str]:
 
 
 def by_command(old: str, new: str) -> Mapping[str, Any]:
-    """Moves with `memolith homes move`; what it said."""
+    """Move with `memolith homes move`; return what it printed."""
     words = ["homes", "move", "--from", old, "--to", new, "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "memolith.clients.cli", *words],
@@ -188,7 +188,7 @@ def by_command(old: str, new: str) -> Mapping[str, Any]:
 def run(
     dev: Mapping[str, Any], move: Callable[[str, str], Mapping[str, Any]], stores: int, offered: float, console: Console
 ) -> Moves:
-    """The move itself, on a cloud that is up. `move` moves every store of one region to another, and tells of each."""
+    """Run the move itself, on a cloud that is up. `move` moves every store of a region to another and reports each."""
     say = partial(console.print, highlight=False)
     store_ids = create_stores(dev, stores)
     load = Load(clients(dev, store_ids, offered))
@@ -226,13 +226,13 @@ def run(
 
 
 def local_cloud(*arguments: str) -> None:
-    """One command of the local cloud, its output passed through."""
+    """Run one command of the local cloud, its output passed through."""
     subprocess.run([sys.executable, "-m", "scripts.local_cloud", *arguments], cwd=PROJECT_ROOT, check=True)
 
 
 @contextmanager
 def cloud(console: Console, *, here: bool) -> Iterator[Mapping[str, Any]]:
-    """The local cloud, its ``dev.json``; taken down afterwards unless it is one that runs."""
+    """Start the local cloud, or use the one that runs; yield its ``dev.json``. Takes down what it started."""
     try:
         if not here:
             local_cloud("down")
@@ -244,7 +244,7 @@ def cloud(console: Console, *, here: bool) -> Iterator[Mapping[str, Any]]:
 
 
 def main() -> int:
-    """Runs the move; 0 when every promise held."""
+    """Run the move; return 0 when every promise held."""
     parser = argparse.ArgumentParser(description="A planned move of many stores, on this machine, under load.")
     parser.add_argument("--stores", type=int, default=100)
     parser.add_argument("--rate", type=float, default=50.0, help="writes a second that are offered, over all stores")

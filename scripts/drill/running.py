@@ -20,11 +20,11 @@ KNOWN_WITHIN_S = 60.0
 
 
 def prepare(dev: Mapping[str, Any], console: Console, *, alone: bool = True) -> Drill:
-    """A drill on a cloud that is up, its stores known in every region; nobody writes yet.
+    """Prepare a drill on a cloud that is up, its stores known in every region; no client writes yet.
 
     Args:
         dev: ``.memolith/dev.json``. Stores have their home in the first region.
-        alone: whether nobody else has stores there.
+        alone: whether the cloud has no other stores.
     """
     urls = {region: dev["regions"][region]["api_url"] for region in dev["regions"]}
     sdk = {region: Anthropic(base_url=url, api_key=dev["api_key"], timeout=60) for region, url in urls.items()}
@@ -39,7 +39,7 @@ def prepare(dev: Mapping[str, Any], console: Console, *, alone: bool = True) -> 
 
 
 def clients(urls: Sequence[str], api_key: str, stores: Mapping[str, str]) -> list[Assignment]:
-    """Two at each store, one near its home and one in another region first."""
+    """Assign two clients to each store, one near its home and one that tries another region first."""
     return [
         Assignment(f"{name}-{number}", (*urls[number:], *urls[:number]), api_key, store_id)
         for name, store_id in stores.items()
@@ -48,12 +48,12 @@ def clients(urls: Sequence[str], api_key: str, stores: Mapping[str, str]) -> lis
 
 
 def knows(sdk: Anthropic, stores: Sequence[str]) -> bool:
-    """Whether a region lists these stores."""
+    """Tell whether a region lists these stores."""
     return set(stores) <= {store.id for store in sdk.beta.memory_stores.list(limit=100)}
 
 
 def run(drill: Drill, steps: Sequence[Callable[[], None]]) -> Report:
-    """Every step, while clients write; then everything is looked for, everywhere."""
+    """Run every step while clients write; then look for everything, everywhere."""
     load, lag, say = drill.load, drill.lag, partial(drill.console.print, highlight=False)
     load.start()
     lag.start()

@@ -78,7 +78,7 @@ class Drill:
         plain, doubled: the stores that are written; the second asks for two regions.
         sdk: one client a region, for looking.
         noted: what the steps measured, for the table.
-        alone: whether nobody else has stores in this cloud, so that what an operator does may be about all there are.
+        alone: whether no other stores are in this cloud, so that what an operator does may be about all there are.
     """
 
     dev: Mapping[str, Any]
@@ -121,21 +121,21 @@ class Drill:
     # ---- what goes wrong ------------------------------------------------------------------------------------------
 
     def nothing(self) -> None:
-        """Clients write, and nothing is wrong."""
+        """Let clients write with nothing wrong."""
         self._writes_go_on(5)
 
     def replication_stands_still(self) -> None:
-        """Nothing is copied from the home; a write is in one bucket alone, but for the store that asks for two."""
+        """Pause replication from the home; a write is in one bucket alone, except in the store that asks for two."""
         with self._replication(pause=[[self.home, "*"]]):
             self._writes_go_on(8)
 
     def copies_come_twice_and_out_of_order(self) -> None:
-        """Late, twice, and the later before the earlier, between all regions."""
+        """Deliver copies late, twice, and the later before the earlier, between all regions."""
         with self._replication(lag_ms=300, jitter_ms=1500, duplicate=0.5, reorder=0.5):
             self._writes_go_on(10)
 
     def queues_are_poisoned(self) -> None:
-        """Messages that no indexer can read, in every region's queue; they are set aside, and folding goes on."""
+        """Put unreadable messages into every region's queue; they are dead-lettered, and projection goes on."""
         for region in self.regions:
             for text in POISON:
                 self.aws.sqs(region).send_message(QueueUrl=self.dev["regions"][region]["queue_url"], MessageBody=text)
@@ -145,19 +145,19 @@ class Drill:
         self._writes_go_on(3)
 
     def tables_are_throttled(self) -> None:
-        """One request in four to the tables of the home, and of the second region, is refused."""
+        """Refuse one request in four to the tables of the home and of the second region."""
         with self._faults(throttle={self.home: 0.25, self.second: 0.25}):
             self._wait(10)
         self._writes_go_on(3)
 
     def replies_are_lost(self) -> None:
-        """One put in five into the home's logs is done, and its answer lost."""
+        """Lose the reply of one put in five into the home's logs; the put itself is done."""
         with self._faults(lose_replies={self.home: 0.2}):
             self._wait(10)
         self._writes_go_on(3)
 
     def functions_are_killed(self) -> None:
-        """Running functions are killed at random, writers and indexers among them, in the middle of what they do."""
+        """Kill running functions at random, writers and indexers among them, in the middle of what they do."""
         killed = 0
         for _ in range(20):
             self._wait(0.5)
@@ -172,7 +172,7 @@ class Drill:
         self._writes_go_on(3)
 
     def a_table_is_deleted(self) -> None:
-        """The second region loses a table; an operator makes its index anew."""
+        """Delete a table of the second region; an operator rebuilds its index."""
         name = self.dev["regions"][self.second]["tables"]["paths"]
         tables = self.aws.dynamodb(self.second)
         with contextlib.suppress(ClientError):
@@ -184,7 +184,7 @@ class Drill:
         self._writes_go_on(3)
 
     def a_region_is_cut_off(self) -> None:
-        """The third region answers nothing for a while; callers go on to the next, and it catches up by itself."""
+        """Cut the third region off for a while; callers go on to the next, and it catches up by itself."""
         with self._cut(self.third):
             self._writes_go_on(10)
         self.until(
@@ -193,9 +193,9 @@ class Drill:
         self._writes_go_on(3)
 
     def a_home_dies_and_another_region_takes_its_stores(self) -> None:
-        """The home is cut off with writes in it that nobody else has; an operator fails over, and clients write on.
+        """Cut the home off with writes that only it has; an operator fails over, and clients write on.
 
-        A store that asks for two regions is not waited for where there are only two: one of them is gone.
+        A store that asks for two regions does not wait where there are only two: one of them is gone.
         """
         LocalCloud().replication({"pause": [[self.home, "*"]]})
         self._writes_go_on(3)
@@ -219,7 +219,7 @@ class Drill:
         self._writes_go_on(8)
 
     def the_home_answers_again_and_gets_its_stores_back(self) -> None:
-        """What it had acknowledged and nobody had seen is adopted, or divergent; then an operator moves home again."""
+        """Bring the home back: replay what only it had acknowledged, or list it as divergent; then move home again."""
         self._answer_again(self.home)
         self._writes_go_on(5)
         self.operate("send back", self.home)
@@ -231,7 +231,7 @@ class Drill:
                 raise StepFailed(f"the text of {one['id']}, which stands apart, cannot be read")
 
     def homes_are_moved_as_planned(self) -> None:
-        """All stores of a region to another one, with everybody there, and back."""
+        """Move all stores of a region to another one, with every region up, and back."""
         self.operate("move", self.home, to=self.third)
         self._at_home(self.third)
         self.operate("return", self.home)
@@ -252,14 +252,14 @@ class Drill:
         asking: str | None = None,
         quietly: bool = False,
     ) -> str:
-        """Runs the command that docs/operations has for this; what it printed.
+        """Run the command that docs/operations has for this; return what it printed.
 
         Args:
-            region, to, store, version: stand for the page's REGION, OTHER, STORE or STORES, and VERSION.
+            region, to, store, version: replace the page's REGION, OTHER, STORE or STORES, and VERSION.
             may_fail: whether another exit code than 0 is no failure of the step.
-            as_json: whether its answer is to be read by a program.
-            asking: the region whose API it speaks to, where it speaks to one; by default the first.
-            quietly: it is not shown.
+            as_json: whether a program reads its answer.
+            asking: the region whose API it calls, where it calls one; by default the first.
+            quietly: do not show it.
 
         Raises:
             StepFailed: it ended with another exit code than 0, unless it may.
@@ -291,17 +291,17 @@ class Drill:
         return done.stdout
 
     def divergent(self) -> dict[str, frozenset[str]]:
-        """By region, the versions that it lists as divergent: those that came late and could not be adopted."""
+        """Return by region the versions that it lists as divergent: stragglers that could not be replayed."""
         return {region: frozenset(one["id"] for one in self._apart(region)) for region in self.regions}
 
     def _apart(self, region: str) -> list[dict[str, Any]]:
-        """What a region lists as divergent; nothing where it does not answer."""
+        """Return what a region lists as divergent; nothing where it does not answer."""
         told = self.operate("what stands apart", asking=region, as_json=True, may_fail=True, quietly=True)
         listed: list[dict[str, Any]] = json.loads(told) if told else []
         return listed
 
     def _all_set_aside(self) -> bool:
-        """Whether every region has set aside what nobody can read."""
+        """Tell whether every region has dead-lettered the message that cannot be read."""
         told = json.loads(self.operate("what was set aside", as_json=True, quietly=True))
         number = dict.fromkeys(self.regions, 0)
         for one in told:
@@ -327,12 +327,12 @@ class Drill:
             self._answer_again(region)
 
     def _cut_off(self, region: str) -> None:
-        """The region answers nothing, and nothing runs in it: its functions are woken by no queue."""
+        """Cut a region off and stop its functions: no queue wakes them."""
         self._wake_by_queues(region, False)
         LocalCloud().faults({"cut": [region]})
 
     def _answer_again(self, region: str) -> None:
-        """Raises StepFailed where nobody had asked it anything meanwhile: the step would have shown nothing."""
+        """Connect a region again. Raises StepFailed if no request reached it meanwhile: the step showed nothing."""
         struck = LocalCloud().faults({"cut": []})["struck"]["cut"]
         self._wake_by_queues(region, True)
         if str(struck) == self.noted.get(STRUCK["cut"], "0"):
@@ -347,7 +347,7 @@ class Drill:
 
     @contextlib.contextmanager
     def _faults(self, **faults: Any) -> Iterator[None]:
-        """Raises StepFailed where they have struck nobody: the step would have shown nothing."""
+        """Inject faults. Raises StepFailed if they struck no request: the step showed nothing."""
         before = LocalCloud().faults(faults)["struck"]
         try:
             yield
@@ -359,7 +359,7 @@ class Drill:
             self.noted[STRUCK[name]] = str(after[name])
 
     def _writes_go_on(self, for_s: float) -> None:
-        """Raises StepFailed where no write is acknowledged for too long."""
+        """Wait while clients write. Raises StepFailed where no write is acknowledged for too long."""
         began = time.monotonic()
         self._wait(for_s)
         self.until(lambda: self.load.since(began) > 0, "no write is acknowledged", WRITES_WITHIN_S)
@@ -368,7 +368,7 @@ class Drill:
         time.sleep(seconds)
 
     def _at_home(self, region: str) -> None:
-        """Waits until every region says that the stores' home is there, and they take writes. Raises StepFailed."""
+        """Wait until every region names that home for the stores, and they accept writes. Raises StepFailed."""
         for asked in self.regions:
             for store_id in self.stores:
                 self.until(
@@ -379,7 +379,7 @@ class Drill:
         self._writes_go_on(3)
 
     def _home(self, region: str, store_id: str) -> str | None:
-        """Where a region says that a store's home is; None where it does not answer."""
+        """Return the home that a region names for a store; None where it does not answer."""
         url = f"{self.dev['regions'][region]['api_url']}/v1/memory_stores/{store_id}"
         request = urllib.request.Request(url, headers={"x-api-key": self.dev["api_key"]})  # noqa: S310  our own address
         try:
@@ -390,7 +390,7 @@ class Drill:
         return home
 
     def until(self, holds: Callable[[], bool], otherwise: str, within_s: float) -> float:
-        """Waits for it; how long that took. Raises StepFailed."""
+        """Wait for it; return how long that took. Raises StepFailed."""
         began = time.monotonic()
         while not holds():
             if time.monotonic() - began > within_s:
@@ -399,7 +399,7 @@ class Drill:
         return time.monotonic() - began
 
     def _workers(self) -> list[int]:
-        """Processes of functions of every region that run now, known by the folder that they were unpacked into."""
+        """List the running processes of every region's functions, known by the folder they were unpacked into."""
         ours = re.compile(rf"(\d+) .*{re.escape(str(Layout().emulator))}/.*-({'|'.join(KILLED)})-[^/]*/_worker\.py")
         listing = subprocess.run(
             ["ps", "-axww", "-o", "pid=,command="], capture_output=True, text=True, check=True

@@ -42,7 +42,7 @@ class Clients:
         self._lock = threading.Lock()
 
     def client(self, service: str, region: str) -> Any:
-        """A client of any service, untyped; the typed ones below are this one."""
+        """Make a client of any service, untyped; the typed ones below are this one."""
         with self._lock:
             if (service, region) not in self._made:
                 make: Any = self._session.client
@@ -52,21 +52,21 @@ class Clients:
             return self._made[service, region]
 
     def s3(self, region: str) -> S3Client:
-        """S3 in a region."""
+        """Return the client of S3 in a region."""
         return cast("S3Client", self.client("s3", region))
 
     def sqs(self, region: str) -> SQSClient:
-        """SQS in a region."""
+        """Return the client of SQS in a region."""
         return cast("SQSClient", self.client("sqs", region))
 
     def dynamodb(self, region: str) -> DynamoDBClient:
-        """DynamoDB in a region."""
+        """Return the client of DynamoDB in a region."""
         return cast("DynamoDBClient", self.client("dynamodb", region))
 
     def functions(self, region: str) -> LambdaClient:
-        """Lambda in a region."""
+        """Return the client of Lambda in a region."""
         return cast("LambdaClient", self.client("lambda", region))
 
     def cloudformation(self, region: str) -> CloudFormationClient:
-        """CloudFormation in a region."""
+        """Return the client of CloudFormation in a region."""
         return cast("CloudFormationClient", self.client("cloudformation", region))

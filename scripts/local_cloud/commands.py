@@ -182,7 +182,7 @@ def _shares(texts: list[str]) -> dict[str, float]:
 
 
 def _up(cloud: LocalCloud, choices: Choices) -> Any:
-    """Up; when interrupted, the commands that run are ended, and the emulator stays for the next try."""
+    """Start the cloud; on an interrupt, end the commands that run, and keep the emulator for the next try."""
     try:
         return cloud.up(choices)
     except BaseException:
@@ -194,7 +194,7 @@ def _up(cloud: LocalCloud, choices: Choices) -> Any:
 
 @contextmanager
 def _explained(console: Console) -> Iterator[None]:
-    """Errors that the caller can do something about, as a sentence instead of a traceback. Exit code 1."""
+    """Print errors that the caller can act on as a sentence instead of a traceback. Exit code 1."""
     try:
         yield
     except (LocalCloudError, DeploymentFailed, EmulatorFailed, KeyNotMade) as error:

@@ -55,7 +55,7 @@ class Plan:
         return f"memolith-{self.stage}"
 
     def context(self) -> str:
-        """The overrides of ``cdk.json``'s record, as JSON.
+        """Write the overrides of ``cdk.json``'s record, as JSON.
 
         Bundles are for this machine's Python; cdk-nag is left out. Two indexers a region at a time, the fewest there
         can be: each is a process, and all regions share this machine.
@@ -86,18 +86,18 @@ class Cdk:
         self._progress = progress
 
     def bootstrap(self) -> None:
-        """``cdk bootstrap``: the asset bucket and the deploying roles of every region. About four seconds a region."""
+        """Run ``cdk bootstrap``: the asset bucket and the deploying roles of every region. About four seconds each."""
         environments = [f"aws://{ACCOUNT}/{region}" for region in self._plan.regions]
         # Not in the project's folder: there it would synthesize the app first.
         self._run("bootstrap", ["bootstrap", *environments], cwd=self._layout.temporary)
 
     def synthesize(self) -> None:
-        """``cdk synth``: the templates, from the app. Needs neither network nor endpoint."""
+        """Run ``cdk synth``: the templates, from the app. Needs neither network nor endpoint."""
         output = ["--quiet", "--output", str(self._layout.assembly), "-c", f"memolith-overrides={self._plan.context()}"]
         self._run("synth", ["synth", *output], cwd=PROJECT_ROOT)
 
     def deploy(self) -> None:
-        """``cdk deploy --all`` of what was synthesized; builds the bundles that are new. Stacks go in parallel."""
+        """Run ``cdk deploy --all`` on what was synthesized; builds the bundles that are new. Stacks go in parallel."""
         options = ["--all", "--app", str(self._layout.assembly), "--require-approval", "never", "--concurrency", "4"]
         # Buckets and tables outlive their stack; a later deploy of the same names takes them over again.
         self._run("deploy", ["deploy", *options, "--progress", "events"], cwd=PROJECT_ROOT)
@@ -134,7 +134,7 @@ class Cdk:
 
 
 def missing_tools() -> str | None:
-    """What has to be installed before anything can be deployed; None if nothing."""
+    """Return what has to be installed before anything can be deployed; None if nothing."""
     if not CDK.exists():
         return f"{CDK.relative_to(PROJECT_ROOT)} is missing: run `make setup`"
     return None

@@ -18,12 +18,12 @@ class KeyNotMade(Exception):
 
 
 def buckets(plan: Plan) -> dict[str, str]:
-    """Region to the name of its bucket."""
+    """Map each region to the name of its bucket."""
     return {region: f"{plan.prefix}-{ACCOUNT}-{region}" for region in plan.regions}
 
 
 def describe(clients: Clients, plan: Plan, *, by_path: bool) -> dict[str, Any]:
-    """Every region's resources as clients address them. Five requests a region.
+    """Describe every region's resources as clients address them. Five requests a region.
 
     Args:
         by_path: whether the endpoint is MiniStack, whose HTTP APIs answer below a path of the endpoint. Another
@@ -52,7 +52,7 @@ def _outputs(clients: Clients, stack: str, region: str) -> dict[str, str]:
 
 
 def _tables(clients: Clients, plan: Plan, region: str) -> dict[str, str]:
-    """Short name to table, those of the generation that the stack declares."""
+    """Map short names to tables, those of the generation that the stack declares."""
     generations = plan.overrides.get("index_generation", {})
     return {table.name: table.physical_name(plan.prefix, int(generations.get(region, 1))) for table in TABLES}
 
@@ -65,7 +65,7 @@ def _functions(clients: Clients, plan: Plan, region: str) -> dict[str, str]:
 
 
 def make_key(clients: Clients, plan: Plan) -> str:
-    """An API key of the default workspace with every right, made by the first region's writer.
+    """Make an API key of the default workspace with every right, by the first region's writer.
 
     Raises:
         KeyNotMade: the writer raised, or answered without a key.
@@ -90,7 +90,7 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """The file's content, or None if there is none."""
+    """Read the file's content, or None if there is none."""
     try:
         content: dict[str, Any] = json.loads(path.read_text())
     except FileNotFoundError:

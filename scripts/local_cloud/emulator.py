@@ -34,7 +34,7 @@ class Emulator:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listens on now."""
+    """Return a port of 127.0.0.1 that nothing listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -57,7 +57,7 @@ def start(layout: Layout, processes: ProcessFiles, *, port: int | None = None, e
 
 
 def _try(layout: Layout, processes: ProcessFiles, port: int, *, enforce_iam: bool) -> Emulator | None:
-    """One start; None if it ended by itself (somebody else took the port) or did not answer in time."""
+    """Start once; None if it ended by itself (another process took the port) or did not answer in time."""
     remove_state(layout)
     ensure_folders(*(layout.emulator / name for name in ("home", "tmp", "state", "s3")))
     report = layout.emulator / "patches.json"
@@ -83,7 +83,7 @@ def _log(layout: Layout) -> Path:
 
 
 def answers(endpoint: str) -> bool:
-    """Whether something that speaks HTTP answers at the endpoint."""
+    """Tell whether something that speaks HTTP answers at the endpoint."""
     try:
         with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=2):  # noqa: S310  our own address
             return True
@@ -94,7 +94,7 @@ def answers(endpoint: str) -> bool:
 
 
 def is_ministack(endpoint: str) -> bool:
-    """Whether what answers at the endpoint is MiniStack, ours or another."""
+    """Tell whether what answers at the endpoint is MiniStack, ours or another."""
     try:
         with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=2) as answer:  # noqa: S310
             return answer.status == 200 and "services" in json.load(answer)

@@ -22,7 +22,7 @@ _HOST_ONLY = ("AWS_", "CDK_", "LOCALSTACK_", "MINISTACK_", "MEMOLITH_")
 
 
 def credentials(region: str) -> dict[str, str]:
-    """AWS variables that name the emulator's root user and shut out every profile and file of the host."""
+    """Return AWS variables that name the emulator's root user and shut out every profile and file of the host."""
     return {
         "AWS_ACCESS_KEY_ID": ACCOUNT,
         "AWS_SECRET_ACCESS_KEY": SECRET,
@@ -35,9 +35,9 @@ def credentials(region: str) -> dict[str, str]:
 
 
 def for_emulator(layout: Layout, port: int, *, enforce_iam: bool) -> dict[str, str]:
-    """The whole environment of the emulator, and so the part of a function's that its configuration does not name.
+    """Return the emulator's whole environment, which functions inherit where their configuration names nothing else.
 
-    Built from nothing rather than from the host's: functions inherit it.
+    Built from nothing rather than from the host's, because functions inherit it.
     """
     return {
         "PATH": os.defpath,
@@ -63,7 +63,7 @@ def for_emulator(layout: Layout, port: int, *, enforce_iam: bool) -> dict[str, s
 
 
 def for_command(layout: Layout, endpoint: str, region: str, host: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a command that ``up`` runs: the host's, less what names an AWS account or a CDK setting.
+    """Return the environment of a command that ``up`` runs: the host's, without AWS account and CDK settings.
 
     The rest stays because bundling installs packages, with the proxies and the package index that this machine is
     set up for. Caches and temporary files go below ``.memolith``.

@@ -2,7 +2,7 @@
 
 The emulator is one process for all regions, so a region is cut off by what a request names: the region of its
 signature's scope, of its bucket, or of its HTTP API. Such a request's connection is closed without an answer. That is
-so for everybody, the region's own functions among them: the region is gone, not merely out of reach.
+so for every caller, the region's own functions among them: the region is gone, not merely out of reach.
 
 `POST /_memolith/faults` takes `Faults.changed`'s JSON object and answers with what holds, and how often each fault has
 struck since the emulator started; GET shows it.
@@ -50,7 +50,7 @@ class Faults:
     apis: Mapping[str, str] = field(default_factory=dict)
 
     def changed(self, wanted: Mapping[str, Any]) -> Faults:
-        """These with the fields of a JSON object replaced; fields not named stay.
+        """Replace the fields that a JSON object names; fields not named stay.
 
         Raises:
             BadFaults: a field that does not exist, or a value outside its range.
@@ -69,7 +69,7 @@ class Faults:
         return replace(self, **values)
 
     def as_json(self) -> dict[str, Any]:
-        """The faults as `changed` takes them."""
+        """Return the faults as `changed` takes them."""
         return {
             "cut": sorted(self.cut),
             "throttle": dict(self.throttle),
@@ -78,7 +78,7 @@ class Faults:
         }
 
     def named_by(self, request: Request) -> set[str]:
-        """The regions that a request is about, of those that faults are about."""
+        """Return the regions that a request is about, of those that faults are about."""
         named = {request.region} if request.region else set()
         if api := _API.match(request.path):
             named.add(self.apis.get(api[1], ""))
@@ -99,7 +99,7 @@ class Request:
 
     @classmethod
     def of(cls, scope: Mapping[str, Any]) -> Request:
-        """From an ASGI scope."""
+        """Read a request from an ASGI scope."""
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
         signed = headers.get("authorization", "")
         if not signed:
@@ -127,7 +127,7 @@ class Faulty:
         self.struck = dict.fromkeys(("cut", "throttle", "lose_replies"), 0)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif scope["path"] == PATH:
@@ -179,7 +179,7 @@ _THROTTLED = {
 
 
 async def _nobody(message: dict[str, Any]) -> None:
-    """Takes an answer that nobody gets."""
+    """Drop an answer that no caller gets."""
 
 
 async def _body(receive: Receive) -> bytes:

@@ -63,13 +63,13 @@ class Watcher:
     """Told of the steps of ``up``; two may run at a time, so calls come from two threads. This one does nothing."""
 
     def begin(self, step: str, what: str) -> None:
-        """A step begins; ``what`` says in words what it does."""
+        """Note that a step begins; ``what`` says in words what it does."""
 
     def line(self, step: str, text: str) -> None:
-        """A command of the step has printed a line."""
+        """Note a line that a command of the step has printed."""
 
     def end(self, step: str, seconds: float) -> None:
-        """A step has succeeded."""
+        """Note that a step has succeeded."""
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ class LocalCloud:
         return ended
 
     def status(self) -> dict[str, Any] | None:
-        """What runs: the choices, the processes, ``dev.json`` and the replicator's own status. None if nothing."""
+        """Describe what runs: the choices, the processes, ``dev.json`` and the replicator's status; None if nothing."""
         started = devfile.read(self.layout.cloud_file)
         if started is None:
             return None
@@ -146,7 +146,7 @@ class LocalCloud:
         }
 
     def _process(self, name: str) -> dict[str, Any]:
-        """Its id, None if it has ended, and how many processes it has started that still run."""
+        """Return its id, None if it has ended, and how many processes it has started that still run."""
         running = self.processes.find(name)
         pid = None if running is None else running.pid
         return {"pid": pid, "children": len([member for member in self.processes.members(name) if member != pid])}
@@ -188,7 +188,7 @@ class LocalCloud:
         return answer
 
     def _running(self, choices: Choices) -> str | None:
-        """The endpoint of a cloud that runs with these choices; None if none runs."""
+        """Return the endpoint of a cloud that runs with these choices; None if none runs."""
         started = devfile.read(self.layout.cloud_file)
         if started is None or not self._alive(started):
             return None
@@ -277,7 +277,7 @@ class LocalCloud:
         return str(content["control_url"])
 
     def _describe(self, clients: Clients, plan: Plan, control_url: str) -> dict[str, Any]:
-        """The content of ``dev.json``; the API key is made once and stays until ``down``."""
+        """Write the content of ``dev.json``; the API key is made once and stays until ``down``."""
         before = devfile.read(self.layout.dev_file) or {}
         return {
             "endpoint": plan.endpoint,
@@ -288,7 +288,7 @@ class LocalCloud:
 
     @staticmethod
     def _ask_replicator(dev: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """The replicator's answer, or None if it does not run."""
+        """Ask the replicator; None if it does not run."""
         body = json.dumps(settings).encode() if settings else None
         request = urllib.request.Request(f"{dev['replication']['control_url']}/replication", data=body)  # noqa: S310
         try:
@@ -335,6 +335,6 @@ def _call(region: str, method: str, url: str) -> None:
 
 
 def _comparable(choices: Choices) -> dict[str, Any]:
-    """The choices that cannot change while a cloud runs, as JSON has them."""
+    """Return the choices that cannot change while a cloud runs, as JSON has them."""
     wanted = asdict(choices)
     return {name: json.loads(json.dumps(wanted[name])) for name in ("regions", "stage", "enforce_iam")}

@@ -1,7 +1,7 @@
 """Start a process that outlives this command, and end it later without ever ending another's.
 
 A process id alone is no identity: ids are reused. So every process is started with a random token as its last
-argument, the token is recorded beside the id, and a process whose command line does not carry it is somebody else's.
+argument, the token is recorded beside the id, and a process whose command line does not carry it is another one's.
 Each leads a session of its own, so that its children (the emulator's functions) are found by their group even when
 the leader was killed.
 """
@@ -81,18 +81,18 @@ class ProcessFiles:
         return process
 
     def find(self, name: str) -> Running | None:
-        """The recorded process of this name if it still runs, else None."""
+        """Find the recorded process of this name if it still runs, else None."""
         recorded = self._read(name)
         if recorded is None:
             return None
         return recorded if any(_leads(row, recorded) for row in _table()) else None
 
     def recorded(self) -> list[str]:
-        """Names of all records, running or not."""
+        """List the names of all records, running or not."""
         return sorted(path.stem for path in self._folder.glob("*.json"))
 
     def members(self, name: str) -> list[int]:
-        """Ids of the recorded process and of everything in its session that still runs."""
+        """List the ids of the recorded process and of everything in its session that still runs."""
         recorded = self._read(name)
         return [] if recorded is None else [row.pid for row in self._members(recorded)]
 
@@ -160,7 +160,7 @@ def _reap(pid: int) -> None:
 
 
 def _table() -> list[_Row]:
-    """All processes that have not ended, by ``ps``, whose output is the same on Linux and macOS."""
+    """List all processes that have not ended, by ``ps``, whose output is the same on Linux and macOS."""
     listing = subprocess.run(
         ["ps", "-axww", "-o", "pid=,pgid=,stat=,command="],
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},

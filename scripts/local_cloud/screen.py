@@ -60,7 +60,7 @@ class Steps(Watcher):
 
 
 def show_report(console: Console, report: Report) -> None:
-    """What ``up`` did, what the emulator lacks, and where things are."""
+    """Print what ``up`` did, what the emulator lacks, and where things are."""
     for name, consequence in report.missing_patches.items():
         console.print(f"[red]patch not applied[/] {name}: {escape(consequence)}")
     show_differences(console, report)
@@ -73,7 +73,7 @@ def show_report(console: Console, report: Report) -> None:
 
 
 def show_differences(console: Console, report: Report) -> None:
-    """A row for each property that the endpoint does not have as the templates ask."""
+    """Print a row for each property that the endpoint does not have as the templates ask."""
     comparison = report.comparison
     if not comparison.differences:
         console.print(f"All {comparison.compared} resources are as the templates ask.")
@@ -86,7 +86,7 @@ def show_differences(console: Console, report: Report) -> None:
 
 
 def show_status(console: Console, status: Mapping[str, Any]) -> None:
-    """Processes, addresses, and replication pair by pair."""
+    """Print processes, addresses, and replication pair by pair."""
     answering = "[green]answers[/]" if status["answers"] else "[red]does not answer[/]"
     iam = ", IAM enforced" if status["enforce_iam"] else ""
     console.print(f"endpoint     {status['endpoint']} {answering}{iam}")
@@ -101,7 +101,7 @@ def show_status(console: Console, status: Mapping[str, Any]) -> None:
 
 
 def show_replication(console: Console, replication: Mapping[str, Any]) -> None:
-    """The settings in force, and for each pair what waits and what was copied."""
+    """Print the settings in force, and for each pair what waits and what was copied."""
     settings = ("lag_ms", "jitter_ms", "duplicate", "reorder")
     console.print("  ".join(f"{name} {replication[name]:g}" for name in settings))
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -136,7 +136,7 @@ def _cut(text: str) -> str:
 
 
 def show_faults(console: Console, striking: Mapping[str, Any]) -> None:
-    """A line for each kind of fault that strikes, and one if none does."""
+    """Print a line for each kind of fault that strikes, and one if none does."""
     lines = [f"{name.replace('_', ' '):<12} {_listed(what)}" for name, what in striking.items() if what]
     console.print("\n".join(lines) or "Nothing fails.", highlight=False, markup=False)
 

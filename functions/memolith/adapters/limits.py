@@ -33,10 +33,10 @@ _MESSAGE = re.compile("[\\t\\n\\r -\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff
 
 
 def check_object(key: str, metadata: Mapping[str, str], content_sha256: str | None = None) -> None:
-    """Refuses what S3 would refuse, or would give back otherwise than it was given.
+    """Refuse what S3 would refuse, or would return otherwise than it was given.
 
-    S3 lower-cases names and strips blanks around values, and a header cannot be empty on every way: such metadata is
-    refused here rather than changed silently.
+    S3 lower-cases names and strips blanks around values, and some ways drop an empty header: such metadata is refused
+    here rather than changed silently.
 
     Raises:
         ValueError: names the rule that was broken, never the value.
@@ -65,7 +65,7 @@ def check_listing(limit: int) -> int:
 
 
 def check_messages(messages: Sequence[str]) -> None:
-    """Refuses what SQS would. Raises ValueError.
+    """Refuse what SQS would. Raises ValueError.
 
     Source: SQS API, SendMessage: the characters of XML 1.0, at least one of them.
     """
@@ -87,7 +87,7 @@ def check_key(key: RowKey) -> Table:
 
 
 def check_query(query: Query) -> None:
-    """Refuses a query that DynamoDB would: its conditions on keys may be no longer than keys are. Raises ValueError."""
+    """Refuse a query that DynamoDB would: its key conditions may be no longer than keys are. Raises ValueError."""
     if query.limit < 1:
         raise ValueError("a query is limited to at least 1")
     check_key(RowKey(query.table, query.pk, "any"))
@@ -97,7 +97,7 @@ def check_query(query: Query) -> None:
 
 
 def check_changes(changes: Sequence[Change]) -> None:
-    """Refuses what one transaction cannot hold: more than 100 rows, or one row twice. Raises ValueError."""
+    """Refuse what one transaction cannot hold: more than 100 rows, or one row twice. Raises ValueError."""
     if len(changes) > ROWS_PER_TRANSACTION:
         raise ValueError(f"{len(changes)} rows in one transaction, at most {ROWS_PER_TRANSACTION} are allowed")
     if len({change.key for change in changes}) < len(changes):

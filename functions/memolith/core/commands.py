@@ -61,7 +61,7 @@ _KINDS: dict[str, type[Command]] = {
 
 
 def to_payload(command: Command) -> dict[str, Any]:
-    """JSON-ready, with the command's name under ``command``."""
+    """Write a command in JSON's types, with its name under ``command``."""
     name = next(name for name, kind in _KINDS.items() if type(command) is kind)
     return {"command": name, **asdict(command)}
 

@@ -149,7 +149,7 @@ def sha256_hex(content: str) -> str:
 
 
 def decide_update(head: MemoryRow | None, command: UpdateMemory) -> Decision:
-    """Equal content and path is no change, even if the precondition names an older content.
+    """Decide an update. Equal content and path is no change, even if the precondition names an older content.
 
     Source: docs/api-compatibility.md §1.7.
     """

@@ -107,4 +107,4 @@ class Unavailable(MemolithError):
 
 
 class OutcomeUnknown(MemolithError):
-    """A write may or may not have been committed. Blind repetition could undo somebody's later write."""
+    """A write may or may not have been committed. Blind repetition could undo a later write of another caller."""

@@ -1,7 +1,7 @@
 """Keyed fingerprints: by what one text of a store is recognised in another, without either being kept.
 
 A fingerprint is an HMAC, under the store's salt, of a secret's value or of the beginning of a phrase that a rule
-found. It says nothing to anybody without the salt, which is blanked with the store, and it names the memory in which
+found. It says nothing without the salt, which is blanked with the store, and it names the memory in which
 it was seen, never a path. Pure.
 """
 

@@ -214,7 +214,7 @@ def late_version(row: VersionRow) -> VersionRow:
 
 
 def join_redaction(before: VersionRow | None, order: Redaction, unseen: bool = False) -> VersionRow:
-    """Absorbs: the first order stands, and the text goes. `unseen`: the order's object was not read in this bucket."""
+    """Join an order: the first one stands, and the text goes. `unseen`: its object was not read in this bucket."""
     row = before or VersionRow(store_id=order.store_id, version_id=order.version_id)
     if unseen and row.redacted_at is None:
         row = replace(row, unseen=sorted({*(row.unseen or ()), UNSEEN_ORDER}))

@@ -23,7 +23,7 @@ WORKSPACE = re.compile(r"wrkspc_[a-z0-9]{1,40}")
 
 
 def ulid(time_ms: int, randomness: bytes) -> str:
-    """26 characters whose order is the order of `time_ms`. `randomness` is ten bytes."""
+    """Make 26 characters whose order is the order of `time_ms`. `randomness` is ten bytes."""
     number = (time_ms << 80) | int.from_bytes(randomness[:10], "big")
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
 
@@ -37,7 +37,7 @@ def ulid_time_ms(text: str) -> int:
 
 
 def region_code(region: str) -> str:
-    """``us-east-1`` -> ``useast1``."""
+    """Shorten a region's name: ``us-east-1`` -> ``useast1``."""
     return region.replace("-", "")
 
 

@@ -1,7 +1,7 @@
 """Late records: what a store's old home wrote of the store itself, and the new one had not when its epoch began.
 
 A deletion and an archiving absorb: they were acknowledged, cannot be undone, and hold whatever was written since. Any
-other change is taken up where nobody has changed the same settings since, and stands apart otherwise.
+other change is taken up where the same settings were not changed since, and is divergent otherwise.
 """
 
 from __future__ import annotations

@@ -114,12 +114,12 @@ TOKEN_LIFETIME_MAX_S = 12 * 3_600
 
 
 CLAIM_LIFETIME_US = 5_000_000
-"""How long others yield to a claimed path. Safety does not rest on it: whoever breaks a claim takes its slot first."""
+"""How long others yield to a claimed path. Safety does not rest on it: breaking a claim takes its slot first."""
 
 
 CLOCKS_APART_US = 5_000_000
 """By how much the clocks of a home's functions are taken to differ, at most, where a claim is judged. AWS keeps them
-within milliseconds of each other; where they differ more, claims are broken that somebody may still be at work on."""
+within milliseconds of each other; where they differ more, claims are broken whose creator may still be at work."""
 
 
 LEASE_US = 3_000_000
@@ -130,7 +130,7 @@ By the ticks of its own process; never beyond one invocation.
 
 
 DRAIN_S = 5.0
-"""How long whoever ends a home's term waits until no lease can run any more, whatever the pace of either clock."""
+"""How long a region that ends a home's term waits, until no lease can be valid at any pace of either clock."""
 
 
 IMPORT_MAX_VERSIONS = 50

@@ -62,7 +62,7 @@ def _broken_rule(path: str) -> str | None:
 
 
 def path_hash(salt: bytes, path: str) -> str:
-    """64 hexadecimal characters; pseudonymous for as long as the salt exists, meaningless after."""
+    """Hash a path to 64 hexadecimal characters, pseudonymous while the salt exists, meaningless after."""
     return hmac.new(salt, path.encode(), hashlib.sha256).hexdigest()
 
 

@@ -1,8 +1,8 @@
 """In how many regions a write stands when it is acknowledged, and which the second one is.
 
 A store is `one_region`, and its home's bucket is enough, or `two_regions`, and a second region's bucket must hold the
-write too. Which region is the second stands in the store's record, so that whoever fails over knows where nothing is
-missing.
+write too. Which region is the second stands in the store's record, so that an operator who fails over knows where
+nothing is missing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The tables of one region, as plain data.
 
-One record of their shape serves everybody: the CDK app declares them from here, a rebuild makes the next generation
+One record of their shape serves all: the CDK app declares them from here, a rebuild makes the next generation
 of them from here, and the adapters read and write by these names. Every table has a string partition key ``pk`` and a
 string sort key ``sk``; what stands in them is `memolith.core.rows`.
 """

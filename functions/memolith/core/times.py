@@ -9,12 +9,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def rfc3339(instant_us: int) -> str:
-    """``2026-11-21T10:00:00.000000Z``; always six decimals, so that text order is time order."""
+    """Format ``2026-11-21T10:00:00.000000Z``; always six decimals, so that text order is time order."""
     return (_EPOCH + timedelta(microseconds=instant_us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_rfc3339(text: str) -> int:
-    """Microseconds since 1970. Raises ValueError for text without an offset, or that is no date and time."""
+    """Parse to microseconds since 1970. Raises ValueError for text without an offset, or that is no date and time."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("an offset such as Z or +00:00 is missing")

@@ -31,7 +31,7 @@ def claimable(row: CompletenessRow | None, earlier: CompletenessRow | None) -> d
 
 
 def least(watermarks: Watermarks, homes: Iterable[str]) -> int | None:
-    """Up to when everything of all of these homes is known; None when of one of them nothing is."""
+    """Return up to when all of these homes is known in full; None when one of them is not known at all."""
     found = [watermarks.get(home) for home in homes]
     known = [until for until in found if until is not None]
     return min(known) if found and len(known) == len(found) else None

@@ -105,7 +105,7 @@ class EventConsumer:
         self._metrics = metrics
 
     def message(self, body: str) -> None:
-        """Folds all that a message names.
+        """Project all that a message names.
 
         Raises:
             MemolithError, PortError: not all of it; the whole message may be repeated.

@@ -4,7 +4,7 @@
     ROOT/index-….sqlite the tables; may be deleted while nothing runs, and is then made anew from the objects
     ROOT/queue.sqlite   keys to look at: each is announced before it is put
     ROOT/scanner.hsdb   the scanner's patterns, compiled for this machine
-    ROOT/key            the API key of whoever owns the folder
+    ROOT/key            the API key of the folder's owner
     ROOT/signing.json   the keys that sign the tokens of sessions
 
 Reader, writer, eraser, indexer and scanner are the same use cases as in Lambda. Several processes may serve one folder:
@@ -95,7 +95,7 @@ class LocalSite:
 
     Attributes:
         api: answers requests.
-        region: the ports, for whoever looks behind it.
+        region: the ports, for callers that look behind it.
         memolith: the use cases.
         arrivals: the indexer; `start` begins it.
     """
@@ -231,7 +231,7 @@ def _holds(text: str, region: Region) -> bool:
 
 
 def _complete_index(site: LocalSite) -> None:
-    """Tables that hold what the bucket does; a start that died over this is taken up where it stopped."""
+    """Make tables that have what the bucket has; go on where a start died over this."""
     attributes = site.region.read(site.region.index, [ControlRow.KEY]).get(ControlRow.KEY)
     if attributes is not None:
         control = ControlRow.from_attributes(attributes)
@@ -246,9 +246,9 @@ def _complete_index(site: LocalSite) -> None:
 
 
 def _claim_complete(site: LocalSite) -> None:
-    """Has the tables say that they are complete: all that is acknowledged in the only region was folded before.
+    """Mark the tables complete: all that is acknowledged in the only region was projected before.
 
-    There are no other homes whose checkpoints they could lack, so that this row never changes.
+    There are no other homes whose checkpoints they could lack, so this row never changes.
     """
     generation = ControlRow.from_attributes(
         site.region.read(site.region.index, [ControlRow.KEY])[ControlRow.KEY]

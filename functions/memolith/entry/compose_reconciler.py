@@ -47,7 +47,7 @@ def compose(settings: Settings) -> Handler:
 def dispatch(
     reconciling: Reconciler, comparisons: Mapping[str, Comparison], clock: Clock, homes: Rpc | None = None
 ) -> Answer:
-    """Answers ``{"call": "tick"}`` with the journal's open period, and which errors stopped parts of the work.
+    """Answer ``{"call": "tick"}`` with the open period, and which errors stopped parts of the work.
 
     ``{"call": "compare"}`` compares the tables with the listing, with the other homes' checkpoints and with each other,
     if it is a day since, and answers with what each found. One that fails does not stop the others, and fails the call.

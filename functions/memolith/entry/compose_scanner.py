@@ -1,4 +1,4 @@
-"""The scanner: looks again at what its queue names, a batch at a time, and answers whoever invokes it with a text."""
+"""The scanner: looks again at what its queue names, a batch at a time, and answers calls with a text."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Handler = Callable[[dict[str, Any], Any], Mapping[str, Any]]
 
 
 class FunctionFailed(Exception):
-    """The call ended in an error that nobody is meant to handle.
+    """The call ended in an error that no caller is meant to handle.
 
     It names the error's type alone: what Lambda prints and hands to the caller must not quote content.
     """
@@ -51,7 +51,7 @@ class LambdaRuntime:
         return cls(settings, clients, region, metrics, logger)
 
     def handler(self, answer: Answer) -> Handler:
-        """`answer` as Lambda wants it: metrics go out after every call, and no error's own words leave the function."""
+        """Wrap `answer` for Lambda: metrics go out after every call, and no error's own words leave the function."""
 
         def handle(event: dict[str, Any], context: Any) -> Mapping[str, Any]:
             self.logger.append_keys(invocation_id=getattr(context, "aws_request_id", None))

@@ -1,6 +1,6 @@
 """The indexer of a laptop: takes from the queue what was announced, and folds it.
 
-A message is the key of an object that somebody is about to put, a version to be looked at again, a store whose pack is
+A message is the key of an object that a writer is about to put, a version to be looked at again, a store whose pack is
 behind, or a batch of a rebuild. A key whose object is not there yet comes back a few times: its writer may be slow, or
 may have died before the put. Whatever else fails comes back too, and is set aside after `TAKEN_AT_MOST` times, with the
 reason; it never stops the others.
@@ -114,7 +114,7 @@ class LaptopWorker:
         self._thread = threading.Thread(target=self._run, name="memolith-arrivals", daemon=True)
 
     def start(self) -> None:
-        """Begins, in a thread of its own."""
+        """Start, in a thread of its own."""
         self._thread.start()
 
     def stop(self) -> None:

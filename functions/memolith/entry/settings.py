@@ -123,7 +123,7 @@ class LocalSettings:
 
 
 def _guardrail(environment: Mapping[str, str]) -> ChosenGuardrail | None:
-    """Off unless its id is given; the version has to be given too, because ``DRAFT`` changes under one's feet."""
+    """Read the guardrail, off unless its id is given; the version is required too, because ``DRAFT`` may change."""
     if not environment.get("MEMOLITH_GUARDRAIL_ID", "").strip():
         return None
     return ChosenGuardrail(

@@ -23,7 +23,7 @@ _Dimensions = tuple[tuple[str, str], ...]
 
 
 def start_logging(settings: Settings) -> Logger:
-    """JSON lines for everything the library logs, at the level that was set. Once a process.
+    """Log everything of the library as JSON lines, at the level that was set. Once a process.
 
     Powertools configures the logger of the name it is given as service, so that is ``memolith``, the library's root;
     the field ``service`` then says which function it is.

@@ -12,8 +12,8 @@ class Depths:
     """How much stands where; approximate, as queues count.
 
     Attributes:
-        waiting: messages that nobody works on yet.
-        in_flight: messages that somebody works on.
+        waiting: messages that no receiver works on yet.
+        in_flight: messages that a receiver works on.
         set_aside: dead letters.
     """
 
@@ -29,7 +29,7 @@ class DeadLetters(Protocol):
         """Count what is in the queue and in the dead-letter queue. Raises Unavailable."""
 
     def look(self, limit: int) -> Sequence[str]:
-        """Up to `limit` of the dead letters, as they were sent; they stay where they are. Raises Unavailable.
+        """Return up to `limit` of the dead letters, as they were sent; they stay where they are. Raises Unavailable.
 
         There may be more than a look finds. It takes each of them out for a moment, so that two looks at once see
         different ones.

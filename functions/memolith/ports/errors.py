@@ -3,7 +3,7 @@
 PortError
 ├── ObjectNotFound     nothing is there
 ├── ObjectExists       a conditional put met something
-├── Contended          undecided: somebody else was at it; the same call may be made again at once
+├── Contended          undecided: another writer was at it; the same call may be made again at once
 ├── Unavailable        not done, and not to be had now
 └── OutcomeUnknown     it may have been done: look before anything else
 """

@@ -1,4 +1,4 @@
-"""A second opinion on a text, from a model that somebody else runs."""
+"""A second opinion on a text, from a model of another service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Opinion:
     """What the guardrail makes of one text.
 
     Attributes:
-        confidence: that the text is an attack on whoever reads it; `NONE` where nothing was found.
+        confidence: that the text is an attack on its reader; `NONE` where nothing was found.
         blocked: the guardrail, as its owner set it, would not let the text through.
     """
 

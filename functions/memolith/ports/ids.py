@@ -9,7 +9,7 @@ class Randomness(Protocol):
     """Unpredictable bytes for ids, salts and secrets; and a fraction for jitter."""
 
     def bytes(self, count: int) -> bytes:
-        """`count` unpredictable bytes."""
+        """Return `count` unpredictable bytes."""
 
     def fraction(self) -> float:
         """Return a number from 0 up to, not including, 1."""

@@ -74,7 +74,7 @@ class Objects(Protocol):
         """
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
-        """Metadata and size, without the body, from `region`'s bucket (default: this one). One HEAD.
+        """Return metadata and size, without the body, from `region`'s bucket (default: this one). One HEAD.
 
         Raises:
             ObjectNotFound: no such key. Unavailable: no answer.
@@ -84,7 +84,7 @@ class Objects(Protocol):
         """Return the whole object. One GET. Raises as `head`."""
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
-        """Keys that begin with `prefix`, those after `after`. One LIST a page. Raises Unavailable."""
+        """List keys that begin with `prefix`, those after `after`. One LIST a page. Raises Unavailable."""
 
 
 class ErasableObjects(Protocol):

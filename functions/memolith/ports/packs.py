@@ -1,6 +1,6 @@
 """Packs: one region's own copy of a store's live memories in one piece, their texts and an index of their words.
 
-A pack is derived, like the index, and of no authority: what it holds is compared with the index before anybody is
+A pack is derived, like the index, and of no authority: what it holds is compared with the index before a caller is
 shown it. Here is what can be done with one that is open; how packs are kept is `memolith.app.search.packs`.
 """
 
@@ -73,7 +73,7 @@ class Pack(Protocol):
         """Put these in place of what it had of them, and remove those. All or nothing; repeatable."""
 
     def matching(self, wanted: Matching) -> list[str]:
-        """Memories by id."""
+        """List memories by id."""
 
     def frequencies(self, stems: Sequence[str]) -> Mapping[str, int]:
         """Count the memories that contain each stem; stems that are in none are left out."""
@@ -82,7 +82,7 @@ class Pack(Protocol):
         """Count the memories in which each word is a name; words that are a name in none are left out."""
 
     def stems_like(self, stem: str) -> Mapping[str, int]:
-        """Stems that begin with the same letter and are about as long, and in how many memories each is."""
+        """Return stems with the same first letter and about as long, and in how many memories each is."""
 
     def documents(self, memory_ids: Sequence[str]) -> list[Document]:
         """Return those that it has of these, without their texts, in no order."""
@@ -94,7 +94,7 @@ class Pack(Protocol):
         """Return the whole segment, to be stored. Nothing that was removed is left in it."""
 
     def close(self) -> None:
-        """Lets go of its memory. Repeatable."""
+        """Release its memory. Repeatable."""
 
 
 class Packs(Protocol):

@@ -17,7 +17,7 @@ class TakenMessages(Protocol):
     """Messages that a function was woken with, and that are not done."""
 
     def come_back(self, queue: str, receipt: str, seconds: int) -> None:
-        """Has a message show itself again so many seconds from now, and not after the queue's own time-out.
+        """Show a message again so many seconds from now, instead of after the queue's own time-out.
 
         Args:
             queue: the queue's name.

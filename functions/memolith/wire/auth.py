@@ -22,12 +22,12 @@ _KEY = re.compile(r"sk-memolith-(?P<workspace>[a-z0-9]{1,40})-(?P<key>[a-z0-9]+_
 def credentials(
     headers: Mapping[str, str], verify: Callable[[str], SessionCredentials]
 ) -> Credentials | SessionCredentials:
-    """The one key that the headers (names in lower case) present, or the one token, which `verify` has found true.
+    """Return the one key in the headers (names in lower case), or the one token, which `verify` has checked.
 
-    Whether a key is any good is not known yet.
+    The key is not verified yet.
 
-    ``Authorization: Bearer`` (SDK 2.x) and ``X-Api-Key`` (before) are equals. Text that is no key of Memolith is passed
-    over where the other header has one, as happens with another vendor's key left in the environment.
+    ``Authorization: Bearer`` (SDK 2.x) and ``X-Api-Key`` (before) are equals. Text that is no key of Memolith is
+    ignored where the other header has one, as happens with another vendor's key left in the environment.
 
     Raises:
         Unauthenticated: no key and no token, or two different ones.
@@ -48,7 +48,7 @@ def credentials(
 
 
 def of_key(text: str) -> Credentials:
-    """An API key's text, taken apart. Raises Unauthenticated for text that is none."""
+    """Parse an API key's text. Raises Unauthenticated for text that is none."""
     match = _KEY.fullmatch(text)
     if match is None or not ids.KEY.fullmatch(f"apikey_{match['key']}"):
         raise Unauthenticated(_why({text}, 0))

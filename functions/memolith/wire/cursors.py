@@ -30,13 +30,13 @@ Listing = tuple[str | int | None, ...]
 
 
 def issue(listing: Listing, position: str, now_us: int) -> str:
-    """The cursor that continues `listing` after `position`."""
+    """Make the cursor that continues `listing` after `position`."""
     payload = _HEADER.pack(_VERSION, now_us, _fingerprint(listing)) + position.encode()
     return "page_" + base64.urlsafe_b64encode(payload + _checksum(payload)).rstrip(b"=").decode()
 
 
 def position(cursor: str, listing: Listing, now_us: int) -> str:
-    """The position in it.
+    """Return the position in a cursor.
 
     Raises:
         InvalidRequest: naming ``page``: mangled, of another listing, or older than `CURSOR_LIFETIME_US`.

@@ -16,7 +16,8 @@
 | anything else | 500 | api_error | reads only |
 
 The SDK repeats every 409 and 5xx unless the answer says ``x-should-retry: false``. A repeated 409 costs a second and
-can succeed against a state that the caller never saw; a repeated unknown outcome can undo what somebody wrote since.
+can succeed against a state that the caller never saw; a repeated unknown outcome can undo what another caller wrote
+since.
 Source: docs/api-compatibility.md §1.11.
 """
 
@@ -60,7 +61,7 @@ class Failure:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def body(self, request_id: str) -> dict[str, Any]:
-        """The API's error envelope. Text that is no Unicode is escaped, so that it can always be sent."""
+        """Make the API's error envelope. Text that is not Unicode is escaped, so that it can always be sent."""
         message = self.message[:MESSAGE_MAX_CHARS].encode("utf-8", "backslashreplace").decode()
         return {
             "type": "error",
@@ -91,7 +92,7 @@ _TABLE: dict[type[MemolithError], _Mapping] = {
 
 
 def failure_of(error: Exception, *, writes: bool) -> Failure:
-    """What to tell the caller. `writes`: the request was one that may have changed something before it failed."""
+    """Choose what the caller gets for an error. `writes`: the request may have changed something before it failed."""
     if isinstance(error, UnknownRoute):
         return Failure(404, "not_found_error", "no operation has this path")
     if isinstance(error, MethodNotAllowed):
@@ -120,7 +121,7 @@ def _extra(error: MemolithError) -> dict[str, Any]:
 
 
 def trace(error: BaseException) -> list[str]:
-    """Where an unexpected error came from, innermost last, without its message, which could quote content."""
+    """List where an unexpected error came from, innermost last, without its message, which could quote content."""
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in extract_tb(error.__traceback__, limit=-20)]
     cause = error.__cause__ or error.__context__
     return [*(trace(cause) if cause is not None else []), *frames, type(error).__qualname__]

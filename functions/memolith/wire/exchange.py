@@ -37,12 +37,12 @@ class Exchange:
         return self.ids[1]
 
     def position(self, listing: Listing) -> str | None:
-        """Where the listing is to go on. Raises InvalidRequest naming ``page``."""
+        """Return where the listing is to go on. Raises InvalidRequest naming ``page``."""
         cursor = self.request.query.text("page")
         return None if cursor is None else cursors.position(cursor, self._own(listing), self.now_us)
 
     def page(self, listing: Listing, answer: Page[T], row: Callable[[T], Json]) -> Json:
-        """The envelope of a listing."""
+        """Make the envelope of a listing."""
         return json_views.page(answer, row, lambda position: cursors.issue(self._own(listing), position, self.now_us))
 
     def _own(self, listing: Listing) -> Listing:

@@ -30,7 +30,7 @@ UNKNOWN = "unknown"
 
 
 def demand(headers: Mapping[str, str]) -> ReadConsistency:
-    """What the headers (names in lower case) ask for. Raises InvalidRequest naming the header and the rule."""
+    """Parse what the headers (names in lower case) ask for. Raises InvalidRequest naming the header and the rule."""
     consistency = headers.get(CONSISTENCY, "region")
     if consistency not in ("region", "home"):
         raise InvalidRequest(CONSISTENCY, "must be region or home")
@@ -41,7 +41,7 @@ def demand(headers: Mapping[str, str]) -> ReadConsistency:
 
 
 def check_none(demand: ReadConsistency) -> None:
-    """For a read that has no one store to be fresh of. Raises InvalidRequest naming the header."""
+    """Check a read that is not about one store. Raises InvalidRequest naming the header."""
     if demand.home:
         raise InvalidRequest(CONSISTENCY, "must be region here: stores have different homes")
     if demand.min_version is not None:
@@ -49,7 +49,7 @@ def check_none(demand: ReadConsistency) -> None:
 
 
 def headers(call: RequestContext | None, now_us: int) -> dict[str, str]:
-    """What the answer to a read says of its own freshness."""
+    """Return the headers in which a read reports its own freshness."""
     complete_until = None if call is None else call.complete_until
     if complete_until is None:
         return {COMPLETE_UNTIL: UNKNOWN}

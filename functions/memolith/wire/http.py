@@ -51,9 +51,9 @@ class HttpApi:
         self._metrics = metrics
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """The response to an API Gateway HTTP API event (payload format 2.0).
+        """Answer an API Gateway HTTP API event (payload format 2.0).
 
-        Never raises: whatever goes wrong becomes the API's error envelope.
+        Never raises: every error becomes the API's error envelope.
         """
         started_us = self._clock.now_us()
         reads = method_of(event) == "GET"
@@ -101,7 +101,7 @@ class HttpApi:
         return headers
 
     def _record(self, handling: _Handling, failure: Failure | None, started_us: int) -> None:
-        """One line and two figures a request: no path, no id of a memory, no content."""
+        """Log one line and two figures a request: no path, no id of a memory, no content."""
         status = str(failure.status if failure else 200)
         duration_ms = (self._clock.now_us() - started_us) / 1000
         self._metrics.count("requests", operation=handling.operation, status=status)

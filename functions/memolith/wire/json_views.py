@@ -37,7 +37,7 @@ _ACTORS = {
 
 
 def store(answer: Store) -> Json:
-    """A memory_store."""
+    """Render a memory_store."""
     return {
         "type": "memory_store",
         "id": answer.id,
@@ -55,7 +55,7 @@ def store(answer: Store) -> Json:
 
 
 def memory(answer: Memory) -> Json:
-    """A memory; `content` is null unless it was asked for."""
+    """Render a memory; `content` is null unless the caller asked for it."""
     return {
         "type": "memory",
         "id": answer.id,
@@ -73,12 +73,12 @@ def memory(answer: Memory) -> Json:
 
 
 def memory_or_prefix(answer: Memory | MemoryPrefix) -> Json:
-    """One row of a listing of memories."""
+    """Render one row of a listing of memories."""
     return memory(answer) if isinstance(answer, Memory) else {"type": "memory_prefix", "path": answer.path}
 
 
 def hit(answer: Hit) -> Json:
-    """A memory that a search found, and where in it."""
+    """Render a memory that a search found, and where in it."""
     return {
         "type": "memory_search_hit",
         "score": answer.score,
@@ -88,7 +88,7 @@ def hit(answer: Hit) -> Json:
 
 
 def past_memory(answer: Memory | MemoryPrefix) -> Json:
-    """A memory as it was; what was erased since is null, and `blank` says so."""
+    """Render a memory as it was; what was erased since is null, and `blank` says so."""
     row = memory_or_prefix(answer)
     blank = isinstance(answer, Memory) and answer.blank
     gone = dict.fromkeys(("path", "content", "content_sha256", "content_size_bytes")) if blank else {}
@@ -96,7 +96,7 @@ def past_memory(answer: Memory | MemoryPrefix) -> Json:
 
 
 def version(answer: Version) -> Json:
-    """A memory_version."""
+    """Render a memory_version."""
     return {
         "type": "memory_version",
         "id": answer.id,
@@ -110,7 +110,7 @@ def version(answer: Version) -> Json:
 
 
 def _what_was_written(answer: Version | DivergentVersion) -> Json:
-    """What a version says of its memory, whether it is in the history or stands apart."""
+    """Render what a version says of its memory, whether it is in the history or divergent."""
     return {
         "memory_id": answer.memory_id,
         "memory_store_id": answer.store_id,
@@ -125,7 +125,7 @@ def _what_was_written(answer: Version | DivergentVersion) -> Json:
 
 
 def imported_version(answer: ImportResult) -> Json:
-    """What became of one version that was brought in."""
+    """Render what became of one imported version."""
     return {
         "type": "imported_version",
         "memory_version_id": answer.version_id,
@@ -138,7 +138,7 @@ def imported_version(answer: ImportResult) -> Json:
 
 
 def actor_text(shown: Mapping[str, str]) -> str:
-    """The inverse of what answers show of an actor. Raises ValueError."""
+    """Parse what `json_views` shows of an actor. Raises ValueError."""
     for kind, (type, field) in _ACTORS.items():
         if set(shown) == {"type", field} and shown["type"] == type:
             return f"{kind}:{shown[field]}"
@@ -146,7 +146,7 @@ def actor_text(shown: Mapping[str, str]) -> str:
 
 
 def session(answer: Session) -> Json:
-    """A session, in the part of its shape that concerns memory; the token stands in it once, when it is issued."""
+    """Render the part of a session that concerns memory; its token is included once, when it is issued."""
     record = answer.record
     shown: Json = {
         "type": "session",
@@ -177,7 +177,7 @@ def session(answer: Session) -> Json:
 
 
 def session_context(answer: SessionContext) -> Json:
-    """What a session's agent is to be told of its memory."""
+    """Render what a session's agent is to know of its memory."""
     return {
         "type": "session_context",
         "session_id": answer.session_id,
@@ -202,7 +202,7 @@ def session_context(answer: SessionContext) -> Json:
 
 
 def quarantined_text(answer: QuarantinedText) -> Json:
-    """A text that a verdict withheld, or withholds."""
+    """Render a text that a verdict withheld, or withholds."""
     return {
         "type": "quarantined_text",
         "memory_store_id": answer.store_id,
@@ -217,7 +217,7 @@ def quarantined_text(answer: QuarantinedText) -> Json:
 
 
 def divergent_version(answer: DivergentVersion) -> Json:
-    """A version that came late and was not adopted; its text, and its memory as it is now, if they were looked for."""
+    """Render a straggler's divergent version; its text and its present memory, if they were looked up."""
     return {
         "type": "divergent_version",
         "id": answer.version_id,
@@ -228,7 +228,7 @@ def divergent_version(answer: DivergentVersion) -> Json:
 
 
 def restored_version(id: str, answer: Memory | None) -> Json:
-    """What restoring a divergent version made of its memory; null where that was to delete it."""
+    """Render what restoring a divergent version made of its memory; null where that was to delete it."""
     return {
         "type": "divergent_version_restored",
         "id": id,
@@ -262,12 +262,12 @@ def _place(answer: Place) -> Json:
 
 
 def deleted(type: str, id: str) -> Json:
-    """What a deletion answers; never an empty body, which the SDK cannot parse."""
+    """Render the answer to a deletion; never an empty body, which the SDK cannot parse."""
     return {"type": type, "id": id}
 
 
 def page(answer: Page[T], row: Callable[[T], Json], cursor: Callable[[str], str]) -> Json:
-    """A page of rows; `cursor` makes the text that continues after a position."""
+    """Render a page of rows; `cursor` makes the text that continues after a position."""
     next_page = None if answer.next_after is None else cursor(answer.next_after)
     return {"data": [row(item) for item in answer.items], "next_page": next_page}
 

@@ -222,7 +222,7 @@ class VersionsToImport(Body):
 
 
 def brought(one: VersionToImport, field: str, importer: str) -> ImportedVersion:
-    """The version as the use cases take it; an actor that is not told is the `importer`. Raises InvalidRequest."""
+    """Convert a version for the use cases; the default actor is the `importer`. Raises InvalidRequest."""
     redacted = None if one.redacted_at is None else _instant(one.redacted_at, f"{field}.redacted_at")
     return ImportedVersion(
         memory_id=one.memory_id,
@@ -260,7 +260,7 @@ B = TypeVar("B", bound=Body)
 
 
 def parse(schema: type[B], body: bytes) -> B:
-    """The body as `schema`.
+    """Parse the body as `schema`.
 
     Raises:
         InvalidRequest: naming the first field at fault, or ``body``.
@@ -273,16 +273,16 @@ def parse(schema: type[B], body: bytes) -> B:
 
 
 def check_no_body(body: bytes) -> None:
-    """An operation without a body takes an empty one, or ``{}``.
+    """Check that the body is empty or ``{}``, for an operation without a body.
 
-    Anything else is refused rather than passed over: a precondition put into the body of a DELETE must not be lost.
+    Anything else is refused rather than ignored: a precondition put into the body of a DELETE must not be lost.
     """
     if body.strip():
         parse(Body, body)
 
 
 def _decode(body: bytes) -> Any:
-    """Strict JSON: UTF-8, no field twice, no NaN or Infinity, no absurd depth, length of number or count of fields."""
+    """Parse strict JSON: UTF-8, no field twice, no NaN or Infinity, limited depth, number length and field count."""
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
@@ -323,7 +323,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _field(location: tuple[int | str, ...]) -> str:
-    """``metadata.key`` for a fault of a key or its value; ``body`` for the body itself."""
+    """Name a field: ``metadata.key`` for a fault of a key or its value; ``body`` for the body itself."""
     return ".".join(str(part)[:_NAME_MAX_CHARS] for part in location if part != "[key]") or "body"
 
 

@@ -41,7 +41,7 @@ class Query:
             self._values.setdefault(_percent_decoded(name) or "", []).append(value)
 
     def text(self, name: str) -> str | None:
-        """The value, or None where the parameter is absent. Raises InvalidRequest: repeated, or not UTF-8."""
+        """Return the value, or None where the parameter is absent. Raises InvalidRequest: repeated, or not UTF-8."""
         values = self._values.get(name, [])
         if len(values) > 1:
             raise InvalidRequest(name, "must be given once")
@@ -53,33 +53,33 @@ class Query:
         return text
 
     def words(self, name: str) -> str | None:
-        """A value that is never empty: an empty one is a mistake of the caller's, which must not widen a listing."""
+        """Return a value, refusing an empty one: it is a mistake of the caller's, which must not widen a listing."""
         text = self.text(name)
         if text == "":
             raise InvalidRequest(name, "must not be empty")
         return text
 
     def id(self, name: str) -> str | None:
-        """An id to filter by; one that nothing has finds nothing."""
+        """Return an id to filter by; an unknown id finds nothing."""
         text = self.words(name)
         if text is not None and len(text) > ID_MAX_CHARS:
             raise InvalidRequest(name, f"must be at most {ID_MAX_CHARS} characters long")
         return text
 
     def one_of(self, name: str, *choices: str) -> str | None:
-        """One of a few words. Raises InvalidRequest."""
+        """Return one of a few words. Raises InvalidRequest."""
         text = self.text(name)
         if text is not None and text not in choices:
             raise InvalidRequest(name, f"must be one of {', '.join(choices)}")
         return text
 
     def full(self, *, default: bool) -> bool:
-        """Whether `view` asks for content."""
+        """Tell whether `view` asks for content."""
         view = self.one_of("view", "basic", "full")
         return default if view is None else view == "full"
 
     def limit(self, default: int = LIST_DEFAULT, highest: int = LIST_MAX) -> int:
-        """From 1 to 100. A full listing's cap of 20 is applied where it is listed: larger limits are not refused."""
+        """Return a limit from 1 to 100. Full listings apply their cap of 20 themselves: larger limits are valid."""
         text = self.text("limit")
         if text is None:
             return default
@@ -88,7 +88,7 @@ class Query:
         return int(text)
 
     def instant(self, name: str) -> int | None:
-        """An RFC 3339 date and time with its offset, as microseconds since 1970; earlier ones count as 1970."""
+        """Parse an RFC 3339 date and time with its offset, as microseconds since 1970; earlier ones count as 1970."""
         text = self.text(name)
         if text is None:
             return None
@@ -100,13 +100,13 @@ class Query:
             raise InvalidRequest(name, "must be an RFC 3339 date and time, such as 2026-11-21T10:00:00Z") from error
 
     def sha256(self, name: str) -> str | None:
-        """A SHA-256. An empty or misspelt one is refused: it must not act as no precondition, nor as a stale one."""
+        """Return a SHA-256. Refuses an empty or misspelt one: it must not act as no precondition, nor a stale one."""
         text = self.text(name)
         return None if text is None else check_sha256(name, text)
 
 
 def check_sha256(field: str, text: str) -> str:
-    """The text itself. Raises InvalidRequest."""
+    """Return the text itself. Raises InvalidRequest."""
     if not _SHA256.fullmatch(text):
         raise InvalidRequest(field, "must be 64 lower-case hexadecimal characters")
     return text
@@ -124,7 +124,7 @@ class Request:
     is_base64: bool
 
     def body(self) -> bytes:
-        """The body's bytes.
+        """Return the body's bytes.
 
         Raises:
             InvalidRequest: naming ``body``: too large, or flagged as base64 and not.
@@ -145,9 +145,9 @@ def _too_large() -> InvalidRequest:
 
 
 def read_event(event: Mapping[str, Any]) -> Request:
-    """The request in an event.
+    """Parse the request in an event.
 
-    A stage's name in front of the path is taken off (the ``$default`` stage has none).
+    Removes a stage's name in front of the path (the ``$default`` stage has none).
 
     Raises:
         UnknownRoute: the path is not percent-encoded UTF-8.
@@ -170,12 +170,12 @@ def read_event(event: Mapping[str, Any]) -> Request:
 
 
 def method_of(event: Mapping[str, Any]) -> str:
-    """The HTTP method, in capitals."""
+    """Return the HTTP method, in capitals."""
     return str((event.get("requestContext") or {}).get("http", {}).get("method", "GET")).upper()
 
 
 def _percent_decoded(text: str, *, plus: bool = True) -> str | None:
-    """None for what is not UTF-8. `plus`: a plus sign is a space, as in a form."""
+    """Decode percent signs; None for what is not UTF-8. `plus`: a plus sign is a space, as in a form."""
     raw = text.replace("+", " ") if plus else text
     try:
         return unquote_to_bytes(raw.encode("utf-8", "surrogatepass")).decode()

@@ -44,7 +44,7 @@ class Scans:
         self._guardrail = guardrail
 
     def answer(self, payload: object, request_id: str) -> dict[str, Any]:
-        """The report, or the API's error envelope. Milliseconds, and a guardrail's time where one is set up."""
+        """Answer with the report, or the API's error envelope. Takes milliseconds, and the guardrail's time if set."""
         try:
             return self._report(parse(payload))
         except MemolithError as error:
@@ -65,7 +65,7 @@ class Scans:
         }
 
     def _second_opinion(self, question: Question, report: Report) -> tuple[Report, str | None]:
-        """The report with the guardrail's finding; and whether it was asked: None where it is off."""
+        """Add the guardrail's finding to the report; return also its opinion: None where it is off."""
         if self._guardrail is None:
             return report, None
         try:
@@ -76,10 +76,10 @@ class Scans:
 
 
 def parse(payload: object) -> Question:
-    """The question in a payload.
+    """Parse the question in a payload.
 
     Raises:
-        InvalidRequest: naming the field and the rule; the text is never repeated.
+        InvalidRequest: naming the field and the rule; the message never repeats the text.
     """
     if not isinstance(payload, Mapping):
         raise InvalidRequest("", "must be a JSON object")
@@ -98,7 +98,7 @@ def parse(payload: object) -> Question:
 
 
 def _fits(field: str, text: str, limit_bytes: int) -> None:
-    """Lone surrogates, which the scanner finds, count as the three bytes that they would take."""
+    """Check a text's size. Lone surrogates, which the scanner finds, count as the three bytes that they would take."""
     if len(text.encode("utf-8", "surrogatepass")) > limit_bytes:
         raise InvalidRequest(field, f"must be at most {limit_bytes:,} bytes of UTF-8", too_large=True)
 

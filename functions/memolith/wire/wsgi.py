@@ -24,7 +24,7 @@ _TEXTUAL = ("text/", "application/json", "application/xml", "application/javascr
 
 
 def application(answer: Answer) -> WSGIApplication:
-    """`answer` (`HttpApi.answer`) behind WSGI.
+    """Serve `answer` (`HttpApi.answer`) behind WSGI.
 
     The server must give the path as it was sent, as ``REQUEST_URI``: what WSGI itself gives is decoded, and a ``%2F``
     in it cannot be told from a slash any more.
@@ -42,7 +42,7 @@ def application(answer: Answer) -> WSGIApplication:
 
 
 def event_of(environ: WSGIEnvironment) -> dict[str, Any]:
-    """The event of a WSGI request. Its body is read to the end."""
+    """Make the event of a WSGI request. Reads its body to the end."""
     path = str(environ["REQUEST_URI"]).partition("?")[0]
     if not path.startswith("/"):
         path = urlsplit(path).path
@@ -60,7 +60,7 @@ def to_event(
     body: bytes = b"",
     stage: str = "$default",
 ) -> dict[str, Any]:
-    """The event of one request; `path` and `query` as on the wire. Repeated headers are joined with commas."""
+    """Make the event of one request; `path` and `query` as on the wire. Joins repeated headers with commas."""
     joined: dict[str, str] = {}
     for name, value in headers:
         joined[name.lower()] = f"{joined[name.lower()]},{value}" if name.lower() in joined else value
@@ -79,7 +79,7 @@ def to_event(
 
 
 def body_of(answer: Mapping[str, Any]) -> bytes:
-    """The bytes of an answer. Raises UnicodeEncodeError for one that nobody could send."""
+    """Return the bytes of an answer. Raises UnicodeEncodeError for one that cannot be sent."""
     if answer["isBase64Encoded"]:
         return base64.b64decode(answer["body"])
     return str(answer["body"]).encode()

@@ -15,14 +15,14 @@ _NO_OBJECT_VERSION = "Annotation::@aws-cdk/aws-lambda:codeFromBucketObjectVersio
 
 
 def bundle_of(deployment: Deployment, kind: str, name: str | None = None) -> Bundle:
-    """The bundle of `kind`, for the deployment's processor and Python."""
+    """Return the bundle of `kind`, for the deployment's processor and Python."""
     host = deployment.bundling == "host"
     functions = ROOT / deployment.functions_path
     return Bundle(kind, name or kind, deployment.architecture, deployment.python_version, host, functions)
 
 
 def code_of(scope: Construct, bundle: Bundle) -> lambda_.Code:
-    """The bundle as a Lambda's or a layer's code. Its zip is made when the stack is published, and only if it is new.
+    """Return a bundle as a Lambda's or a layer's code. Its zip is made on publication, and only if it is new.
 
     Source: AWS CDK API reference, ``FileAssetSource.executable``.
     """
@@ -49,7 +49,7 @@ class Layers(Construct):
         self.mcp = self._layer("mcp")
 
     def of(self, *, scans: bool, speaks_mcp: bool) -> list[lambda_.ILayerVersion]:
-        """The layers of one function. What two of them hold both is of one version, by the lock."""
+        """Return the layers of one function. A package that is in two of them has one version, by the lock."""
         chosen = [(self.dependencies, True), (self.scanner, scans), (self.mcp, speaks_mcp)]
         return [layer for layer, carried in chosen if carried]
 
@@ -65,10 +65,10 @@ class Layers(Construct):
 
 
 def runtime_of(deployment: Deployment) -> lambda_.Runtime:
-    """The functions' runtime."""
+    """Return the functions' runtime."""
     return lambda_.Runtime(f"python{deployment.python_version}", lambda_.RuntimeFamily.PYTHON)
 
 
 def architecture_of(deployment: Deployment) -> lambda_.Architecture:
-    """The functions' processor."""
+    """Return the functions' processor."""
     return lambda_.Architecture.ARM_64 if deployment.architecture == "arm64" else lambda_.Architecture.X86_64

@@ -1,4 +1,4 @@
-"""`eraser`: blanks an object and deletes its older versions, in its own region. Nobody else may.
+"""`eraser`: blanks an object and deletes its older versions, in its own region. No other function may.
 
 A schedule wakes it for what no event brings to an end: stores that are not erased yet, and retention.
 """
@@ -21,7 +21,7 @@ SWEEPS_EVERY = Duration.minutes(1)
 
 
 def statements(grants: Grants) -> list[iam.PolicyStatement]:
-    """What the eraser may."""
+    """Return what the eraser may do."""
     return [
         grants.read_index(),
         grants.read_control(),
@@ -32,7 +32,7 @@ def statements(grants: Grants) -> list[iam.PolicyStatement]:
 
 
 def schedule(scope: Construct, deployment: Deployment, function: Function) -> events.Rule:
-    """Wakes the eraser with its one call. A sweep that fails is not repeated: the next one goes on."""
+    """Wake the eraser with its one call. A sweep that fails is not repeated: the next one goes on."""
     return events.Rule(
         scope,
         "Sweep",

@@ -107,7 +107,7 @@ class Function(Construct):
 
 
 def retention_of(deployment: Deployment) -> logs.RetentionDays:
-    """The record's retention as CDK names it."""
+    """Return the record's retention as CDK names it."""
     named = {
         1: "ONE_DAY", 3: "THREE_DAYS", 5: "FIVE_DAYS", 7: "ONE_WEEK", 14: "TWO_WEEKS", 30: "ONE_MONTH",
         60: "TWO_MONTHS", 90: "THREE_MONTHS", 120: "FOUR_MONTHS", 150: "FIVE_MONTHS", 180: "SIX_MONTHS",
@@ -119,7 +119,7 @@ def retention_of(deployment: Deployment) -> logs.RetentionDays:
 
 
 def _environment(deployment: Deployment, region: str, name: str) -> dict[str, str]:
-    """What `memolith.entry.settings` reads; every name of a resource is derived from it."""
+    """Return what `memolith.entry.settings` reads; every name of a resource is derived from it."""
     return {
         "MEMOLITH_STAGE": deployment.stage,
         "MEMOLITH_REGIONS": ",".join(deployment.regions),
@@ -132,7 +132,7 @@ def _environment(deployment: Deployment, region: str, name: str) -> dict[str, st
 
 
 def shown(resource: str) -> str:
-    """The resource as cdk-nag prints it."""
+    """Return the resource as cdk-nag prints it."""
     from aws_cdk import Aws
 
     return resource.replace(Aws.ACCOUNT_ID, "<AWS::AccountId>")

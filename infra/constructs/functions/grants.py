@@ -24,7 +24,7 @@ class Grants:
     """What a function of one region may do."""
 
     def __init__(self, deployment: Deployment, region: str) -> None:
-        """Grants for a function in `region`."""
+        """Make grants for a function in `region`."""
         self._deployment = deployment
         self._region = region
 
@@ -125,7 +125,7 @@ class Grants:
         return self._allow("ConsumeQueues", actions, [self._queue(queue) for queue in queues])
 
     def bring_back(self, *queues: str) -> iam.PolicyStatement:
-        """Have a message of these queues that failed come back sooner than the queue's time-out says."""
+        """Allow a failed message of these queues to come back sooner than the queue's time-out says."""
         return self._allow(
             "BringBackMessages", ["sqs:ChangeMessageVisibility"], [self._queue(queue) for queue in queues]
         )

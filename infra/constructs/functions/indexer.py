@@ -19,7 +19,7 @@ then come back only after six of its time-outs."""
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """What the indexer may."""
+    """Return what the indexer may do."""
     return [
         grants.read_index(),
         grants.write_index(),

@@ -16,5 +16,5 @@ SHAPE = Shape(name="mcp", memory_mb=1024, timeout=Duration.seconds(29), speaks_m
 
 
 def statements(grants: Grants, region: str) -> list[iam.PolicyStatement]:
-    """What it may."""
+    """Return what it may do."""
     return grants.invoke("AskReaderAndWriter", ("reader", [region]), ("writer", [region]))

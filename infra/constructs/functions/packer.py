@@ -20,7 +20,7 @@ CONCURRENCY = 5
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """What the packer may."""
+    """Return what the packer may do."""
     return [
         grants.read_index(),
         grants.read_control(),

@@ -18,7 +18,7 @@ SHAPE = Shape(name="reader", memory_mb=1024, timeout=Duration.seconds(29))
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """What the reader may."""
+    """Return what the reader may do."""
     return [
         grants.read_index(),
         grants.read_control(),

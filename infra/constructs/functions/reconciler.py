@@ -16,7 +16,7 @@ INVOKES = ("reader", "writer", "indexer", "eraser", "scanner", "reconciler")
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """What the reconciler may."""
+    """Return what the reconciler may do."""
     peers = deployment.peers(region)
     return [
         grants.read_index(),

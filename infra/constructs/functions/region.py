@@ -65,7 +65,7 @@ class RegionFunctions(Construct):
         self._wake(self.packer, queues.pack, packer.BATCH_SIZE, packer.CONCURRENCY)
 
     def _wake(self, function: Function, queue: WorkQueue, batch_size: int, concurrency: int) -> None:
-        """Have a function read a queue, each message for itself."""
+        """Make a function read a queue, each message for itself."""
         lambda_.EventSourceMapping(
             self,
             f"{queue.node.id}Wakes{function.node.id}",

@@ -1,4 +1,4 @@
-"""`scanner`: looks again, more deeply, at every committed version, and answers whoever asks about a text.
+"""`scanner`: looks again, more deeply, at every committed version, and answers questions about a text.
 
 It reads, puts verdicts under its own region's prefix, and folds them. It deletes nothing, and puts nothing else.
 """
@@ -23,7 +23,7 @@ WRITES = ("verdicts", "journal")
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """What the scanner may."""
+    """Return what the scanner may do."""
     guardrail = deployment.guardrails.get(region)
     return [
         grants.read_index(),
@@ -37,7 +37,7 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
 
 
 def environment(deployment: Deployment, region: str) -> dict[str, str]:
-    """What it is told besides what every function is told."""
+    """Return its environment besides what every function gets."""
     guardrail = deployment.guardrails.get(region)
     if guardrail is None:
         return {}

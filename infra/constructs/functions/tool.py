@@ -16,5 +16,5 @@ SHAPE = Shape(name="tool", memory_mb=512, timeout=Duration.seconds(120))
 
 
 def statements(grants: Grants, region: str) -> list[iam.PolicyStatement]:
-    """What the tool may."""
+    """Return what the tool may do."""
     return [*grants.invoke("AskReaderAndWriter", ("reader", [region]), ("writer", [region])), grants.read_targets()]

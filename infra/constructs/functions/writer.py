@@ -20,7 +20,7 @@ PUTS_BEYOND = ("cut", "log", "redaction", "store")
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
-    """What the writer may."""
+    """Return what the writer may do."""
     return [
         grants.read_index(),
         grants.write_index(),

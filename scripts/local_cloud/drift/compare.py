@@ -68,7 +68,7 @@ class _Resource:
 
 
 def _stacks(assembly: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(stack name, region, template) of every stack."""
+    """Yield (stack name, region, template) of every stack."""
     manifest = json.loads((assembly / "manifest.json").read_text())
     for name, artifact in manifest["artifacts"].items():
         if artifact["type"] == "aws:cloudformation:stack":
@@ -105,7 +105,7 @@ def _differences(clients: Clients, resource: _Resource) -> list[Difference]:
 
 
 def _merged(differences: list[Difference]) -> list[Difference]:
-    """The same difference of several resources as one."""
+    """Merge the same difference of several resources into one."""
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for one in differences:
         groups.setdefault((one.kind, one.name, one.asked, one.there), []).extend(one.resources)

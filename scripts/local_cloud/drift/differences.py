@@ -17,7 +17,7 @@ UNKNOWN = Unknown()
 
 
 def fits(asked: Any, there: Any) -> bool:
-    """Whether everything asked for is there; more may be.
+    """Tell whether everything asked for is there; more may be.
 
     Objects are compared key by key, lists without regard to order. Numbers and booleans are compared by their text,
     because some APIs answer text.
@@ -40,7 +40,7 @@ def _text(value: Any) -> str:
 
 
 def resolved(value: Any, known: Mapping[str, str]) -> Any:
-    """A template's value with references replaced, by physical ids and pseudo parameters; `UNKNOWN` for the rest.
+    """Resolve references in a template's value by physical ids and pseudo parameters; `UNKNOWN` for the rest.
 
     Args:
         known: logical ids and pseudo parameters (``AWS::Region``) to their values.

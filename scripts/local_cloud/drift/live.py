@@ -20,7 +20,7 @@ Reader = Callable[[Clients, str, str, Mapping[str, Any]], dict[str, Any]]
 
 
 def _asked(call: Callable[[], Any]) -> Any:
-    """The API's answer, or None where it says that there is no such configuration."""
+    """Return the API's answer, or None where it says that there is no such configuration."""
     try:
         return call()
     except ClientError as error:
@@ -30,7 +30,7 @@ def _asked(call: Callable[[], Any]) -> Any:
 
 
 def bucket(clients: Clients, region: str, name: str, _properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A bucket's own configuration."""
+    """Read a bucket's own configuration."""
     s3 = clients.client("s3", region)
     encryption = _asked(lambda: s3.get_bucket_encryption(Bucket=name)) or {}
     lifecycle = _asked(lambda: s3.get_bucket_lifecycle_configuration(Bucket=name))
@@ -54,7 +54,7 @@ def bucket(clients: Clients, region: str, name: str, _properties: Mapping[str, A
 
 
 def _notified_queues(s3: Any, name: str) -> list[dict[str, Any]]:
-    """One entry an event, as templates have it; the replicator's own notifications left out."""
+    """List one entry an event, as templates have it, without the replicator's own notifications."""
     configured = s3.get_bucket_notification_configuration(Bucket=name).get("QueueConfigurations", [])
     return [
         {"Event": event, "Queue": entry["QueueArn"]}
@@ -65,21 +65,21 @@ def _notified_queues(s3: Any, name: str) -> list[dict[str, Any]]:
 
 
 def bucket_policy(clients: Clients, region: str, _name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The statements of a bucket's policy."""
+    """Read the statements of a bucket's policy."""
     s3 = clients.client("s3", region)
     answer = _asked(lambda: s3.get_bucket_policy(Bucket=properties["Bucket"]))
     return {"PolicyDocument": None if answer is None else json.loads(answer["Policy"])}
 
 
 def replication(clients: Clients, region: str, _name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A bucket's replication rules."""
+    """Read a bucket's replication rules."""
     s3 = clients.client("s3", region)
     answer = _asked(lambda: s3.get_bucket_replication(Bucket=properties["Bucket"]))
     return {"Rules": None if answer is None else answer["ReplicationConfiguration"]["Rules"]}
 
 
 def queue(clients: Clients, region: str, url: str, _properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A queue's attributes."""
+    """Read a queue's attributes."""
     sqs = clients.client("sqs", region)
     attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     names = ("VisibilityTimeout", "MessageRetentionPeriod", "SqsManagedSseEnabled", "MaximumMessageSize")
@@ -88,7 +88,7 @@ def queue(clients: Clients, region: str, url: str, _properties: Mapping[str, Any
 
 
 def queue_policy(clients: Clients, region: str, _name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The statements of a queue's policy."""
+    """Read the statements of a queue's policy."""
     sqs = clients.client("sqs", region)
     attributes = sqs.get_queue_attributes(QueueUrl=properties["Queues"][0], AttributeNames=["Policy"])
     policy = attributes.get("Attributes", {}).get("Policy")
@@ -96,7 +96,7 @@ def queue_policy(clients: Clients, region: str, _name: str, properties: Mapping[
 
 
 def table(clients: Clients, region: str, name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A table's keys, indexes, protection and expiry."""
+    """Read a table's keys, indexes, protection and expiry."""
     dynamodb = clients.client("dynamodb", region)
     described = dynamodb.describe_table(TableName=name)["Table"]
     expiry = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
@@ -116,7 +116,7 @@ def table(clients: Clients, region: str, name: str, properties: Mapping[str, Any
 
 
 def function(clients: Clients, region: str, name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A function's configuration."""
+    """Read a function's configuration."""
     functions = clients.client("lambda", region)
     found = functions.get_function_configuration(FunctionName=name)
     same = ("Timeout", "MemorySize", "Handler", "Runtime", "Architectures", "TracingConfig", "LoggingConfig", "Role")
@@ -130,21 +130,21 @@ def function(clients: Clients, region: str, name: str, properties: Mapping[str, 
 
 
 def event_source(clients: Clients, region: str, uuid: str, _properties: Mapping[str, Any]) -> dict[str, Any]:
-    """How a function is fed from a queue."""
+    """Read how a queue feeds a function."""
     found = clients.client("lambda", region).get_event_source_mapping(UUID=uuid)
     names = ("BatchSize", "EventSourceArn", "FunctionResponseTypes", "ScalingConfig", "MaximumBatchingWindowInSeconds")
     return {name: found.get(name) for name in names}
 
 
 def log_group(clients: Clients, region: str, name: str, _properties: Mapping[str, Any]) -> dict[str, Any]:
-    """How long a log is kept."""
+    """Read how long a log is kept."""
     groups = clients.client("logs", region).describe_log_groups(logGroupNamePrefix=name)["logGroups"]
     found: dict[str, Any] = next((group for group in groups if group["logGroupName"] == name), {})
     return {"LogGroupName": found.get("logGroupName"), "RetentionInDays": found.get("retentionInDays")}
 
 
 def alarm(clients: Clients, region: str, name: str, _properties: Mapping[str, Any]) -> dict[str, Any]:
-    """An alarm's condition and what it calls."""
+    """Read an alarm's condition and what it calls."""
     alarms = clients.client("cloudwatch", region).describe_alarms(AlarmNames=[name])["MetricAlarms"]
     found: dict[str, Any] = alarms[0] if alarms else {}
     names = ("AlarmActions", "ComparisonOperator", "Dimensions", "EvaluationPeriods", "MetricName", "Namespace")
@@ -152,28 +152,28 @@ def alarm(clients: Clients, region: str, name: str, _properties: Mapping[str, An
 
 
 def route(clients: Clients, region: str, _identifier: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A route of an HTTP API, found by its key: the emulator's stacks name the API where the route's id should be."""
+    """Find an HTTP API's route by its key: the emulator's stacks name the API where the route's id should be."""
     routes = clients.client("apigatewayv2", region).get_routes(ApiId=properties["ApiId"])["Items"]
     found: dict[str, Any] = next((one for one in routes if one["RouteKey"] == properties["RouteKey"]), {})
     return {name: found.get(name) for name in ("RouteKey", "AuthorizationType", "Target")}
 
 
 def integration(clients: Clients, region: str, identifier: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """What a route calls, and in which format."""
+    """Read what a route calls, and in which format."""
     api = clients.client("apigatewayv2", region)
     found = api.get_integration(ApiId=properties["ApiId"], IntegrationId=identifier)
     return {name: found.get(name) for name in ("IntegrationType", "IntegrationUri", "PayloadFormatVersion")}
 
 
 def stage(clients: Clients, region: str, _name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """An HTTP API's stage: limits and access log."""
+    """Read an HTTP API's stage: limits and access log."""
     api = clients.client("apigatewayv2", region)
     found = api.get_stage(ApiId=properties["ApiId"], StageName=properties["StageName"])
     return {name: found.get(name) for name in ("AutoDeploy", "DefaultRouteSettings", "AccessLogSettings")}
 
 
 def role(clients: Clients, region: str, name: str, _properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A role's inline policies, by name and statements, and who may assume it."""
+    """Read a role's inline policies, by name and statements, and the principals that may assume it."""
     iam = clients.client("iam", region)
     names = iam.list_role_policies(RoleName=name)["PolicyNames"]
     policies = [iam.get_role_policy(RoleName=name, PolicyName=policy) for policy in names]
@@ -186,7 +186,7 @@ def role(clients: Clients, region: str, name: str, _properties: Mapping[str, Any
 
 
 def rule(clients: Clients, region: str, name: str, _properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A schedule of EventBridge."""
+    """Read a schedule of EventBridge."""
     found = clients.client("events", region).describe_rule(Name=name.rsplit("|", 1)[-1])
     return {"ScheduleExpression": found.get("ScheduleExpression"), "State": found.get("State")}
 

@@ -57,7 +57,7 @@ def make_runtime(folder: Path, packages: Iterable[str] = RUNTIME_PACKAGES) -> Pa
 
 
 def _top_level(package: str) -> set[Path]:
-    """The files and folders that an installed distribution has put into site-packages."""
+    """List the files and folders that an installed distribution has put into site-packages."""
     distribution = metadata.distribution(package)
     names = {file.parts[0] for file in distribution.files or () if file.parts[0] not in {"..", "__pycache__"}}
     return {Path(str(distribution.locate_file(name))).resolve() for name in names}

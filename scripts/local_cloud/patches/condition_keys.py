@@ -23,13 +23,13 @@ _SESSION = re.compile(r"arn:(?P<partition>[^:]+):sts::(?P<account>\d{12}):assume
 
 
 def role_of(arn: str) -> str:
-    """The role's ARN of an assumed role's session; any other ARN as it is. A role's path is not known to a session."""
+    """Return the role's ARN for an assumed role's session, without the role's path; any other ARN as it is."""
     match = _SESSION.fullmatch(arn)
     return f"arn:{match['partition']}:iam::{match['account']}:role/{match['role']}" if match else arn
 
 
 def put_object_keys(query: dict[str, Any], headers: dict[str, str]) -> dict[str, str]:
-    """The condition keys of a request that `s3:PutObject` authorizes: a put, a part, or an upload's begin or end."""
+    """Return the condition keys of a request under `s3:PutObject`: a put, a part, an upload's start or end."""
     multipart = "uploads" in query or "partNumber" in query
     keys = {"s3:ObjectCreationOperation": "false" if multipart else "true"}
     for header in ("if-none-match", "if-match"):
@@ -39,7 +39,7 @@ def put_object_keys(query: dict[str, Any], headers: dict[str, str]) -> dict[str,
 
 
 def leading_keys(request: Any) -> dict[str, list[str]]:
-    """``dynamodb:LeadingKeys`` of a parsed request that names one item; nothing for any other."""
+    """Return ``dynamodb:LeadingKeys`` of a parsed request that names one item; nothing for any other."""
     if not isinstance(request, dict):
         return {}
     partition = (request.get("Item") or request.get("Key") or {}).get(PARTITION_KEY)

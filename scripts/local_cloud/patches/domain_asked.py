@@ -1,7 +1,7 @@
 """An HTTP API's event names the host that the client asked, as on AWS.
 
 The emulator names a domain of its own making, though clients reach it by another host. A function that compares the
-two, as one that speaks MCP must against DNS rebinding, then refuses everybody.
+two, as one that speaks MCP must against DNS rebinding, then refuses every caller.
 
 Source: API Gateway developer guide, "Variables for access logging": ``$context.domainName`` is "the full domain name
 used to invoke the API. This should be the same as the incoming Host header."

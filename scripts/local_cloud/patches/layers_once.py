@@ -25,7 +25,7 @@ class UnpackedLayers:
         self._lock = threading.Lock()
 
     def pointer(self, layer: bytes) -> bytes:
-        """A zip to use in the layer's place; the layer itself if it holds anything but Python packages.
+        """Make a zip to use in the layer's place; the layer itself if it holds anything but Python packages.
 
         It holds one ``.pth`` file, which puts the unpacked packages at the front of the path, where a layer's are.
         """

@@ -107,7 +107,7 @@ class Channel:
             self._thread.join(timeout=10)
 
     def status(self) -> dict[str, Any]:
-        """Counts since the start, what waits, and how old objects were when they arrived (the last 200)."""
+        """Return counts since the start, what waits, and how old objects were when they arrived (the last 200)."""
         with self._changed:
             counts, oldest = self._counts, self._link.oldest_ms()
             latencies = list(counts.latencies_ms)

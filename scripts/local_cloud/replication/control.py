@@ -89,6 +89,6 @@ def _handler(replicator: Replicator) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Requests are not logged."""
+            """Log no requests."""
 
     return Handler

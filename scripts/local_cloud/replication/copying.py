@@ -62,7 +62,7 @@ def copy(clients: Clients, source: Bucket, destination: Bucket, version: ObjectV
 
 
 def is_current(clients: Clients, source: Bucket, version: ObjectVersion) -> bool:
-    """Whether the version is what its key shows now. One HEAD."""
+    """Tell whether the version is what its key shows now. One HEAD."""
     try:
         head = clients.s3(source.region).head_object(Bucket=source.name, Key=version.key)
     except ClientError as error:

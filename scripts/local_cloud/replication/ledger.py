@@ -74,20 +74,20 @@ class Ledger:
         return new
 
     def unseen(self, versions: Iterable[ObjectVersion]) -> list[ObjectVersion]:
-        """Those of the versions that are not recorded yet."""
+        """Return those of the versions that are not recorded yet."""
         with self._lock:
             query = "SELECT 1 FROM seen WHERE bucket = ? AND key = ? AND version_id = ?"
             return [version for version in versions if self._db.execute(query, version[:3]).fetchone() is None]
 
     def copied_before(self, owed: Owed) -> bool:
-        """Whether some version of the key has been copied to this bucket already."""
+        """Tell whether some version of the key has been copied to this bucket already."""
         query = "SELECT 1 FROM copied WHERE bucket = ? AND destination = ? AND key = ?"
         with self._lock:
             row = self._db.execute(query, (owed.version.bucket, owed.destination, owed.version.key)).fetchone()
         return row is not None
 
     def settle(self, owed: Owed, *, copied: bool) -> None:
-        """The debt is settled: the copy is there, or there is nothing left to copy."""
+        """Remove what was owed: the copy is there, or there is nothing left to copy."""
         with self._lock, self._db:
             self._db.execute("BEGIN")
             self._db.execute("DELETE FROM owed WHERE sequence = ?", (owed.sequence,))
@@ -96,7 +96,7 @@ class Ledger:
                 self._db.execute("INSERT OR IGNORE INTO copied VALUES (?, ?, ?)", values)
 
     def outstanding(self) -> list[Owed]:
-        """Everything still owed, in the order of being seen."""
+        """List everything still owed, in the order of being seen."""
         query = "SELECT sequence, bucket, key, version_id, written_ms, destination FROM owed ORDER BY sequence"
         with self._lock:
             rows = self._db.execute(query).fetchall()

@@ -76,7 +76,7 @@ class Link:
             self._push(ticket, waiting)
 
     def take(self, now_ms: float) -> Due | None:
-        """The object that has been due longest, removed from the queue; None if none is due yet, or all are held."""
+        """Remove the object that has been due longest from the queue; None if none is due yet, or all are held."""
         if not self._heap or self._heap[0][0] > now_ms:
             return None
         _, ticket = heapq.heappop(self._heap)
@@ -85,14 +85,14 @@ class Link:
         return Due(waiting.owed, waiting.is_duplicate, again)
 
     def next_due_ms(self) -> float | None:
-        """When something will be due, or None if nothing waits but what is held."""
+        """Return when something will be due, or None if only held objects wait."""
         return self._heap[0][0] if self._heap else None
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def oldest_ms(self) -> int | None:
-        """When the oldest waiting object was written."""
+        """Return when the oldest waiting object was written."""
         return min((waiting.owed.version.written_ms for waiting in self._waiting.values()), default=None)
 
     def _push(self, ticket: int, waiting: _Waiting) -> None:

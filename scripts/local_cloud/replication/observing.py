@@ -113,7 +113,7 @@ class Hook:
 
 
 def sweep(clients: Clients, bucket: Bucket, rules: Rules) -> Iterator[list[ObjectVersion]]:
-    """All versions under the bucket's rules, oldest first within a page's key. One request for each 1,000.
+    """Yield all versions under the bucket's rules, oldest first within a page's key. One request for each 1,000.
 
     Delete markers are left out: they are not copied.
     """
@@ -128,7 +128,7 @@ def sweep(clients: Clients, bucket: Bucket, rules: Rules) -> Iterator[list[Objec
 
 
 def milliseconds(instant: str) -> int:
-    """An event's time, ISO 8601 in UTC, as milliseconds since 1970."""
+    """Convert an event's time, ISO 8601 in UTC, to milliseconds since 1970."""
     from datetime import datetime
 
     return _epoch_ms(datetime.fromisoformat(instant.replace("Z", "+00:00")))

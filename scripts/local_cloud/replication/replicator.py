@@ -46,7 +46,7 @@ class Pace:
 
 
 def wall_clock_ms() -> float:
-    """Milliseconds since 1970."""
+    """Return milliseconds since 1970."""
     return time.time() * 1000
 
 
@@ -128,7 +128,7 @@ class Replicator:
                 channel.use(settings)
 
     def status(self) -> dict[str, Any]:
-        """Settings, each pair's counts, what of the buckets' configurations is not obeyed, and how it observes."""
+        """Return settings, each pair's counts, ignored bucket configuration, and how it observes."""
         with self._lock:
             return {
                 **self._settings.as_json(),
@@ -141,7 +141,7 @@ class Replicator:
             }
 
     def recent(self, limit: int = 100) -> list[dict[str, Any]]:
-        """The copies made last, newest first."""
+        """List the latest copies, newest first."""
         with self._recent_lock:
             return [asdict(copied) for copied in list(self._recent)[: -limit - 1 : -1]]
 
@@ -221,7 +221,7 @@ class Replicator:
                 self._record([version for version in owed if version is not None])
 
     def _dated(self, bucket: Bucket, version: ObjectVersion) -> ObjectVersion | None:
-        """A listing's times are whole seconds: leave a new version to the notification, else count from now."""
+        """Leave a new version to the notification, else count from now: a listing's times are whole seconds."""
         now_ms = self._now_ms()
         if now_ms - version.written_ms > _FRESH_MS:
             return version
@@ -229,7 +229,7 @@ class Replicator:
         return None if version.written_ms > since_ms else version._replace(written_ms=int(now_ms))
 
     def _present(self) -> dict[tuple[str, str], int]:
-        """What every destination holds: (bucket, key) to the time it was written."""
+        """Return what every destination has: (bucket, key) to the time it was written."""
         present = {}
         for source, destination in self._rules.pairs():
             paginator = self._clients.s3(destination.region).get_paginator("list_objects_v2")
@@ -240,7 +240,7 @@ class Replicator:
         return present
 
     def _there(self, version: ObjectVersion, present: Mapping[tuple[str, str], int]) -> bool:
-        """Whether every destination holds the key, written no earlier than this version."""
+        """Tell whether every destination has the key, written no earlier than this version."""
         wanted = self._rules.destinations(version.bucket, version.key)
         return all(present.get((bucket.name, version.key), -1) >= version.written_ms for bucket in wanted)
 

@@ -39,17 +39,17 @@ class Rules:
     ignored: tuple[str, ...] = ()
 
     def destinations(self, source: str, key: str) -> list[Bucket]:
-        """The buckets that an object is copied to, each once; none if no rule names its prefix."""
+        """Return the buckets that an object is copied to, each once; none if no rule names its prefix."""
         matching = [rule for rule in self.rules if rule.source.name == source and key.startswith(rule.prefix)]
         return list(dict.fromkeys(rule.destination for rule in matching))
 
     def prefixes(self, source: str) -> list[str]:
-        """The prefixes of a bucket that any rule names, those contained in another left out."""
+        """Return the prefixes of a bucket that any rule names, without those contained in another."""
         named = sorted({rule.prefix for rule in self.rules if rule.source.name == source})
         return [one for one in named if not any(one != other and one.startswith(other) for other in named)]
 
     def pairs(self) -> list[tuple[Bucket, Bucket]]:
-        """Every pair of buckets that a rule joins."""
+        """List every pair of buckets that a rule joins."""
         return list(dict.fromkeys((rule.source, rule.destination) for rule in self.rules))
 
 
@@ -89,7 +89,7 @@ def _configured(clients: Clients, region: str, name: str) -> list[Mapping[str, A
 
 
 def _prefix(rule: Mapping[str, Any]) -> str | None:
-    """The prefix a rule filters by, in either of its forms; None if it filters by tags."""
+    """Return the prefix that a rule filters by, in either of its forms; None if it filters by tags."""
     criteria: Mapping[str, Any] = rule.get("Filter") or {}
     if "Tag" in criteria or "Tags" in criteria.get("And", {}):
         return None

@@ -36,16 +36,16 @@ class Settings:
     hold: frozenset[str] = frozenset()
 
     def paused(self, source: str, destination: str) -> bool:
-        """Whether nothing may be copied from one region to the other now."""
+        """Tell whether nothing may be copied from one region to the other now."""
         sources, destinations = (source, ANY_REGION), (destination, ANY_REGION)
         return any((one, other) in self.pause for one in sources for other in destinations)
 
     def held(self, key: str) -> bool:
-        """Whether an object may not be copied anywhere now."""
+        """Tell whether an object may not be copied anywhere now."""
         return any(key.startswith(prefix) for prefix in self.hold)
 
     def changed(self, wanted: Mapping[str, Any]) -> Settings:
-        """These settings with the fields of a JSON object replaced; fields not named stay.
+        """Replace the settings that a JSON object names; fields not named stay.
 
         Raises:
             BadSettings: a field that does not exist, or a value outside its range.
@@ -66,7 +66,7 @@ class Settings:
         return replace(self, **values)
 
     def as_json(self) -> dict[str, Any]:
-        """The settings as `changed` takes them."""
+        """Return the settings as `changed` takes them."""
         return {
             "lag_ms": self.lag_ms,
             "jitter_ms": self.jitter_ms,

@@ -65,32 +65,32 @@ class Clients:
         self._lock = threading.Lock()
 
     def s3(self, region: str, attempts: Attempts = 3) -> S3Client:
-        """Buckets of a region."""
+        """Return the client of a region's buckets."""
         client: S3Client = self._client("s3", region, attempts)
         return client
 
     def dynamodb(self, region: str, attempts: Attempts = 3) -> DynamoDBClient:
-        """Tables of a region."""
+        """Return the client of a region's tables."""
         client: DynamoDBClient = self._client("dynamodb", region, attempts)
         return client
 
     def sqs(self, region: str) -> SQSClient:
-        """Queues of a region."""
+        """Return the client of a region's queues."""
         client: SQSClient = self._client("sqs", region, 3)
         return client
 
     def functions(self, region: str) -> LambdaClient:
-        """Functions of a region; an invocation goes out once."""
+        """Return the client of a region's functions; an invocation goes out once."""
         client: LambdaClient = self._client("lambda", region, 1)
         return client
 
     def bedrock_runtime(self, region: str) -> BedrockRuntimeClient:
-        """Guardrails of a region; a question changes nothing and is repeated."""
+        """Return the client of a region's guardrails; a question changes nothing and is repeated."""
         client: BedrockRuntimeClient = self._client("bedrock-runtime", region, 3)
         return client
 
     def secrets(self, region: str) -> SecretsManagerClient:
-        """Secrets of a region."""
+        """Return the client of a region's secrets."""
         client: SecretsManagerClient = self._client("secretsmanager", region, 3)
         return client
 
@@ -124,6 +124,6 @@ class Clients:
 
 
 def local_clients(endpoint_url: str) -> Clients:
-    """Clients of an emulator, whose root has fixed credentials; nothing of the user's own is sent to it."""
+    """Make the clients of an emulator, whose root has fixed credentials; nothing of the user's own is sent to it."""
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")  # noqa: S106
     return Clients(endpoint_url, session=session)

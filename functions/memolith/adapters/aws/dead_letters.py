@@ -83,7 +83,7 @@ class SqsDeadLetters:
         return int(found["ApproximateNumberOfMessages"]), int(found["ApproximateNumberOfMessagesNotVisible"])
 
     def _take(self, limit: int) -> Iterator[list[MessageTypeDef]]:
-        """Up to `limit` letters, ten at most at a time; each stays hidden from others for `HIDDEN_S`."""
+        """Yield up to `limit` letters, ten at most at a time; each stays hidden from others for `HIDDEN_S`."""
         taken = empty = 0
         while taken < limit and empty < EMPTY_ANSWERS:
             try:

@@ -29,7 +29,7 @@ class S3ErasableObjects:
         self._bucket = deployment.bucket()
 
     def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
-        """Blank first, then the older versions; every step may be repeated, and is by whoever is told Unavailable."""
+        """Blank first, then the older versions; every step may be repeated after Unavailable."""
         check_object(key, metadata)
         try:
             self._must_exist(key)

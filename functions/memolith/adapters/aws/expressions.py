@@ -173,7 +173,7 @@ _NOWHERE = "\0nowhere"
 
 
 def _after_within(query: Query) -> str | None:
-    """`after`, where it falls within the prefix; None where it excludes nothing, `_NOWHERE` where it excludes all."""
+    """Return `after` if it is within the prefix; None if it excludes nothing, `_NOWHERE` if it excludes all."""
     after, prefix = query.after, query.prefix
     if after is None:
         return None

@@ -1,6 +1,6 @@
 """Amazon Bedrock Guardrails as a second opinion: `ApplyGuardrail`, its prompt-attack filter alone.
 
-A memory is what somebody says to the model that will read it, so it is asked about as INPUT; the filter looks at
+A memory is what an author says to the model that will read it, so it is asked about as INPUT; the filter looks at
 nothing else. A long text goes in pieces, which overlap so that no attack is cut in two unseen.
 Source: Amazon Bedrock API reference, "ApplyGuardrail", "GuardrailContentFilter"; Amazon Bedrock user guide, "Use the
 ApplyGuardrail API in your application", "Detect prompt attacks".

@@ -57,7 +57,7 @@ class Deployment:
 
     @property
     def gateway_secret(self) -> str:
-        """The secret with what gateways' targets may touch; there is none until somebody sets up a gateway."""
+        """The secret with what gateways' targets may touch; there is none until an operator sets up a gateway."""
         return f"{self.prefix}-gateway"
 
     def function(self, name: str) -> str:

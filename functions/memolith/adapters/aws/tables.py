@@ -23,7 +23,7 @@ POLLS = 150
 class DynamoTables:
     """`ports.index.Tables`: tables just as the stack would have declared them, on demand and protected from deletion.
 
-    Tables outside the generations are the stack's, and made here only when somebody has deleted them. Every step looks
+    Tables outside the generations are the stack's, and made here only after they were deleted. Every step looks
     before it acts, so that a run that was cut short is finished by the next.
     """
 
@@ -49,7 +49,7 @@ class DynamoTables:
         self._make(_generational(), generation)
 
     def drop(self, generation: int) -> None:
-        """Lifts the protection and deletes; does not wait until they are gone. Raises Unavailable, with some gone."""
+        """Lift the protection and delete; do not wait until they are gone. Raises Unavailable, with some gone."""
         for table in _generational():
             self._until(partial(self._dropped, table, generation))
 
@@ -104,7 +104,7 @@ class DynamoTables:
         return table.physical_name(self._deployment.prefix, generation)
 
     def _describe(self, table: Table, generation: int) -> Any:
-        """DynamoDB's description of the table, or None if there is none."""
+        """Return DynamoDB's description of the table, or None if there is none."""
         try:
             return self._client.describe_table(TableName=self._name(table, generation))["Table"]
         except ClientError as error:

@@ -1,4 +1,4 @@
-"""Targets of gateways in Secrets Manager: one secret of the region, made by whoever sets up a gateway.
+"""Targets of gateways in Secrets Manager: one secret of the region, made by the operator of a gateway.
 
 Its value is a JSON object: the target's name in the gateway, to the store and to the key or token that opens it::
 

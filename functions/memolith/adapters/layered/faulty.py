@@ -28,9 +28,9 @@ class Fault(StrEnum):
     REFUSED = "refused"
     """Unavailable; nothing was done."""
     LOST_REQUEST = "lost_request"
-    """Nothing was done, and nobody knows: OutcomeUnknown where the port has it, else Unavailable."""
+    """Nothing was done, and the caller does not know: OutcomeUnknown where the port has it, else Unavailable."""
     LOST_REPLY = "lost_reply"
-    """It was done, or refused, and nobody knows: OutcomeUnknown where the port has it, else Unavailable."""
+    """It was done, or refused, and the caller does not know: OutcomeUnknown where the port has it, else Unavailable."""
     CONTENDED = "contended"
     """Contended; nothing was done. Conditional puts and commits only."""
     CRASH_BEFORE = "crash_before"
@@ -47,7 +47,7 @@ class FaultSource(Protocol):
     """Says whether a call is struck, and by what."""
 
     def strike(self, call: Call) -> Fault | None:
-        """Asked once for every port call, before it."""
+        """Choose a fault; asked once for every port call, before it."""
 
 
 class Faulty:
@@ -85,7 +85,7 @@ class Faulty:
 
 
 class Crash(BaseException):
-    """The caller is dead. Nothing may catch this but whoever planted it."""
+    """The caller is dead. Only the code that planted it may catch this."""
 
 
 @dataclass(slots=True)

@@ -62,7 +62,7 @@ class CallCounts:
         return result
 
     def clear(self) -> None:
-        """Back to nothing, for instance once a test has set its scene."""
+        """Reset all counts, for instance once a test has set its scene."""
         with self._lock:
             for counter in (self.calls, self.requests, self.rows):
                 counter.clear()

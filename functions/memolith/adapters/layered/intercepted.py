@@ -1,4 +1,4 @@
-"""Any adapter, with somebody standing at every port call.
+"""Any adapter, with an interceptor at every port call.
 
 An `Interceptor` is given each call as data and as a thing to do; it may count it, delay it, switch to another task,
 refuse it, or do it and lose the reply. One wrapper a port serves all of these: `instrumented` and `faulty` are

@@ -1,6 +1,6 @@
 """One SQLite file, used by any number of threads and processes at once.
 
-Readers see a snapshot and wait for nobody; writers take turns (``BEGIN IMMEDIATE``), each waiting up to `WAIT_S`.
+Readers see a snapshot and never wait; writers take turns (``BEGIN IMMEDIATE``), each waiting up to `WAIT_S`.
 A transaction is durable when it returns unless the database was opened with ``durable=False``: then it outlives the
 process, but the last moments may be missing after the machine itself stopped. What is deleted is overwritten; copies of
 it stay in the log of writes until that is emptied (`forget`).
@@ -112,7 +112,7 @@ class Database:
 
 @contextmanager
 def _mapped() -> Iterator[None]:
-    """Whatever SQLite refuses before a commit: nothing was changed."""
+    """Translate what SQLite refuses before a commit: nothing was changed."""
     try:
         yield
     except sqlite3.Error as error:

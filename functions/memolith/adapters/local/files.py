@@ -63,7 +63,7 @@ def write_new(folder: Path, content: bytes) -> Path:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Alone in this block among all threads and processes that name the same file; a dead one's lock is free."""
+    """Lock out all threads and processes that name the same file, for this block; a dead one's lock is free."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

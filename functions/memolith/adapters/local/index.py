@@ -48,7 +48,7 @@ class LocalIndex:
         return found
 
     def query(self, query: Query) -> Sequence[Found]:
-        """Rows in order of the sort key; of one sort key in an index, in order of their own keys."""
+        """Return rows in order of the sort key; rows with one sort key in an index, in order of their own keys."""
         check_query(query)
         table = self._table(BY_NAME[query.table])
         statement, values = table.selection(query)

@@ -4,11 +4,11 @@
     remember the milk
 
 The first line is JSON, everything after it the body, byte for byte. A put writes and syncs the file under a name that
-nobody reads, then links it to its own name. `link` fails where something stands: that is the condition, and it holds
+no reader uses, then links it to its own name. `link` fails where something stands: that is the condition, and it holds
 between threads, processes and a kill in any moment. What is there is therefore always whole; a body that is no longer
 what was put (a disk that forgets, a hand that edited) is refused, never served.
 
-Before a put begins, its key is announced, as S3 notifies of objects: whoever folds announcements also meets a put
+Before a put begins, its key is announced, as S3 notifies of objects: the projector of announcements also meets a put
 whose writer died before it could fold.
 """
 
@@ -50,7 +50,7 @@ class LocalBucket:
             make_folder(made)
 
     def put(self, new: StoredObject) -> None:
-        """Atomic, and on disk when it returns. Raises as `Objects.put_if_absent`."""
+        """Put the object atomically, on disk when this returns. Raises as `Objects.put_if_absent`."""
         path = path_of(self._objects, new.key)
         if path.exists():
             raise ObjectExists(new.key)
@@ -212,7 +212,7 @@ class LocalErasableObjects:
         return 0
 
     def remove(self, key: str) -> int:
-        """1, or 0 where nothing was there."""
+        """Remove the object; return 1, or 0 where nothing was there."""
         return int(self._bucket.remove(key))
 
     def versions(self, prefix: str, after: VersionMark | None = None, limit: int = 1000) -> VersionPage:
@@ -260,7 +260,7 @@ def _sync_names(path: Path) -> None:
 
 
 def _walk(folder: Path, shared: str, prefix: str, after: str | None) -> Iterator[str]:
-    """Keys below a folder, all of which begin with `shared`, in byte order, which is Python's order of text."""
+    """Yield keys below a folder, all of which begin with `shared`, in byte order, which is Python's order of text."""
     try:
         with os.scandir(folder) as entries:
             parts = [part_of(entry.name) for entry in entries]

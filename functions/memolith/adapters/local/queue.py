@@ -49,7 +49,7 @@ class LocalQueue:
             raise Unavailable("the messages may not have been sent") from error
 
     def take(self, limit: int = 10, lease_s: float = 60.0) -> list[Message]:
-        """Up to `limit` messages that are due, the oldest first; nobody else gets them while the lease lasts.
+        """Take up to `limit` due messages, the oldest first; no other worker gets them while the lease lasts.
 
         Raises:
             Unavailable, OutcomeUnknown: none was given; what may have been taken comes back after the lease.
@@ -67,7 +67,7 @@ class LocalQueue:
         return taken
 
     def finish(self, messages: Sequence[Message]) -> None:
-        """They do not come back. Raises Unavailable, OutcomeUnknown."""
+        """Finish messages: they do not come back. Raises Unavailable, OutcomeUnknown."""
         with self._database.writing() as connection:
             connection.executemany("DELETE FROM messages WHERE id = ?", [(message.id,) for message in messages])
 

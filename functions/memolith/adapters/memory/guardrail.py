@@ -15,7 +15,7 @@ class MemoryGuardrail:
 
     Attributes:
         asked: how many texts it was asked about.
-        unavailable: while set, it answers nobody.
+        unavailable: while set, it answers no call.
     """
 
     def __init__(self, phrases: Sequence[str] = ()) -> None:

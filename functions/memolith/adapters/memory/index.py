@@ -139,7 +139,7 @@ class MemoryDatabase:
             self.settle()
 
     def settle(self) -> None:
-        """Lets every global index catch up."""
+        """Let every global index catch up."""
         with self.lock:
             late, self._late = self._late, []
             for table, key, row in late:
@@ -174,7 +174,7 @@ class MemoryIndex:
         return found
 
     def query(self, query: Query) -> Sequence[Found]:
-        """Rows in order of the sort key; of one sort key in an index, in order of their own keys."""
+        """Return rows in order of the sort key; rows with one sort key in an index, in order of their own keys."""
         check_query(query)
         with self._database.lock:
             table = self._table(query.table)
@@ -190,7 +190,7 @@ class MemoryIndex:
             return len(self._table(table).order.partitions.get(pk, ()))
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Atomic. Raises Contended for the first row that is not what was read."""
+        """Commit atomically. Raises Contended for the first row that is not what was read."""
         check_changes(changes)
         rows = [
             (change, _stored_or_none(change.key, change.before), _stored_or_none(change.key, change.after))

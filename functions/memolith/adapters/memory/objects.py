@@ -2,7 +2,7 @@
 
 One `MemoryBuckets` is a world of buckets, one a region; `MemoryObjects` is that world as seen from one of them. Every
 version of a key is kept, as in a versioned bucket, so that a test can see what an erasure left. Replication is not
-done here: whoever plays the network listens with `observers` and calls `replicate` when and as often as it likes.
+done here: the test that plays the network listens with `observers` and calls `replicate` when and as often as it likes.
 Every step is atomic under one lock; observers are told after it is released.
 """
 
@@ -205,7 +205,7 @@ class MemoryObjects:
         content_sha256: str | None = None,
         region: str | None = None,
     ) -> None:
-        """Atomic. A checksum that is not the body's is refused as S3 refuses it: Unavailable, nothing done."""
+        """Put atomically. Refuses a checksum that is not the body's, as S3 does: Unavailable, nothing done."""
         check_object(key, metadata, content_sha256)
         if content_sha256 is not None and hashlib.sha256(body).hexdigest() != content_sha256:
             raise Unavailable(f"{key}: the body is not what content_sha256 says")

@@ -1,4 +1,4 @@
-"""Randomness that a seed repeats. For tests and simulations only: whoever knows the seed knows every id and secret."""
+"""Randomness that a seed repeats. For tests and simulations only: the seed reveals every id and secret."""
 
 from __future__ import annotations
 

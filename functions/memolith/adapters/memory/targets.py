@@ -11,7 +11,7 @@ class MemoryTargets:
 
     Attributes:
         known: by name; a test adds to it.
-        unavailable: whether to answer nobody.
+        unavailable: whether to answer no call.
     """
 
     def __init__(self, known: dict[str, Target] | None = None) -> None:

@@ -28,7 +28,7 @@ class SqlitePacks:
         return SqlitePack.open(body)
 
     def stem(self, word: str) -> str:
-        """Porter's second stemmer for English; a word of another language is cut little, and the same everywhere.
+        """Stem with Porter's second stemmer for English, which cuts a word of another language little, always alike.
 
         Tens of microseconds for a word that is new, and next to nothing for one of the last hundred thousand.
         """

@@ -235,7 +235,7 @@ class SqlitePack:
 
 
 def _connect() -> sqlite3.Connection:
-    """Transactions begin with the first change; a pack goes from thread to thread, one at a time."""
+    """Connect; a transaction begins with the first change, and a segment goes from thread to thread, one at a time."""
     return sqlite3.connect(":memory:", check_same_thread=False)
 
 

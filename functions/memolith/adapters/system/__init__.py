@@ -1,4 +1,4 @@
-"""The machine's own clock, randomness and threads; and metrics that nobody collects."""
+"""The machine's own clock, randomness and threads; and metrics that are dropped."""
 
 from memolith.adapters.system.clock import SystemClock
 from memolith.adapters.system.metrics import Unmeasured

@@ -1,4 +1,4 @@
-"""The machine's clock. Nobody else reads it."""
+"""The machine's clock. No other module reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics where nobody collects them."""
+"""Metrics that are dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading a whole store: every live memory with its content, in a few large pages, for whoever keeps a copy of it.
+"""Loading a whole store: every live memory with its content, in a few large pages, for a client with a copy of it.
 
 The heads are the index's, as in any listing. Their texts come out of the store's pack, where that has them at just that
 version; only the rest is fetched, one by one.
@@ -51,11 +51,11 @@ class BulkRead:
 
     @forwarded("load_memories")
     def page(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
-        """Live memories with their contents, in order of their ids; as many as one answer may hold.
+        """List live memories with their contents, in order of their ids; as many as one answer may hold.
 
         Each is as this region has it now; one that changes meanwhile is on exactly one page, in one of its states. One
-        index read and a query; a LIST and a GET for a process that does not hold the newest pack; a read for a hundred
-        texts' verdicts; a GET for each text that the pack has not.
+        index read and a query; a LIST and a GET for a process that does not hold the newest segment; a read for a
+        hundred texts' verdicts; a GET for each text that the segment does not have.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -76,7 +76,7 @@ class BulkRead:
         return Page(tuple(memories), rows[-1].memory_id if len(rows) == LOAD_MAX_MEMORIES else None)
 
     def _within_budget(self, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[MemoryRow]:
-        """The first rows whose texts fit into one answer; at least one. An unread text counts as its worst."""
+        """Take the first rows whose texts fit into one answer; at least one. An unread text counts as its worst."""
         taken: list[MemoryRow] = []
         total = 0
         for row in rows:
@@ -89,7 +89,7 @@ class BulkRead:
         return taken
 
     def _shown(self, access: StoreAccess, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[TextView]:
-        """The texts that may be shown, in order: what the pack has, judged anew, and what has to be fetched."""
+        """Return the texts that may be shown, in order: the segment's, checked again, and those to be fetched."""
         packed = {row.memory_id: row for row in rows if row.memory_id in texts}
         fetched = [row for row in rows if row.memory_id not in packed]
         answers = dict(zip((row.memory_id for row in fetched), self._fetch(access, fetched), strict=True))
@@ -109,7 +109,7 @@ class BulkRead:
 
 
 def _in_json(text: str) -> int:
-    """What a text takes in Lambda's answer, which is JSON in JSON."""
+    """Return the size of a text in Lambda's answer, which is JSON in JSON."""
     return len(json.dumps(json.dumps(text)))
 
 

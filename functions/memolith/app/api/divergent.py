@@ -1,8 +1,8 @@
-"""Divergent versions: what came late and could not be adopted. They are kept, listed, and somebody decides.
+"""Divergent versions: stragglers that could not be replayed. They are kept and listed, and an admin decides.
 
-A fail-over leaves behind what the old home had acknowledged and not replicated. Where somebody has written since, such
-a version is no part of the memory's history; it stands apart, in every region, until it is restored, by an ordinary
-write of its text, or dismissed, which erases it everywhere as a redaction does.
+A fail-over leaves behind what the old home had acknowledged and not replicated. Where another writer has written since,
+such a version is no part of the memory's history; it stands apart, in every region, until it is restored, by an
+ordinary write of its text, or dismissed, which erases it everywhere as a redaction does.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ class Divergent:
     # ---- looking ------------------------------------------------------------------------------------------------
 
     def page(self, call: RequestContext, store_id: str, *, limit: int, after: str | None) -> Page[DivergentVersion]:
-        """The store's divergent versions as this region knows them, oldest id first, without texts. One query or more.
+        """List the store's divergent versions as this region knows them, oldest id first, without texts. One query or
+        more.
 
-        One that has just come may be listed for the moment until it is adopted.
+        One that has just come may be listed for the moment until it is replayed.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -70,7 +71,7 @@ class Divergent:
         return Page(found, listed[limit - 1].version_id if len(listed) > limit else None)
 
     def retrieve(self, call: RequestContext, store_id: str, version_id: str) -> DivergentVersion:
-        """One of them with its text, and its memory as it is now, with its own. Two index reads and two GETs.
+        """Return a divergent version and its memory as it is now, with both texts. Two index reads and two GETs.
 
         Raises:
             NotFound: there is none of this id. Unavailable; Unauthenticated, PermissionDenied.
@@ -90,10 +91,10 @@ class Divergent:
     # ---- deciding -----------------------------------------------------------------------------------------------
 
     def restore(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Memory | None:
-        """Makes the memory what this version made of it, if it is still what was seen here; then this is dismissed.
+        """Make the memory what this version made of it, if it is still what was seen here; then dismiss the version.
 
-        An ordinary write: an update, with the path too where the version renamed; a creation where the memory is gone;
-        a deletion, of which None comes back. What that costs, and what `dismiss` does.
+        An ordinary write: an update, with the path too where the version renamed; a creation where the memory is
+        deleted; a deletion, which returns None. Costs that write, and what `dismiss` costs.
 
         Raises:
             NotFound: there is none of this id. As `Memories.update`: it stays as it is. OutcomeUnknown: it may be
@@ -108,7 +109,7 @@ class Divergent:
         return restored
 
     def dismiss(self, call: RequestContext, store_id: str, version_id: str) -> str:
-        """Erases it in every region, by an order as of a redaction. What that costs; elsewhere one invocation.
+        """Erase it in every region, by an order as for a redaction. Costs that order; elsewhere one invocation.
 
         Raises:
             NotFound: there is none of this id, or no more. Unavailable, OutcomeUnknown: repeat it.
@@ -119,10 +120,10 @@ class Divergent:
         return version_id
 
     def dismiss_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> Redaction:
-        """Puts the order; the one that stands, which may have been there first.
+        """Put the order; return the one that holds, which may have been there first.
 
-        Whether the version still stands apart is the home's to say: the region where the call landed may not know that
-        it was adopted, or be the home only since it looked. One index read.
+        The home decides whether the version is still divergent: the region where the call landed may not know that it
+        was replayed, or be the home only since it looked. One index read.
 
         Raises:
             NotFound: it is in its memory's history by now. Otherwise as `Redactions.give`.
@@ -192,7 +193,7 @@ class Divergent:
         return access, row
 
     def _rows(self, view: View, store_id: str, after: str | None) -> Iterator[VersionRow]:
-        """Those that are not dismissed: of these a row stays, which is blank."""
+        """Yield those that are not dismissed: a dismissed one leaves a blank row."""
         mark = None if after is None else f"{LATE_PREFIX}{after}"
         while True:
             query = Query("versions", store_id, prefix=LATE_PREFIX, after=mark, limit=ROWS_PER_QUERY)
@@ -217,7 +218,7 @@ class Divergent:
 
 
 def _answer(row: VersionRow, shown: TextView | None = None, current: Memory | None = None) -> DivergentVersion:
-    """What the API calls a divergent_version."""
+    """Make what the API calls a divergent_version."""
     return DivergentVersion(
         row.store_id,
         row.version_id,

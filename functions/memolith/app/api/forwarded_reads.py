@@ -1,7 +1,7 @@
 """Reads that are the home's to answer: passed on to its reader, and answered there for another region.
 
 The region where the call landed has let the caller in, and says so; the home then carries out the same use case as if
-it had been asked itself. A read changes nothing, so that it may be repeated by anybody.
+it had been asked itself. A read changes nothing, so that any caller may repeat it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _by_name(read: Callable[..., object], *args: object, **kwargs: object) -> di
 
 
 def _question(call: RequestContext, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:
-    """What is asked; the home's answer is always as its logs have it."""
+    """Make the question to the home; its answer is always as its logs have it."""
     return {
         "call": "read",
         "operation": operation,
@@ -129,13 +129,13 @@ def _known(view: View, arguments: Mapping[str, Any]) -> str | None:
 
 
 def vouched(payload: Mapping[str, Any]) -> RequestContext:
-    """The call in a question: a caller whom another region has let in. Raises KeyError, TypeError."""
+    """Parse the call in a question: a caller that another region has authorised. Raises KeyError, TypeError."""
     credentials = DelegatedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
     return RequestContext(credentials, ReadConsistency(**payload["demand"]), known=payload["known"])
 
 
 def encode(answer: object) -> dict[str, Any]:
-    """A use case's answer as JSON. Raises TypeError for what is none."""
+    """Write a use case's result as JSON. Raises TypeError for what is none."""
     if isinstance(answer, Page):
         return {"type": "Page", "items": [encode(item) for item in answer.items], "next_after": answer.next_after}
     if isinstance(answer, Hit | Memory | MemoryPrefix | Store | Version):
@@ -144,7 +144,7 @@ def encode(answer: object) -> dict[str, Any]:
 
 
 def decode(payload: Mapping[str, Any]) -> object:
-    """The inverse of `encode`. Raises KeyError, TypeError."""
+    """Parse what `encode` made. Raises KeyError, TypeError."""
     if payload["type"] == "Page":
         return Page(tuple(decode(item) for item in payload["items"]), payload["next_after"])
     fields: dict[str, Any] = {name: _field(name, value) for name, value in payload["fields"].items()}

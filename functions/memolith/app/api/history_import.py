@@ -2,7 +2,7 @@
 
 Each version is an ordinary conditional put in a log of this store, one after the other: slots and path hashes are new,
 because they belong to the home and its salt. A call that is repeated finds its own version ids and goes on. What is
-brought in is marked: its time and its actor are as somebody told them, who has an admin's key.
+brought in is marked: its time and its actor are as an admin's call supplied them.
 
 **A text that the scanner refuses is put and withheld**, verdict first, since leaving it out would tear the history; a
 path that it refuses cannot be withheld, and is refused. Erased versions arrive blank. A memory whose first versions are
@@ -109,14 +109,14 @@ class HistoryImport:
         self._folder = projector
 
     def bring_in(self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]) -> list[ImportResult]:
-        """Brings versions in, in this order, each after those of its memory that are here. Repeatable.
+        """Import versions, in this order, each after those of its memory that are here. Repeatable.
 
         A version costs an index read and what a write of its kind costs; one that is withheld a verdict besides, one
-        that was redacted an order. What is refused stops its own memory alone.
+        that was redacted an order. A refused version stops only its own memory.
 
         Raises:
             InvalidRequest: a version that no store can have had; nothing was done. NotFound: no such store.
-            Busy, Unavailable, OutcomeUnknown: some were brought in; repeat the call. Unauthenticated, PermissionDenied.
+            Busy, Unavailable, OutcomeUnknown: some were imported; repeat the call. Unauthenticated, PermissionDenied.
         """
         access = self._door.enter_store(call, Scope.admin, store_id)
         self._check(versions)
@@ -133,7 +133,7 @@ class HistoryImport:
         return [ImportResult(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
 
     def import_at_home(self, store: StoreRow, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """A call that landed in another region, and all that it has to fold. Raises as `bring_in`."""
+        """Import for a call that landed in another region; return what it has to project, too. Raises as `bring_in`."""
         brought = self._at_home(store, [ImportedVersion.from_payload(one) for one in payload["versions"]])
         return {
             "results": [asdict(one) for one in brought.results],
@@ -213,7 +213,7 @@ class HistoryImport:
         return ImportResult(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
 
     def _now(self, view: View, store: StoreRow) -> StoreRow:
-        """The store's record as this batch has it. Raises Unavailable for a home that has moved."""
+        """Return the store's record as this batch has it. Raises Unavailable for a home that has moved."""
         attributes = view.rows.get(StoreRow.key(store.store_id))
         now = store if attributes is None else StoreRow.from_attributes(attributes)
         if now.home != self._region.name or now.state != StoreState.ACTIVE:
@@ -221,7 +221,7 @@ class HistoryImport:
         return now
 
     def _judge(self, store: StoreRow, version: ImportedVersion) -> _Judged:
-        """What is scanned is the text and its path; what was withheld where it comes from is withheld here too.
+        """Scan the text and its path; withhold here too what was withheld where it comes from.
 
         Raises:
             InvalidRequest: the path is refused.
@@ -238,7 +238,7 @@ class HistoryImport:
         return _Judged(flags if report.verdict is Verdict.FLAG else ())
 
     def _withholding(self, store: StoreRow, version: ImportedVersion, judged: _Judged) -> VerdictRecord:
-        """`position` names the path's log, and its first slot: the verdict comes before its version has one."""
+        """Make the verdict. Its `position` is the path's first slot: the verdict comes before its version has one."""
         hash = path_hash(bytes.fromhex(store.salt), version.path or version.memory_id)
         epoch = store.epochs[-1]
         return VerdictRecord(
@@ -255,7 +255,7 @@ class HistoryImport:
 
 
 def _require_path(findings: Sequence[Finding]) -> None:
-    """Raises InvalidRequest where it is the path that is refused: it would be listed, whatever became of the text."""
+    """Raise InvalidRequest where the path is refused: a listing would show it, even without the text."""
     about_path = [finding for finding in findings if finding.line == 0]
     if about_path:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in about_path))
@@ -263,7 +263,7 @@ def _require_path(findings: Sequence[Finding]) -> None:
 
 
 def _row(view: View, key: RowKey) -> VersionRow | None:
-    """The version where it is known; of one that is not, its redaction may be."""
+    """Return the version where it is known; only its redaction may be."""
     row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
     return row if row is not None and row.memory_id is not None else None
 

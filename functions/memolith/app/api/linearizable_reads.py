@@ -1,7 +1,7 @@
 """What a store's home answers with `consistency: home`: a row of its index, once its log was seen to hold no more.
 
 The index of the home holds everything that was acknowledged; the log may hold more, by a writer that has not folded
-yet, or died. Whoever is shown that must not be the only one, so it is folded before it is answered: by the indexer,
+yet, or died. No single reader may be the only one to see that, so it is projected before the answer: by the indexer,
 which may write the index. A read itself may not.
 """
 
@@ -40,23 +40,24 @@ class LinearizableReads:
         self._cuts = snapshots
 
     def require_home(self, view: View, store: StoreRow) -> None:
-        """Raises Unavailable unless what was read on this record is the home's answer. No call within a lease."""
+        """Raise Unavailable unless what was read on this record is the home's answer. No call within a lease."""
         if store.state != StoreState.ACTIVE or not self._leases.stands(view, store):
             raise Unavailable("the store's home is changing; try again")
 
     def memory(
         self, store: StoreRow, row: MemoryRow | None, memory_id: str, known: str | None = None
     ) -> MemoryRow | None:
-        """The memory's head, the slot after it seen free meanwhile; None where there never was one.
+        """Return the memory's head, its next slot seen free meanwhile; None if the memory never existed.
 
         `known` is the key of an object of this memory that another region has: what is not indexed here may be in the
         log all the same.
 
         One HEAD; where the slot is taken, a read of the row for each entry, and an invocation for each that its own
-        writer has not folded. A memory that is not known, or was not live, is looked up again: rows may have been lost.
+        writer has not projected. A memory that is not known, or was not live, is looked up again: rows may have been
+        lost.
 
         Raises:
-            Busy: others kept writing it. Unavailable: this cannot be told now.
+            Busy: others kept writing it. Unavailable: this cannot be decided now.
         """
         row = row or self._again(store, memory_id)
         if row is None and known is not None:
@@ -90,12 +91,12 @@ class LinearizableReads:
         raise Busy("others kept writing this memory; try again")
 
     def erased_head(self, store: StoreRow, row: MemoryRow) -> MemoryRow | None:
-        """What came after a head whose text was found to be erased: no live head is, so that `row` is behind.
+        """Return what came after a head whose text was found erased: no live head is, so `row` lags behind.
 
         One read; where this region has not indexed what follows, an invocation of its indexer, which asks the home.
 
         Raises:
-            Unavailable: this cannot be told now.
+            Unavailable: this cannot be decided now.
         """
         again = self._again(store, row.memory_id)
         if again is None or again.version_id != row.version_id:
@@ -104,7 +105,7 @@ class LinearizableReads:
         return self._again(store, row.memory_id)
 
     def record(self, row: StoreRow) -> StoreRow:
-        """The store's record, the slot after it seen free. One GET that finds nothing."""
+        """Return the store's record, its next slot seen free. One GET that finds nothing."""
         newer = self._records.newer(row)
         if newer is None:
             return row

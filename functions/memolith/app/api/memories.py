@@ -79,9 +79,9 @@ class Memories:
     # ---- writing ------------------------------------------------------------------------------------------------
 
     def create(self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool) -> Memory:
-        """A new memory at a free path.
+        """Create a memory at a free path.
 
-        One index read, a claim, a look, one PUT, one transaction; a HEAD more for a refusal.
+        One index read, a write intent, a look, one PUT, one transaction; a HEAD more for a refusal.
 
         Raises:
             InvalidRequest, NotFound, PathConflict, Busy, Unavailable, OutcomeUnknown; or what `Authorizer` raises.
@@ -105,10 +105,10 @@ class Memories:
         expected_content_sha256: str | None,
         full: bool,
     ) -> Memory:
-        """New content, a new path, or both, if the content is still the expected one.
+        """Change content, path, or both, if the content is still the expected one.
 
-        One index read, one PUT, one transaction; a rename adds its claim, look and second PUT, and a GET for content
-        that it keeps. What is so already is answered without a new version.
+        One index read, one PUT, one transaction; a rename adds its write intent, look and second PUT, and a GET for
+        content that it keeps. A change that is already so makes no new version.
 
         Raises: as `create`; PreconditionFailed.
         """
@@ -133,7 +133,7 @@ class Memories:
     def delete(
         self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
     ) -> str:
-        """Ends a memory; its versions stay listable. Two index reads, one PUT, one transaction. Raises as `update`."""
+        """Delete a memory; its versions stay listable. Two index reads, a PUT, a transaction. Raises as `update`."""
         _check_memory_id(memory_id)
         access = self._door.enter_store(call, Scope.write, store_id, [MemoryRow.key(store_id, memory_id)])
         version_id = self._region.new_id("memver")
@@ -144,7 +144,7 @@ class Memories:
         return memory_id
 
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:
-        """Here, if this is the store's home; otherwise there, and what came of it is folded here."""
+        """Write here, if this is the store's home; otherwise there, and project the result here."""
         payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
         store, answer = self._passing.reach(access.view, access.store, payload)
         if answer is None:
@@ -157,13 +157,13 @@ class Memories:
         return outcome
 
     def _require_unknown_here(self, view: View, command: Command) -> None:
-        """Raises Unavailable for a memory that is in the log, and so here, before its home has indexed it."""
+        """Raise Unavailable for a memory that is in the log, and so here, before its home has indexed it."""
         key = MemoryRow.key(command.store_id, command.memory_id)
         if key in view.rows and is_live(MemoryRow.from_attributes(view.rows[key])):
             raise Unavailable("the memory's home has not indexed it yet; try again")
 
     def _as_home(self, view: View, store: StoreRow, command: Command) -> tuple[View, StoreRow]:
-        """The rows that a write may be decided by: `view`'s if its own batch named this region the home, else new ones.
+        """Return rows to decide a write by: `view`'s if its own batch named this region the home, else new ones.
 
         What was read before the home came here is a replica's, which may lack what is acknowledged: it decides nothing.
         No call, or one index read. The lease begins no later than the record was read.
@@ -177,7 +177,7 @@ class Memories:
         return fresh, self._door.store(fresh, store.store_id, store.workspace_id)
 
     def _keys(self, command: Command) -> list[RowKey]:
-        """The rows that a command is decided by at home, its own versions' among them."""
+        """Return the rows that a command is decided by at home, its own versions' among them."""
         store_id = command.store_id
         path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
         own = [VersionRow.key(store_id, version_id) for version_id in version_ids(command)]
@@ -185,7 +185,7 @@ class Memories:
         return keys + self.creation_keys(store_id, path, content)
 
     def write_at_home(self, workspace_id: str, command: Command) -> Outcome:
-        """A write that landed in another region, with the head it was decided against: that region may not know it.
+        """Write for a call that landed in another region; return the head it was decided against, too.
 
         A version_id that is known already is answered with what it did; one that becomes known while this runs, too
         (`Writer.write`). Costs as at home, without the caller's key; a refusal or a no-op a HEAD more.
@@ -209,10 +209,10 @@ class Memories:
         return outcome
 
     def _fold_here(self, view: View, outcome: Outcome) -> None:
-        """What the home did stands, whether or not this region can index it now; only a refusal did nothing.
+        """Project what the home did, which holds even if this region cannot index it now; only a refusal did nothing.
 
         What the home has erased may still have its text here, where an original can come after its blank. Once its row
-        is blank no pass looks at it again, so that this region's eraser does now.
+        is blank no pass looks at it again, so this region's eraser does now.
         """
         try:
             self._folder.fold(view, outcome.settled, elsewhere=not_of(self._region.name, outcome.settled))
@@ -242,7 +242,7 @@ class Memories:
         return to_memory(outcome.memory, shown)
 
     def creation_keys(self, store_id: str, path: str | None, content: str | None) -> list[RowKey]:
-        """The rows that say who is at `path`, and whether `content` is withheld, to be read with the first batch.
+        """Return the rows of `path` and of `content`'s verdict, to be read with the first batch.
 
         None until the salt has been seen: their keys are made with it.
         """
@@ -262,9 +262,10 @@ class Memories:
 
     @forwarded("retrieve_memory", as_of=None)
     def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool) -> Memory:
-        """A memory at its head, as this region knows it. One index read; for content a GET, and one more beside it.
+        """Return a memory at its head, as this region knows it. One index read; for content a GET, and one more beside
+        it.
 
-        Where the home's answer is demanded: at its head as its log has it, for one HEAD more.
+        Where the caller demands the home's answer: at its head as its log has it, for one HEAD more.
 
         Raises:
             NotFound, Unavailable; Busy: others kept writing it; Unauthenticated, PermissionDenied.
@@ -284,7 +285,7 @@ class Memories:
         return self._with_text(access, row, self._show(access, row)) if full else to_memory(row)
 
     def _with_text(self, access: StoreAccess, row: MemoryRow, shown: TextView) -> Memory:
-        """A live memory with its content. A head that is found erased is not the head any more: then the next one.
+        """Return a live memory with its content. A head that is found erased is no head any more: then the next one.
 
         Raises:
             NotFound: it is deleted by now. Unavailable; Busy: others kept writing, and erasing, it.
@@ -311,10 +312,10 @@ class Memories:
         after: str | None,
         full: bool,
     ) -> Page[Memory | MemoryPrefix]:
-        """Live memories in byte order of their paths; with depth 1, deeper ones rolled into their folder.
+        """List live memories in byte order of their paths; with depth 1, roll deeper ones up into their folder.
 
-        A memory that stands at one path all the while is on exactly one page. Two index reads and a query; with
-        `full` at most 20 items or 850,000 bytes, and a GET for each.
+        A memory that keeps its path all the while is on exactly one page. Two index reads and a query; with `full` at
+        most 20 items or 850,000 bytes, and a GET for each.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -336,7 +337,7 @@ class Memories:
     def _collect(
         self, view: View, store_id: str, prefix: str, depth: int, limit: int, after: str | None
     ) -> tuple[list[_Listed], bool]:
-        """At most `limit` lines, and whether there may be more. Nothing is below a folder as long as a path may be."""
+        """Return at most `limit` lines, and whether there may be more. A folder as long as a path may be is empty."""
         listed: list[_Listed] = []
         if len(prefix.encode()) >= PATH_MAX_BYTES:
             return listed, False
@@ -357,9 +358,9 @@ class Memories:
             after = max(after or "", paths[-1].path)
 
     def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> list[_Listed]:
-        """The lines that these rows make; a memory is shown only at the path that its own row names.
+        """Make the lines of these rows; a memory is shown only at the path that its own row names.
 
-        The marks of both tables are read with the memories, after the query: no page is shown of a table that was
+        Reads the marks of both tables with the memories, after the query, so that no page comes from a table that was
         emptied. Raises Unavailable.
         """
         folders = [direct_child(prefix, row.path) if depth == 1 else None for row in paths]
@@ -381,7 +382,7 @@ class Memories:
         return lines
 
     def _with_content(self, access: StoreAccess, listed: list[_Listed]) -> list[Memory | MemoryPrefix]:
-        """The lines with their contents, without memories that have left their path since, and been erased there."""
+        """Return the lines with contents, without memories that have left their path since, and been erased there."""
         rows = [one.row for one in listed if one.row is not None]
         shown = iter(self._contents.show(access, [_wanted(row) for row in rows]))
         items: list[Memory | MemoryPrefix] = []
@@ -397,7 +398,7 @@ class Memories:
 
 
 def to_memory(row: MemoryRow, shown: TextView | None = None) -> Memory:
-    """What the API calls a memory."""
+    """Make what the API calls a memory."""
     shown = shown or TextView()
     return Memory(
         id=row.memory_id,

@@ -67,7 +67,7 @@ class Quarantine:
     def page(
         self, call: RequestContext, store_id: str, *, include_released: bool, limit: int, after: str | None
     ) -> Page[QuarantinedText]:
-        """The store's withheld texts, and those released on demand, in an order that means nothing. One query or more.
+        """List the store's withheld texts, and on demand released ones, in no meaningful order. One query or more.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -85,7 +85,7 @@ class Quarantine:
         return Page(texts, listed[limit - 1].content_hmac if len(listed) > limit else None)
 
     def retrieve(self, call: RequestContext, store_id: str, version_id: str) -> QuarantinedText:
-        """One text: every verdict on it, and every version at which it stands.
+        """Return one text: every verdict on it, and every version that has it.
 
         Pages through the store's versions, and reads each verdict: for rare use.
 
@@ -104,7 +104,7 @@ class Quarantine:
         return self._door.enter_store(call, Scope.admin, store_id, [VersionRow.key(store_id, version_id)])
 
     def _judged(self, view: View, store_id: str, after: str | None) -> Iterator[VerdictRow]:
-        """The rows of texts; those of sightings stand behind them all in the same partition, and are left out."""
+        """Yield the rows of texts; sightings come after all of them in the same partition, and are left out."""
         while True:
             found = self._query(view, Query("verdicts", store_id, after=after, limit=ROWS_PER_QUERY))
             texts = [one for one in found if _POSITION.fullmatch(one.sort_key)]
@@ -114,7 +114,7 @@ class Quarantine:
             after = texts[-1].sort_key
 
     def _row(self, view: View, store: StoreRow, version_id: str) -> VerdictRow:
-        """The row of the text of a version; of one whose text was erased, that of the verdicts put for it."""
+        """Return the row of a version's text; if the text was erased, that of the verdicts put for the version."""
         key = VersionRow.key(store.store_id, version_id)
         attributes = view.rows.get(key)
         sha256 = None if attributes is None else VersionRow.from_attributes(attributes).content_sha256
@@ -130,7 +130,7 @@ class Quarantine:
         return row
 
     def _records(self, row: VerdictRow) -> tuple[VerdictRecord, ...]:
-        """Every verdict that was put for the versions that withheld it. A LIST for each, and a GET a verdict."""
+        """List every verdict that was put for the versions that withheld it. A LIST for each, and a GET a verdict."""
         marks = (*withheld_ever(row), *releases(row))
         regions = sorted({mark.region for mark in marks})
         versions = sorted({mark.version_id for mark in marks})
@@ -139,7 +139,7 @@ class Quarantine:
         return tuple(sorted(of_text, key=lambda one: (one.decided_at, one.version_id, one.sequence)))
 
     def _places(self, view: View, store: StoreRow, content_hmac: str) -> tuple[tuple[Place, ...], bool]:
-        """Every version that has the text, newest first, and whether that is all of them."""
+        """List every version that has the text, newest first, and whether that is all of them."""
         found: list[VersionRow] = []
         known: dict[str, bool] = {}
         rows = self._versions(view, store.store_id)
@@ -177,7 +177,7 @@ class Quarantine:
             after = found[-1].sort_key
 
     def _heads(self, view: View, rows: Sequence[VersionRow]) -> dict[str, str]:
-        """The current version of each live memory among these."""
+        """Return the current version of each live memory among these."""
         keys = [MemoryRow.key(row.store_id, id) for row in rows if (id := row.memory_id) is not None]
         keys = list(dict.fromkeys(keys))
         heads: dict[str, str] = {}
@@ -194,7 +194,7 @@ class Quarantine:
     # ---- releasing ----------------------------------------------------------------------------------------------
 
     def release(self, call: RequestContext, store_id: str, version_id: str, *, reason: str) -> QuarantinedText:
-        """Lifts every verdict that withholds the text now. Releasing it again changes nothing.
+        """Lift every verdict that withholds the text now. Releasing it again changes nothing.
 
         At home, for each version that withholds it, what `Verdicts.put` costs; elsewhere one invocation.
 
@@ -217,7 +217,7 @@ class Quarantine:
         return _text(row, records)
 
     def release_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> tuple[VerdictRecord, ...]:
-        """Puts a release for each version that withholds the text; every verdict that was put for those versions."""
+        """Put a release for each version that withholds the text; return every verdict put for those versions."""
         view = self._region.view([VersionRow.key(store.store_id, request["version_id"])])
         row = self._row(view, store, request["version_id"])
         standing = [self._verdicts.read(mark.key(store.store_id)) for mark in withholdings(row)]
@@ -239,7 +239,7 @@ class Quarantine:
     # ---- restoring ----------------------------------------------------------------------------------------------
 
     def restore(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Memory:
-        """Writes the newest text of the version's memory that is not withheld, if the head is still what was seen here.
+        """Write the newest text of the version's memory that is not withheld, if the head is still what was seen here.
 
         A head that is not withheld is the answer, and nothing is written. An ordinary update, and the reads that find
         what to write: the memory's versions from the newest down, twenty at a time.
@@ -289,7 +289,7 @@ class Quarantine:
 
 @contextmanager
 def _decided() -> Iterator[None]:
-    """Around what follows a release that was put: from then on nobody may be told that nothing was done."""
+    """Translate errors after a release was put: no answer may say any more that nothing was done."""
     try:
         yield
     except (Busy, Unavailable) as error:
@@ -302,7 +302,7 @@ def _text(
     places: tuple[Place, ...] | None = None,
     all_places: bool | None = None,
 ) -> QuarantinedText:
-    """What the API calls a quarantined_text."""
+    """Make what the API calls a quarantined_text."""
     marks = sorted(withheld_ever(row), key=lambda mark: (mark.decided_at, mark.version_id))
     return QuarantinedText(
         row.store_id,

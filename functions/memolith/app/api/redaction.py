@@ -92,7 +92,7 @@ class Redactions:
         return join_redaction(row, order)
 
     def _erase(self, view: View, order: Redaction) -> VersionRow | None:
-        """Have every copy of the text in this region erased; the version's row, read after the order was folded."""
+        """Have every copy of the text here erased; return the version's row, read after the order was projected."""
         row, keys = places_of(self._region, view, order)
         for key in keys:
             erase(self._region, str(key))
@@ -117,7 +117,7 @@ class Redactions:
         return order
 
     def fold_given(self, view: View, order: Redaction) -> None:
-        """Fold here an order that the store's home, another region, has given for a call that landed here.
+        """Project an order that the store's home, another region, has given for a call that landed here.
 
         Raises:
             OutcomeUnknown: this region may still show the text; the order stands.
@@ -139,7 +139,7 @@ class Redactions:
         return row
 
     def _refuse_head(self, view: View, store: StoreRow, row: VersionRow) -> None:
-        """Raises InvalidRequest for the head of a live memory, once the log has nothing newer."""
+        """Raise InvalidRequest for the head of a live memory, once the log has nothing newer."""
         key = MemoryRow.key(store.store_id, row.memory_id or "")
         for _ in range(2):
             attributes = self._region.read(view.index, [key]).get(key)
@@ -153,7 +153,7 @@ class Redactions:
         )
 
     def _put(self, order: Redaction) -> Redaction:
-        """The order that stands: this one, or the one that was there first."""
+        """Put the order; return the one that holds: this one, or the one that was there first."""
         key = str(RedactionKey(self._region.name, order.store_id, order.version_id))
         try:
             self._region.objects.put_if_absent(key, order.to_json(), {})
@@ -176,5 +176,5 @@ class Redactions:
 
 
 def answer(row: VersionRow) -> dict[str, Any]:
-    """The redacted version as JSON, for the region where the call landed."""
+    """Write the redacted version as JSON, for the region where the call landed."""
     return {"version": {name: value for name, value in asdict(row).items() if value is not None}}

@@ -1,7 +1,7 @@
 """Full-text search over one store: which of its memories answer a question best.
 
 The pack gives candidates, `memolith.core.search.ranking` puts them in order, and the index has the last word: a memory
-is shown only if its head is the version that was found, and nobody withholds its text.
+is shown only if its head is the version that was found, and no verdict withholds its text.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Search:
         """The memories that answer best, the best first; at most `limit`, none where nothing matches.
 
         One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
-        is too long for the pack.
+        is too long for the search segment.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -143,7 +143,7 @@ class Search:
     def _confirmed(
         self, access: StoreAccess, some: Sequence[Ranked], documents: Mapping[str, Document]
     ) -> list[tuple[Ranked, MemoryRow]]:
-        """Those whose head is still what was found, and may be shown. One index read."""
+        """Return those whose head is still what was found, and may be shown. One index read."""
         store = access.store
         rows_of = {one.memory_id: MemoryRow.key(store.store_id, one.memory_id) for one in some}
         verdicts_of = {
@@ -167,7 +167,7 @@ class Search:
         return Hit(to_memory(row), round(ranked.score, 3), self._excerpt(text, ranked.passage, asked.stems))
 
     def _excerpt(self, text: str, passage: int, stems: Sequence[str]) -> str:
-        """Where the passage that answers best has its first word of the query, with what stands around it."""
+        """Cut out the best passage around its first word of the query."""
         wanted = set(stems)
         start, first = analysis.place(text, max(passage - 1, 0), lambda word: self._packs.stem(word) in wanted)
         begin = max(start, first - EXCERPT_MAX_CHARS // 4)
@@ -175,7 +175,7 @@ class Search:
 
 
 def _corrected(pack: Pack, stem: str) -> tuple[str, int]:
-    """The word that the store has for one that it has not, where they differ by a letter; the most frequent one."""
+    """Return the store's most frequent word that differs by a letter from one that it does not have."""
     if len(stem) < CORRECTED_FROM_CHARS or not stem.isalpha():
         return stem, 0
     alike = {other: count for other, count in pack.stems_like(stem).items() if ranking.alike(stem, other)}
@@ -183,7 +183,7 @@ def _corrected(pack: Pack, stem: str) -> tuple[str, int]:
 
 
 def _candidates(pack: Pack, asked: _Query, prefix: str | None) -> list[str]:
-    """By the words; by the words and the names; by the words in the time that is named."""
+    """Find candidates by the words; by the words and the names; by the words in the time that is named."""
     found = pack.matching(Matching(asked.stems, prefix=prefix, limit=CANDIDATES_MAX))
     if asked.names and asked.stems:
         found += pack.matching(Matching(asked.stems, sorted(asked.names), prefix=prefix, limit=NAMED_MAX))

@@ -3,7 +3,7 @@
 A prompt cache holds only for the same bytes, so a context shows the stores as they were at one moment. What is kept of
 that moment are pins, the names of versions, in the session's own record: no text is copied, so that erasing reaches it,
 and every region builds the same bytes from the same objects. The bytes change only where a version was erased or is
-withheld since, where a store was deleted, or where somebody asks for a refresh.
+withheld since, where a store was deleted, or where a caller asks for a refresh.
 
 Where a store has a ``/MEMORY.md`` that one version is all; otherwise an index is made from the frontmatter of its
 `MEMORIES_MAX` newest memories, whose texts are read for each context.
@@ -70,10 +70,10 @@ class SessionContexts:
     # ---- pinning ------------------------------------------------------------------------------------------------
 
     def pinned(self, view: View, record: SessionRecord) -> SessionRecord:
-        """The record with pins of now, as this region knows the stores; without, where its index is incomplete.
+        """Pin what this region knows of the stores now; return the record unchanged where its index is incomplete.
 
-        Three index reads for all stores. For each store without a ``/MEMORY.md`` a query and an index read; for each
-        of these of more than 250 paths up to 21 queries and an index read.
+        Three index reads for all stores. For each store without a ``/MEMORY.md`` a query and an index read; for each of
+        these of more than 250 paths up to 21 queries and an index read.
 
         Raises:
             Unavailable: the index does not answer.
@@ -94,7 +94,7 @@ class SessionContexts:
         return {head.store_id: head for head in heads if head.path == memory_conventions.INDEX_PATH}
 
     def _heads(self, view: View, paths: Sequence[PathRow]) -> list[MemoryRow]:
-        """The live memories that these rows name."""
+        """Return the live memories that these rows name."""
         keys = [MemoryRow.key(row.store_id, row.memory_id) for row in paths if row.memory_id is not None]
         return self._live(view, keys)
 
@@ -117,7 +117,7 @@ class SessionContexts:
         return StorePins(store_id, None, tuple(_pin(head) for head in kept), more or len(heads) > MEMORIES_MAX)
 
     def _recently_written(self, view: View, store_id: str) -> list[MemoryRow]:
-        """The memories of the newest versions that did not end one; a memory's first version here is its newest."""
+        """Return the memories of the newest versions, less deletions; a memory's first version here is its newest."""
         live: dict[str, bool] = {}
         found = 0
         for count, step in enumerate(self._history.of_store(view, store_id, VersionFilter(), None), 1):
@@ -132,12 +132,12 @@ class SessionContexts:
     # ---- building -----------------------------------------------------------------------------------------------
 
     def build(self, access: Access, record: SessionRecord) -> SessionContext:
-        """The context of a record that has pins.
+        """Build the context of a record that has pins.
 
         An index read for all stores; for each with pins a GET for every pin, 16 at once, and then an index read.
 
         Raises:
-            Unavailable: a text is not here, and its home does not answer; or nobody can tell whether it may be shown.
+            Unavailable: a text is not here, and its home does not answer; or it is not known whether it may be shown.
         """
         pinned_at = record.pinned_at or 0
         pins = {one.memory_store_id: one for one in record.pins}
@@ -148,7 +148,7 @@ class SessionContexts:
         return SessionContext(record.session_id, pinned_at, _text(pinned_at, stores), tuple(stores))
 
     def _rows(self, access: Access, record: SessionRecord) -> View:
-        """The stores' records, and what is known of the pinned versions: a redaction before its blank has come."""
+        """Read the stores' records, and what is known of the pinned versions: a redaction before its blank has come."""
         stores = [StoreRow.key(one.memory_store_id) for one in record.pins]
         versions = [VersionRow.key(one.memory_store_id, pin.version_id) for one in record.pins for pin in one.pins]
         return replace(access.view, rows=self._region.read(access.view.index, [*stores, *versions]))
@@ -164,7 +164,7 @@ class SessionContexts:
         return _own(attachment, pins, texts) if pins.index is not None else _made(attachment, pins, texts)
 
     def _texts(self, view: View, store: StoreRow, pins: Sequence[Pin]) -> list[tuple[str, str] | str]:
-        """For each pin its path and text, or why these are not shown."""
+        """Return for each pin its path and text, or why these are not shown."""
         wanted = [pin for pin in pins if not _is_redacted(view, store.store_id, pin)]
         tasks = [partial(self._contents.entry, store.store_id, LogRef.parse(pin.position)) for pin in wanted]
         found = dict(zip((pin.version_id for pin in wanted), self._region.parallel.run(tasks), strict=True))
@@ -173,7 +173,7 @@ class SessionContexts:
         return [_shown(entries.get(pin.version_id), withheld) for pin in pins]
 
     def _withheld(self, view: View, store: StoreRow, entries: Sequence[Entry]) -> frozenset[str]:
-        """The hashes of texts that are withheld; nobody is shown those in a prompt, whatever their scope."""
+        """Return the hashes of withheld texts; no prompt shows those, at any scope."""
         hashes = [entry.content_sha256 or "" for entry in entries]
         verdicts = self._verdicts.of(view.index, store, hashes)
         return frozenset(sha256 for sha256, row in verdicts.items() if withheld_by(row) is not None)
@@ -196,7 +196,7 @@ def _shown(found: tuple[Entry, str] | None, withheld: frozenset[str]) -> tuple[s
 
 
 def _own(attachment: Attachment, pins: StorePins, texts: Sequence[tuple[str, str] | str]) -> StoreContext:
-    """A store's own index."""
+    """Make the context from a store's own index."""
     [shown] = texts
     if isinstance(shown, str):
         return StoreContext(attachment, "none", remarks=(f"The text of its MEMORY.md {shown}.",), more=pins.more)
@@ -204,7 +204,7 @@ def _own(attachment: Attachment, pins: StorePins, texts: Sequence[tuple[str, str
 
 
 def _made(attachment: Attachment, pins: StorePins, texts: Sequence[tuple[str, str] | str]) -> StoreContext:
-    """An index made from memories, newest first."""
+    """Make an index from memories, newest first."""
     lines = [memory_conventions.index_line(*shown) for shown in texts if not isinstance(shown, str)]
     remarks = []
     for reason, verb in (
@@ -269,5 +269,5 @@ def _section(store: StoreContext) -> str:
 
 
 def _inert(text: str) -> str:
-    """A text that cannot end its own section, or begin another's: what looks like our marks does not any more."""
+    """Disarm a text, so that it cannot end its own section or begin another's: replaces what looks like our marks."""
     return re.sub(r"<(?=\s*/?\s*memory_index)", "&lt;", text, flags=re.IGNORECASE)

@@ -57,13 +57,13 @@ class Sessions:
         metadata: Mapping[str, str],
         token_lifetime_s: int,
     ) -> Session:
-        """A new session and its token, and what its context will show.
+        """Create a session and its token, and pin what its context will show.
 
         One index read, one PUT, one index read and write; for the context as much as `SessionContexts.pinned` says.
 
         Raises:
             InvalidRequest: too many stores, the same one twice, or one that is archived.
-            PermissionDenied: a key that may not write gives no leave to.
+            PermissionDenied: a key that may not write cannot grant writing.
             NotFound, Unavailable, OutcomeUnknown; Unauthenticated.
         """
         _check(stores)
@@ -93,11 +93,11 @@ class Sessions:
         return Session(record, token, expires_at)
 
     def retrieve(self, call: RequestContext, session_id: str) -> Session:
-        """A session, ended or not, without its token. One index read."""
+        """Return a session, ended or not, without its token. One index read."""
         return Session(self._find(call, Scope.read, session_id)[1])
 
     def renew(self, call: RequestContext, session_id: str, token_lifetime_s: int) -> Session:
-        """Another token of a session; earlier ones hold until their own end. One index read.
+        """Issue another token of a session; earlier ones are valid until their own end. One index read.
 
         Raises:
             InvalidRequest: the session has been ended. PermissionDenied, NotFound, Unavailable; Unauthenticated.
@@ -111,7 +111,7 @@ class Sessions:
         return Session(record, token, expires_at)
 
     def archive(self, call: RequestContext, session_id: str) -> Session:
-        """Ends a session: its tokens open nothing from the moment that this is folded, here at once. Repeatable.
+        """End a session: its tokens open nothing from the moment that this is projected, here at once. Repeatable.
 
         One index read, one PUT, one index read and write.
         """
@@ -123,15 +123,15 @@ class Sessions:
         return Session(ended)
 
     def context(self, call: RequestContext, session_id: str, *, refresh: bool) -> SessionContext:
-        """What the session's stores held when it began, or was last refreshed: the same bytes until that is asked for.
+        """Return what the session's stores had when it began, or was last refreshed: the same bytes until a refresh.
 
         For the session's own token and for API keys. An index read, a GET of the pins, an index read of what has become
-        of them, and for each store its texts at once and what the verdicts say of them. With `refresh` as much as for
-        a new session, and its PUT, before.
+        of them, and for each store its texts at once and what the verdicts say of them. With `refresh` as much as for a
+        new session, and its PUT, before.
 
         Raises:
             InvalidRequest: a refresh of a session that has been ended. NotFound, OutcomeUnknown, Unauthenticated.
-            Unavailable: a text or the index is not to be had; or the session has no context yet, and the index of
+            Unavailable: a text or the index does not answer; or the session has no context yet, and the index of
             this region is being rebuilt.
         """
         access, record, rank = self._enter(call, session_id)
@@ -142,7 +142,7 @@ class Sessions:
         return self._contexts.build(access, record)
 
     def _pin_again(self, access: Access, record: SessionRecord, rank: str | None) -> SessionRecord:
-        """A session's context as it is now, kept. A second one of the same second is the first."""
+        """Pin a session's context as it is now, and keep it. A second one of the same second is the first."""
         if record.archived_at is not None:
             raise InvalidRequest("session_id", "names a session that has been ended")
         access.view.require_complete()
@@ -160,7 +160,7 @@ class Sessions:
         return key
 
     def _enter(self, call: RequestContext, session_id: str) -> tuple[Access, SessionRecord, str | None]:
-        """The session, and the rank of its context, for its own token or an API key. Raises NotFound."""
+        """Return the session, and the rank of its context, for its own token or an API key. Raises NotFound."""
         credentials = call.credentials
         others = isinstance(credentials, SessionCredentials) and credentials.session_id != session_id
         if others or ids.SESSION.fullmatch(session_id) is None:
@@ -178,7 +178,7 @@ class Sessions:
         return access, found, None if found.pinned_at is None else rank
 
     def _find(self, call: RequestContext, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:
-        """The session's record of this workspace, from the index, or else as an object. Raises NotFound."""
+        """Find the session's record of this workspace, in the index, or else as an object. Raises NotFound."""
         if ids.SESSION.fullmatch(session_id) is None:
             self._door.enter(call, scope)
             raise NotFound("session", session_id)
@@ -225,9 +225,9 @@ def _attachments(stores: Sequence[StoreToAttach], rows: Sequence[StoreRow]) -> t
 
 
 def _slug(name: str, taken: set[str]) -> str:
-    """The store's name in lower case, every run of other characters one hyphen; a number where it is taken.
+    """Make a slug: the name in lower case, every run of other characters one hyphen; a number where it is taken.
 
-    Source: docs/api-compatibility.md §1.12; what stands at an end, an empty slug and a taken one are ours to decide.
+    Source: docs/api-compatibility.md §1.12; hyphens at an end, an empty slug and a taken one are ours to decide.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "store"
     candidate, number = slug, 2

@@ -64,7 +64,7 @@ class Snapshots:
 
     @forwarded("retrieve_memory")
     def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool, as_of: int) -> Memory:
-        """A memory as it was. One index read, a GET for the content; a query or more where it has changed since.
+        """Return a memory as it was. One index read, a GET for the content; a query or more where it has changed since.
 
         Raises:
             NotFound: there was none; InvalidRequest: `as_of` is in the future; SnapshotIncomplete, Unavailable;
@@ -94,11 +94,11 @@ class Snapshots:
         full: bool,
         as_of: int,
     ) -> Page[Memory | MemoryPrefix]:
-        """Memories as they were, in order of their ids; every page shows the same instant.
+        """List memories as they were, in order of their ids; every page shows the same instant.
 
-        A memory whose path was erased is in no folder that anybody could name, and listed only without a prefix. One
-        index read, a query for every hundred memories that the store ever had, a read and queries for those that have
-        changed since; with `full` at most 20 items or 850,000 bytes, and a GET for each.
+        A memory whose path was erased is in no folder with a known name, and listed only without a prefix. One index
+        read, a query for every hundred memories that the store ever had, a read and queries for those that have changed
+        since; with `full` at most 20 items or 850,000 bytes, and a GET for each.
 
         Raises:
             as `retrieve`.
@@ -116,7 +116,7 @@ class Snapshots:
         return Page(tuple(one.memory for one in listed), after)
 
     def _require(self, access: StoreAccess, as_of: int) -> None:
-        """Raises unless everything that can bear a time up to `as_of` is here."""
+        """Raise unless everything that can have a time up to `as_of` is here."""
         if as_of > self._region.clock.now_us():
             raise InvalidRequest("as_of", "must not be in the future")
         access.view.require_complete()
@@ -127,7 +127,7 @@ class Snapshots:
     def _collect(
         self, view: View, store_id: str, prefix: str, limit: int, after: str | None, as_of: int
     ) -> tuple[list[_MemoryAt], str | None]:
-        """At most `limit` memories, and the id to continue after; None at the end."""
+        """Return at most `limit` memories, and the id to continue after; None at the end."""
         listed: list[_MemoryAt] = []
         for _ in range(MEMORIES_PER_PAGE // MEMORIES_PER_QUERY):
             rows = self._rows(view, store_id, after)
@@ -149,7 +149,7 @@ class Snapshots:
     # ---- one memory at the instant ------------------------------------------------------------------------------
 
     def _at(self, view: View, heads: Sequence[MemoryRow], as_of: int) -> list[_MemoryAt]:
-        """Those that there were, in order. A head that is old enough is the answer; else its history tells."""
+        """Return those that existed, in order. A head that is old enough is the answer; else its history decides."""
         then = [head for head in heads if head.created_at <= as_of]
         changed = [head for head in then if head.updated_at > as_of]
         versions = self._region.parallel.run([lambda head=head: self._version(view, head, as_of) for head in changed])  # type: ignore[misc]
@@ -159,7 +159,7 @@ class Snapshots:
         return [one for one in stood if one is not None]
 
     def _version(self, view: View, head: MemoryRow, as_of: int) -> VersionRow:
-        """The version that was the head. One that the index may have passed over is not taken for it."""
+        """Find the version that was the head. A version that the index may have skipped does not pass for it."""
         above = head.generation + 1
         for step in self._history.of_memory(view, head.store_id, head.memory_id, None, head):
             generation = step.row.generation or 0
@@ -171,14 +171,14 @@ class Snapshots:
         raise Unavailable("a memory's history is being indexed here; try again")
 
     def _as_they_stand(self, view: View, versions: Sequence[VersionRow]) -> list[VersionRow]:
-        """The same rows from the table itself: a global index may show for a while what was redacted."""
+        """Read the same rows from the table itself: a global index may show for a while what was redacted."""
         keys = [VersionRow.key(row.store_id, row.version_id) for row in versions]
         rows = self._region.read(view.index, keys) if keys else {}
         known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
         return [known.get(key, row) for key, row in zip(keys, versions, strict=True)]
 
     def _with_content(self, access: StoreAccess, listed: Sequence[_MemoryAt]) -> list[_MemoryAt]:
-        """What was blanked since its row was read is shown as blank too; what is withheld now, not at all."""
+        """Show what was blanked since its row was read as blank too; what is withheld now, not at all."""
         shown = iter(self._contents.show(access, [wanted for one in listed for wanted in one.wanted]))
         return [one if one.position is None else _with(one, next(shown)) for one in listed]
 

@@ -71,7 +71,7 @@ class Stores:
         durability: str | None = None,
         second_region: str | None = None,
     ) -> Store:
-        """A new store whose home is this region. One PUT, one index read and write; in two regions, two PUTs.
+        """Create a store whose home is this region. One PUT, one index read and write; in two regions, two PUTs.
 
         `scan_policy` has ``policy``, ``allow``, both or neither, `retention` ``days`` and ``versions``; what either
         lacks is the default. `durability` and `second_region` are as in `memolith.core.sync_replica.chosen_second`.
@@ -108,7 +108,8 @@ class Stores:
 
     @forwarded("retrieve_store")
     def retrieve(self, call: RequestContext, store_id: str) -> Store:
-        """The store, archived or not. One index read; where the home's answer is demanded, a GET of what is not there.
+        """Return the store, archived or not. One index read; if the caller demands the home's answer, a GET that finds
+        nothing.
 
         Raises:
             NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -150,15 +151,15 @@ class Stores:
         return self._change(call, store_id, {"change": "update", **changes})
 
     def archive(self, call: RequestContext, store_id: str) -> Store:
-        """Ends writing for good: once it is answered, nothing more is acknowledged. Archiving again changes nothing.
+        """End writing for good: after the answer, nothing more is acknowledged. Archiving again changes nothing.
 
         Takes five seconds: until no call that knows the store as it was may answer any more
-            (`memolith.app.epochs.fence`).
+        (`memolith.app.epochs.fence`).
         """
         return self._change(call, store_id, {"change": "archive"})
 
     def delete(self, call: RequestContext, store_id: str) -> str:
-        """Ends the store: from then on it is not found, nor anything in it. Takes five seconds, as `archive`."""
+        """End the store: from then on neither it nor anything in it is found. Takes five seconds, as `archive`."""
         self._change(call, store_id, {"change": "delete"})
         return store_id
 
@@ -172,7 +173,7 @@ class Stores:
         limit: int,
         after: str | None,
     ) -> Page[Store]:
-        """The workspace's stores, newest first. Two index reads and one query, more where many are filtered out."""
+        """List the workspace's stores, newest first. Two index reads and one query, more if many are filtered out."""
         check_position(after, _POSITION)
         access = self._door.enter(call, Scope.read)
         page = self._page(access, created_at_gte, created_at_lte, include_archived, limit, after)
@@ -221,10 +222,11 @@ class Stores:
         return to_store(to_row(placed))
 
     def change_at_home(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow:
-        """Carries a change out where the store's home is. One GET that finds nothing, one PUT, one transaction.
+        """Change the record where the store's home is. One GET that finds nothing, one PUT, one transaction.
 
-        What ends writing, or asks for two regions, is answered only after every lease has run out; so is its
-        repetition, as whoever put the record may have died while waiting. A call that the network repeats is done once.
+        A change that ends writing, or asks for two regions, is answered only after every lease has run out; so is its
+        repetition, as the caller that put the record may have died while waiting. A call that the network repeats is
+        done once.
         """
         changed = self._done(row, request)
         if changed is None:
@@ -237,7 +239,7 @@ class Stores:
         return changed
 
     def _done(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRow | None:
-        """The record by which another copy of this call has carried it out, where others were put since.
+        """Return the record by which another copy of this call has done it, if other records were put since.
 
         A GET for each record of this epoch since the one that the region where the call landed knew (``seen``).
         """
@@ -250,7 +252,7 @@ class Stores:
         return None
 
     def _next(self, row: StoreRow, request: Mapping[str, Any]) -> StoreRecord | None:
-        """The next record, or None where nothing changes."""
+        """Return the next record, or None where nothing changes."""
         if row.version_id == request["version_id"]:
             return None
         if row.state == StoreState.DELETED:
@@ -284,7 +286,7 @@ class Stores:
         return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
 
     def _check_policy(self, scan_policy: Mapping[str, Any] | None) -> None:
-        """Raises InvalidRequest for a rule that no finding can be of: allowing it could only be a mistake."""
+        """Raise InvalidRequest for a rule without findings: allowing it could only be a mistake."""
         for rule in (scan_policy or {}).get("allow") or ():
             if rule not in STORE_RULES and not self._scanner.knows(rule):
                 raise InvalidRequest("scan_policy.allow", f"names no rule of the scanner: {rule}")
@@ -299,7 +301,7 @@ def _merged(metadata: Mapping[str, str], patch: Mapping[str, str | None] | None)
 
 
 def _scanning(before: ScanPolicy, change: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The two fields of a record, with what the change mentions changed."""
+    """Return the two fields of a record, with what the change mentions changed."""
     changed = {name: value for name, value in (change or {}).items() if value is not None}
     allow = tuple(sorted(set(changed.get("allow", before.allow))))
     return {"scan_policy": changed.get("policy", before.policy), "scan_allow": allow}
@@ -310,7 +312,7 @@ def _policy_of(row: StoreRow) -> ScanPolicy:
 
 
 def _chosen(retention: Mapping[str, int | None] | None, name: str, before: int | None) -> int | None:
-    """What is given of a retention; what is not given stays as it was."""
+    """Return what is given of a retention; what is not given stays as it was."""
     given_now = (retention or {}).get(name)
     return before if given_now is None else given_now
 
@@ -321,7 +323,7 @@ def _given(**fields: Any) -> dict[str, Any]:
 
 
 def to_store(row: StoreRow) -> Store:
-    """What the API calls a memory_store."""
+    """Make what the API calls a memory_store."""
     return Store(
         id=row.store_id,
         name=row.name,

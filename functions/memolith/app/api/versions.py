@@ -46,7 +46,7 @@ class Versions:
 
     @forwarded("retrieve_version")
     def retrieve(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Version:
-        """One version, of a live or a deleted memory. One index read; for content a GET, and one more beside it.
+        """Return one version, of a live or a deleted memory. One index read; for content a GET, and one more beside it.
 
         Raises:
             NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -66,9 +66,9 @@ class Versions:
     def page(
         self, call: RequestContext, store_id: str, filter: VersionFilter, *, limit: int, after: str | None, full: bool
     ) -> Page[Version]:
-        """Versions newest first. Three index reads and a query or two; a GET for each content asked for.
+        """List versions, newest first. Three index reads and a query or two; a GET for each content asked for.
 
-        Where the home's answer is demanded, a memory's history begins with the head that its log has.
+        Where the caller demands the home's answer, a memory's history begins with the head that its log has.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -107,10 +107,10 @@ class Versions:
         return row
 
     def _as_they_stand(self, view: View, store_id: str, listed: list[Step]) -> list[Step]:
-        """The same rows from the table itself: a global index may show for a while what was redacted.
+        """Read the same rows from the table itself: a global index may show for a while what was redacted.
 
-        The marks of both tables are read with them, after the queries: no page is shown of a table that was emptied.
-        Raises Unavailable.
+        Reads the marks of both tables with them, after the queries, so that no page comes from a table that was
+        emptied. Raises Unavailable.
         """
         keys = [VersionRow.key(store_id, step.row.version_id) for step in listed]
         rows = self._region.read_whole(view, keys, "memories", "versions")
@@ -124,7 +124,7 @@ class Versions:
 
 
 def _take(steps: Iterator[Step], filter: VersionFilter, limit: int) -> tuple[list[Step], str | None]:
-    """At most `limit` steps that pass the filter, and the position to continue from; None at the end.
+    """Take at most `limit` steps that pass the filter, and the position to continue from; None at the end.
 
     A page that has looked at very many rows ends early, even empty, so that a rare filter cannot stall a call.
     """
@@ -150,7 +150,7 @@ def _passes(row: VersionRow, filter: VersionFilter) -> bool:
 
 
 def to_version(row: VersionRow, shown: TextView | None = None) -> Version:
-    """What the API calls a memory_version."""
+    """Make what the API calls a memory_version."""
     shown = shown or TextView()
     return Version(
         id=row.version_id,

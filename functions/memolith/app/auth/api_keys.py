@@ -25,7 +25,7 @@ KEY_PREFIX = "sk-memolith"
 
 
 def key_text(workspace_id: str, key_id: str, secret: str) -> str:
-    """What the caller presents: ``sk-memolith-{workspace}-{key}-{secret}``, ids without their prefixes."""
+    """Format what the caller presents: ``sk-memolith-{workspace}-{key}-{secret}``, ids without their prefixes."""
     return f"{KEY_PREFIX}-{workspace_id.removeprefix('wrkspc_')}-{key_id.removeprefix('apikey_')}-{secret}"
 
 
@@ -36,7 +36,7 @@ class ApiKeys:
         self._region = region
 
     def create(self, workspace_id: str, name: str, scope: str) -> IssuedKey:
-        """Issues a key; its text is to be had this once. One PUT, one index read and write.
+        """Issue a key; its text is returned only this once. One PUT, one index read and write.
 
         Raises:
             InvalidRequest: for a malformed workspace or scope. Unavailable, OutcomeUnknown.
@@ -58,7 +58,7 @@ class ApiKeys:
         return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at)
 
     def revoke(self, workspace_id: str, key_id: str) -> ApiKeyRecord:
-        """Ends a key, in this region at once; the object carries it to the others. Repeatable, from any region.
+        """Revoke a key, in this region at once; the object carries it to the others. Repeatable, from any region.
 
         Raises:
             NotFound, Unavailable, OutcomeUnknown.
@@ -76,7 +76,7 @@ class ApiKeys:
         return record
 
     def of_workspace(self, workspace_id: str) -> list[ApiKeyRow]:
-        """Every key of a workspace, oldest first, revoked ones too. Raises Unavailable."""
+        """List every key of a workspace, oldest first, revoked ones too. Raises Unavailable."""
         view = self._region.view()
         rows: list[ApiKeyRow] = []
         after: str | None = None
@@ -91,9 +91,9 @@ class ApiKeys:
         return [*view.index.query(query)]
 
     def find(self, credentials: Credentials) -> ApiKeyRow | None:
-        """A key that the index lacks, from the bucket. A LIST a region, and a GET for each record.
+        """Find a key that the index lacks, in the bucket. A LIST a region, and a GET for each record.
 
-        Nothing is folded: a reader may not, and the records' own events will. Raises Unavailable.
+        It projects nothing: a reader may not, and the records' own events will. Raises Unavailable.
         """
         key_id, workspace_id = credentials.key_id, credentials.workspace_id
         if ids.birth_region(key_id, self._region.regions) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
@@ -105,10 +105,10 @@ class ApiKeys:
         return row
 
     def fold(self, view: View, record: ApiKeyRecord, name: Named | None = None, own: bool = False) -> None:
-        """Joins one version of a key's record into every generation of tables. A revocation absorbs.
+        """Join one version of a key's record into every generation of tables. A revocation absorbs.
 
-        `name` is the record's object, if it is of this home: it is journaled where the record was new to the index, or
-        the caller is about to acknowledge it as its `own`.
+        `name` is the record's object, if it is of this home: it is logged as acknowledged where the record was new to
+        the index, or the caller is about to acknowledge it as its `own`.
         """
         key = ApiKeyRow.key(record.workspace_id, record.key_id)
         for index in view.indexes:

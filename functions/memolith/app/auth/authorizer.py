@@ -93,7 +93,7 @@ class Authorizer:
     def enter(
         self, call: RequestContext, scope: Scope, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
     ) -> Access:
-        """Checks an API key and its scope, and reads `keys` in the same batch. A session's token is not enough.
+        """Check an API key and its scope, and read `keys` in the same batch. A session's token is not enough.
 
         Raises:
             Unauthenticated, PermissionDenied, Unavailable.
@@ -103,7 +103,7 @@ class Authorizer:
         return self._enter(call, scope, keys, marked)
 
     def enter_any(self, call: RequestContext, scope: Scope, keys: Sequence[RowKey] = ()) -> Access:
-        """As `enter`, for any session's token too; what that may see is the caller's to check."""
+        """Check as `enter` does, for any session's token too; the caller checks what that may see."""
         return self._enter(call, scope, keys)
 
     def _enter(self, call: RequestContext, scope: Scope, keys: Sequence[RowKey], marked: Sequence[str] = ()) -> Access:
@@ -124,10 +124,10 @@ class Authorizer:
     def enter_store(
         self, call: RequestContext, scope: Scope, store_id: str, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
     ) -> StoreAccess:
-        """As `enter`, and the store's record; a store of another workspace, or of no session's token, is not found.
+        """Check as `enter` does, and the store's record; a store outside the workspace, or the token, is not found.
 
-        A read leans on the tables of its `keys`, and on those in `marked`, to say what is not there and how fresh its
-        answer is: their marks are read with them (`Region.view`).
+        A read relies on the tables of its `keys`, and on those in `marked`, to say what does not exist and how fresh
+        its answer is: their marks are read with them (`Region.view`).
 
         For a read, the rows are as fresh as it demands. With a `min_version` they are read once more, after that
         version's own row: a batch is not one moment.
@@ -166,9 +166,9 @@ class Authorizer:
         raise AskHome(store.home, view)
 
     def _await(self, call: RequestContext, store: StoreRow, view: View, key: RowKey) -> None:
-        """Returns once the version is in this region's index, or raises: what its home does not know, nobody does.
+        """Return once the version is in this region's index; raise if even its home does not know it.
 
-        A home whose fail-over is under way does not know yet what its bucket holds: it raises Unavailable.
+        A home whose failover is under way does not know yet what its bucket has: it raises Unavailable.
         """
         if _knows(view, key):
             return
@@ -184,7 +184,7 @@ class Authorizer:
         self._ask_home(call, store, view)
 
     def store(self, view: View, store_id: str, workspace_id: str) -> StoreRow:
-        """The record of a live store of this workspace. Raises NotFound, Unavailable."""
+        """Return the record of a live store of this workspace. Raises NotFound, Unavailable."""
         if ids.STORE.fullmatch(store_id) is None:
             raise NotFound("memory_store", store_id)
         attributes = view.rows.get(StoreRow.key(store_id))
@@ -208,7 +208,7 @@ _SCOPES = {"read_only": Scope.read, "read_write": Scope.write}
 
 
 def _admit_session(view: View, credentials: SessionCredentials, scope: Scope) -> Access:
-    """The token's signature was checked; what may have come since is that its session was ended."""
+    """Admit a session whose token's signature was checked, unless the session was ended since."""
     attributes = view.rows.get(SessionRow.key(credentials.workspace_id, credentials.session_id))
     if attributes is not None and SessionRow.from_attributes(attributes).archived_at is not None:
         raise Unauthenticated("the token's session has been ended")
@@ -217,7 +217,7 @@ def _admit_session(view: View, credentials: SessionCredentials, scope: Scope) ->
 
 
 def _narrowed(access: Access, credentials: SessionCredentials, scope: Scope, store_id: str) -> Access:
-    """What a session's token leaves of it for one store. Raises NotFound for any that it does not name."""
+    """Narrow the access to what a session's token allows for one store. Raises NotFound for an unnamed store."""
     has = _SCOPES.get(credentials.access.get(store_id, ""))
     if has is None:
         raise NotFound("memory_store", store_id)
@@ -239,5 +239,5 @@ def _key_of(credentials: Credentials) -> RowKey:
 
 
 def _knows(view: View, key: RowKey) -> bool:
-    """Whether the version is indexed; of one that is not, its redaction may be known already."""
+    """Tell whether the version is indexed; of one that is not, its redaction may be known already."""
     return key in view.rows and VersionRow.from_attributes(view.rows[key]).memory_id is not None

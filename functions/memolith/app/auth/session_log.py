@@ -28,11 +28,11 @@ class SessionLog:
     def fold(
         self, view: View, record: SessionRecord, at: SessionKey, name: Named | None = None, own: bool = False
     ) -> None:
-        """Joins one version of a session's record, which stands `at` its key, into every generation of tables.
+        """Join one version of a session's record, which is `at` its key, into every generation of tables.
 
         The earliest end absorbs, and of contexts the one of the highest rank. `name` is the record's object, if it is
-        of this home: it is journaled where the record was new to the index, or the caller is about to acknowledge it as
-        its `own`.
+        of this home: it is logged as acknowledged where the record was new to the index, or the caller is about to
+        acknowledge it as its `own`.
         """
         key = SessionRow.key(record.workspace_id, record.session_id)
         context = at.rank if record.pinned_at is not None else None
@@ -55,7 +55,7 @@ class SessionLog:
         return [] if after == attributes else [Change(key, attributes, after)]
 
     def find(self, workspace_id: str, session_id: str) -> SessionRecord | None:
-        """A session that the index lacks, from this bucket or its birth region's. Nothing is folded."""
+        """Find a session that the index lacks, in this bucket or its birth region's. Projects nothing."""
         birth = ids.birth_region(session_id, self._region.regions)
         if birth is None:
             return None
@@ -66,7 +66,7 @@ class SessionLog:
         return None
 
     def context(self, key: SessionKey) -> SessionRecord:
-        """The version of a record that stands at a key: from this bucket, or that of the region which wrote it.
+        """Read the version of a record at a key: from this bucket, or that of the region which wrote it.
 
         One GET, a second one where it has not arrived. Raises Unavailable.
         """
@@ -77,7 +77,7 @@ class SessionLog:
         raise Unavailable("the session's context has not arrived here yet; try again")
 
     def put(self, record: SessionRecord, sequence: int) -> SessionKey:
-        """One version of a record; where its key is taken, what stands there stays. Its key, for whoever folds it.
+        """Put one version of a record; an object at its key stays. Return the key, for the caller to project.
 
         Raises:
             Unavailable, OutcomeUnknown.
@@ -95,7 +95,7 @@ class SessionLog:
 
 
 def _join(before: SessionRow | None, record: SessionRecord, context: str | None) -> SessionRow:
-    """The record as it began, the earliest end that is known of it, and its newest context."""
+    """Join the record as it began, the earliest end that is known of it, and its newest context."""
     contexts = [rank for rank in (context, before.context if before else None) if rank is not None]
     ends = [end for end in (record.archived_at, before.archived_at if before else None) if end is not None]
     began = replace(record, archived_at=None, pinned_at=None, pins=()).to_json().decode()

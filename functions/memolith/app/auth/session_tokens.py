@@ -1,4 +1,4 @@
-"""Tokens of sessions: signed, so that any region can tell a true one without asking anybody.
+"""Tokens of sessions: signed, so that any region can verify one without a call.
 
 A token is a JSON Web Token under HMAC-SHA-256 with a prefix that tells it from an API key: ``st-memolith-{jwt}``. It
 names its session, its workspace, and what may be done with which store until when. That its session has been ended is
@@ -41,7 +41,7 @@ class SessionTokens:
         self._clock = clock
 
     def issue(self, record: SessionRecord, lifetime_s: int) -> tuple[str, int]:
-        """A token for a session, and when it ends (microseconds since 1970). No call once the keys are known.
+        """Issue a token for a session; return also its end (microseconds since 1970). No call once the keys are known.
 
         Raises:
             Unavailable: there are no keys to sign with.
@@ -61,7 +61,7 @@ class SessionTokens:
         return PREFIX + token, (now_s + lifetime_s) * 1_000_000
 
     def verify(self, text: str) -> SessionCredentials:
-        """What a token grants. No call once the keys are known; a name that is not known is asked for once more.
+        """Return what a token grants. No call once the keys are known; one more for a name that is not known.
 
         Raises:
             Unauthenticated: no token of this deployment, or one that has ended. Unavailable: the keys cannot be read.
@@ -102,7 +102,7 @@ class NoSigningKeys:
     """For a place without sessions: nothing can be signed, and so no token is true."""
 
     def keys(self, fresh: bool = False) -> Mapping[str, bytes]:
-        """Raises Unavailable."""
+        """Raise Unavailable."""
         raise port_errors.Unavailable("there are no signing keys here")
 
 

@@ -3,8 +3,8 @@
 Entries are folded as they arrive, and a region may have folded what the new home never had. Once the record of the new
 epoch is known, such rows are judged: a head, or an occupant, that came late gives way to the one that the cut names,
 and the late version stands apart (`core.rows.content.VersionRow.late_key`). Each judgement is one transaction on what
-it read, and may be repeated. Whoever decides by a row of an older epoch judges it first; the rest are judged in a
-sweep.
+it read, and may be repeated. A caller that decides by a row of an older epoch repairs it first; a sweep repairs the
+rest.
 """
 
 from __future__ import annotations
@@ -60,13 +60,14 @@ class EpochRepair:
     # ---- one row ------------------------------------------------------------------------------------------------
 
     def memory(self, view: View, store: StoreRow, row: MemoryRow) -> bool:
-        """Whether a head came late, or is no head by the cut; then it has given way to the one that is, or to none.
+        """Repair a head that is late, or no head by the snapshot; return whether it was: the right one, or none,
+        replaces it.
 
-        No call for a row of the present epoch. Otherwise a GET of a shard, unless it is known; to mend the row a HEAD,
-        a query and a transaction.
+        No call for a row of the present epoch. Otherwise a GET of a shard, unless it is known; to repair the row a
+        HEAD, a query and a transaction.
 
         Raises:
-            Unavailable, OutcomeUnknown: it could not be judged, or not be mended.
+            Unavailable, OutcomeUnknown: it could not be checked, or not be repaired.
         """
         slot = Slot.parse(row.slot)
         if len(store.epochs) == 1 or slot.epoch == current_epoch(store) or not has_cut(store):
@@ -81,11 +82,11 @@ class EpochRepair:
         return True
 
     def _is_behind(self, row: MemoryRow, place: LogRef | None) -> bool:
-        """Whether the row is an earlier state of the same memory at the same path: the log itself leads on from it."""
+        """Tell whether the row is an earlier state of the same memory at the same path: the log leads on from it."""
         return place is not None and place.path_hash == row.path_hash and str(place.slot) > row.slot
 
     def log(self, view: View, store: StoreRow, path_hash: str, row: LogRow | None) -> bool:
-        """Whether a path's row disagreed with the cut, and has been mended. Costs and raises as `memory`."""
+        """Repair a path's row that disagrees with the snapshot; return whether it did. Costs and raises as `memory`."""
         if len(store.epochs) == 1 or not has_cut(store):
             return False
         present = str(current_epoch(store))
@@ -105,9 +106,9 @@ class EpochRepair:
         return self._folder.restore(view, restored)
 
     def _knows(self, store: StoreRow, row: LogRow | None, tail: Slot | None, resident: str | None) -> bool:
-        """Whether a path's row has what the cut says is taken there, above the head of whoever lives there.
+        """Tell whether a path's row knows what the snapshot says is taken there, above the head of its occupant.
 
-        A row that another cut of the same epoch left behind, one that does not count, may lack a void.
+        A row that another snapshot of the same epoch left behind, one that does not count, may lack an abort.
         """
         if row is None or tail is None:
             return tail is None
@@ -124,7 +125,7 @@ class EpochRepair:
     def _restore(
         self, view: View, store: StoreRow, memory_id: str, before: MemoryRow | None, place: LogRef | None
     ) -> None:
-        """The memory's row as the cut has it, the rows of both paths concerned, and its late versions apart."""
+        """Restore the memory's row to the snapshot, the rows of both paths, and its late versions as divergent."""
         restored = RestoredRows(store.store_id, str(current_epoch(store)))
         entry = None if place is None else self._entry(store, place)
         after = None if entry is None else fold.join_memory(None, entry)
@@ -138,7 +139,7 @@ class EpochRepair:
         self._folder.restore(view, restored)
 
     def _add_log(self, store: StoreRow, restored: RestoredRows, path_hash: str) -> None:
-        """The path's row as the cut has it, and the row of whoever lives there, if it is missing."""
+        """Add the path's row as the snapshot has it, and its occupant's row, if it is missing."""
         if path_hash in restored.logs:
             return
         tail, resident = self._cuts.tail(store, path_hash), self._cuts.resident(store, path_hash)
@@ -160,7 +161,7 @@ class EpochRepair:
         restored.logs[path_hash] = row
 
     def _entry(self, store: StoreRow, place: LogRef) -> Entry:
-        """What stands at a place that the cut names: here, or else in the bucket of the home that wrote the cut."""
+        """Read the entry at a place that the snapshot names: here, or else in the bucket of the home that wrote it."""
         key = place.key_in(store.store_id)
         home = current_epoch(store).home
         entry = self._logs.entry(key) or (None if home == self._region.name else self._logs.entry(key, home))
@@ -169,10 +170,11 @@ class EpochRepair:
         return entry
 
     def _late_versions(self, view: View, store: StoreRow, memory_id: str, head: MemoryRow | None) -> list[VersionRow]:
-        """The memory's versions that came late: what a global index has, and from the table `head` and what it follows.
+        """List the memory's straggling versions: those of a global index, and from the table `head` and what it
+        follows.
 
-        The index may lag behind the newest, which are found by each version's parent. Of one whose child has not
-        arrived here neither may know; it is found in the sweep of the store, which reads the table itself.
+        The index may lag behind the newest, which are found by each version's parent. Neither may know one whose child
+        has not arrived here; the sweep of the store finds it, which reads the table itself.
         """
         partition = f"{store.store_id}#{memory_id}"
         found = view.index.query(Query("versions", partition, index=BY_MEMORY.name, limit=1_000))
@@ -188,16 +190,16 @@ class EpochRepair:
         return self._late_of(view, store, rows.values())
 
     def _late_of(self, view: View, store: StoreRow, rows: Iterable[VersionRow]) -> list[VersionRow]:
-        """Those that came late and stand nowhere else. A HEAD for each that came late."""
+        """Return the stragglers that count nowhere else. A HEAD for each straggler."""
         positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
         late = [(row, at) for row, at in positions if self._cuts.is_late(store, at.path_hash, at.slot)]
         return [row for row, at in late if not self._stands(view, store, self._logs.entry(at.key_in(store.store_id)))]
 
     def _stands(self, view: View, store: StoreRow, copy: Entry | None) -> bool:
-        """Whether a version of which a copy came late counts at another position of its log; then its row says so.
+        """Tell whether a version with a late copy counts at another position of its log; then its row says so.
 
-        A home that lost its epoch may have adopted what the accepted one has too: from the old home itself, or as an
-        adoption of its own. No call for what is no copy; else a LIST a region, and a HEAD for each later entry.
+        A home that lost its epoch may have replayed what the accepted one has too: from the old home itself, or as a
+        replay of its own. No call for what is no copy; else a LIST a region, and a HEAD for each later entry.
         """
         if copy is None or copy.adopts is None:
             return False
@@ -209,7 +211,7 @@ class EpochRepair:
         return False
 
     def _later(self, store: StoreRow, copy: Entry, origin: Slot) -> list[LogKey]:
-        """What counts of a copy's log, from the epoch on in which its version was first."""
+        """Return what counts of a copy's log, from the epoch on in which its version was first."""
         hash = copy.key.path_hash
         places = [f"{region}/log/{store.store_id}/{hash}/" for region in self._region.regions]
         keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
@@ -221,11 +223,11 @@ class EpochRepair:
     # ---- what a new home has to know ----------------------------------------------------------------------------
 
     def take_up(self, view: View, store: StoreRow) -> None:
-        """Has the rows of each live memory of the cut as the cut has them, before their store takes writes here.
+        """Bring the rows of each live memory in line with the snapshot, before its store takes writes here.
 
-        Of a path the writer judges the row that it reads; whether an ancestor or a descendant is a memory it reads
-        from rows alone. A read for a hundred memories, side by side, and what `memory` costs for each that is not as
-        it should be. Repeatable. Tables that are being rebuilt are judged at the end of that.
+        The writer repairs the row that it reads of a path; whether an ancestor or a descendant is a memory it reads
+        from rows alone. A read for a hundred memories, side by side, and what `memory` costs for each that is not as it
+        should be. Repeatable. Tables that are being rebuilt are repaired at the end of that.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it.
@@ -249,7 +251,7 @@ class EpochRepair:
     # ---- a late entry -------------------------------------------------------------------------------------------
 
     def came_late(self, view: View, store: StoreRow, version: Entry) -> None:
-        """Has a version that came late stand apart, and gives way where a row had it for a head. Repeatable.
+        """Mark a straggler's version as divergent, and correct a row that had it for a head. Repeatable.
 
         Raises:
             Unavailable, OutcomeUnknown: not all of it is done.
@@ -259,10 +261,10 @@ class EpochRepair:
         self._rows_of(view, store, version)
 
     def stands(self, view: View, store: StoreRow, settled: Sequence[ResolvedEntry]) -> None:
-        """Has versions of an older epoch that count stand apart no more, as a copy of them may that came first.
+        """Return versions of an older epoch that count to the history, in case a late copy of them came first.
 
-        They may be what the cut knows to be over, and nothing that came after them may be here to say so: the rows are
-        judged; those of a rebuild at its end. Two reads. Raises as `came_late`.
+        They may be what the snapshot knows to be over, without a later entry here to say so: the rows are repaired;
+        those of a rebuild at its end. Two reads. Raises as `came_late`.
         """
         for one in settled:
             if one.is_version:
@@ -284,11 +286,11 @@ class EpochRepair:
     def sweep(
         self, view: View, store: StoreRow, fold_again: Callable[[str], object], after: str | None = None
     ) -> Iterator[str]:
-        """Judges every row of a store, and has `fold_again` look at every late entry that this bucket has.
+        """Repair every row of a store, and have `fold_again` look at every straggler that this bucket has.
 
-        Gives, page after page, the place to go on `after` if it stops there. In all a LIST for a thousand objects of
-        the store's logs, a query for five hundred rows, versions too, a read for a hundred places of the cut, a HEAD
-        and a transaction for each row that is mended. Repeatable; it changes nothing where nothing is late.
+        Yields, page after page, the place to go on `after` if it stops there. In all a LIST for a thousand objects of
+        the store's logs, a query for five hundred rows, versions too, a read for a hundred places of the snapshot, a
+        HEAD and a transaction for each row that is repaired. Repeatable; it changes nothing where nothing is late.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it, or go on after the last place.
@@ -331,7 +333,7 @@ class EpochRepair:
     def _sweep_apart(
         self, view: View, store: StoreRow, fold_again: Callable[[str], object], after: str | None
     ) -> Iterator[str]:
-        """Versions that stand apart by the cut of a home that is not accepted: by this one they count."""
+        """Project again versions that are divergent only by the snapshot of a home that is not accepted."""
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, LATE_PREFIX):
             for row in rows:
                 at = LogRef.parse(row.position or "")
@@ -349,7 +351,7 @@ class EpochRepair:
             yield rows[-1].memory_id
 
     def _sweep_places(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
-        """Live memories of the cut of which there is no row."""
+        """Restore live memories of the snapshot that have no row."""
         places = self._cuts.places(store)
         for unknown, reached in self._unknown(view, places, partial(MemoryRow.key, store.store_id), after):
             for memory_id in unknown:
@@ -363,7 +365,7 @@ class EpochRepair:
             yield rows[-1].path_hash
 
     def _sweep_tails(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
-        """Paths of the cut of which there is no row."""
+        """Restore paths of the snapshot that have no row."""
         for unknown, reached in self._unknown(
             view, self._cuts.tails(store), partial(LogRow.key, store.store_id), after
         ):
@@ -372,7 +374,7 @@ class EpochRepair:
             yield reached
 
     def _sweep_versions(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
-        """Versions in the history that came late: of one that was told by an answer no object may ever say so."""
+        """Move stragglers out of the history: one known from an answer may never have an object that says so."""
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, VERSION_PREFIX):
             for late in batches(self._late_of(view, store, rows), LATE_PER_TRANSACTION):
                 self._folder.restore(view, RestoredRows(store.store_id, str(current_epoch(store)), late=list(late)))
@@ -381,7 +383,7 @@ class EpochRepair:
     def _unknown(
         self, view: View, names: Iterable[str], key_of: Callable[[str], RowKey], after: str | None
     ) -> Iterator[tuple[list[str], str]]:
-        """Those after `after` that have no row, in order; and, with as many as one read takes, how far that was."""
+        """Yield those after `after` that have no row, in order, and the last name of each read of many."""
         for some in batches(sorted(name for name in names if after is None or name > after), ROWS_PER_READ):
             rows = self._region.read(view.index, [key_of(name) for name in some])
             yield [name for name in some if key_of(name) not in rows], some[-1]

@@ -3,11 +3,11 @@
     read the store's record -> decide, put, read the log -> the reply is in: still within the lease? -> answer
 
 A call learns from the store's record that this region is the store's home; that holds for `LEASE_US` after it began to
-read the record, by ticks that nobody sets. Whoever ends a home's term puts that into the store's log of records, then
-waits until every lease has run out (`DRAIN_S`), and only then looks at what the home has left behind. So what is put
-under a lease is seen; nothing is put past one without reading the record again; and an answer that is later than its
-lease stands only if the record, read again, is unchanged.
-The lease begins with each read and ends with its call: between two invocations a process's ticks may stand still.
+read the record, by ticks that are never set. A region that ends a home's term puts that into the store's log of
+records, then waits until every lease has run out (`DRAIN_S`), and only then looks at what the home has left behind. So
+what is put under a lease is seen; nothing is put past one without reading the record again; and an answer that is later
+than its lease stands only if the record, read again, is unchanged. The lease begins with each read and ends with its
+call: between two invocations a process's ticks may stand still.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Fence:
         self._records = records or Ownership(region)
 
     def stands(self, view: View, store: StoreRow) -> bool:
-        """Whether an answer given now, on the record that came with `view`, is the home's.
+        """Tell whether an answer given now, on the record that came with `view`, is the home's.
 
         No call within the lease. Past it, and while the tables are incomplete, whose row may be behind the log: a GET
         of what follows the record, and one index read, for the epoch that another region may have begun.
 
         Raises:
-            Unavailable: this cannot be told now.
+            Unavailable: this cannot be decided now.
         """
         if self._is_fresh(view):
             return True
@@ -48,13 +48,13 @@ class Fence:
         return row.epochs == store.epochs and _same_term(store, row)
 
     def may_put(self, view: View, store: StoreRow) -> bool:
-        """Whether a put may begin that counts only in the home's present term.
+        """Tell whether a put may begin that counts only in the home's present term.
 
-        An answer that is too late can be withheld, an object cannot: it would be shown until the next term's cut drops
-        it. So whoever has been slow looks again before it puts. No call within the lease; past it as `stands`.
+        An answer that is too late can be withheld, an object cannot: it would be shown until the next term's snapshot
+        drops it. So a slow writer checks again before it puts. No call within the lease; past it as `stands`.
 
         Raises:
-            Unavailable: this cannot be told now.
+            Unavailable: this cannot be decided now.
         """
         return self._is_recent(view) or self.stands(view, store)
 
@@ -68,7 +68,7 @@ class Fence:
 
 
 def _same_term(store: StoreRow, now: StoreRow) -> bool:
-    """Whether the record as it is now changes nothing of who may write what, and asks for no other second region."""
+    """Tell whether the record as it is now changes no right to write, and asks for no other second region."""
     if now.second_region not in (None, store.second_region):
         return False
     active = now.state == StoreState.ACTIVE == store.state

@@ -26,7 +26,7 @@ class Ownership(StoreProjector):
     def change(
         self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None], own: str | None = None
     ) -> StoreRow:
-        """Puts the record that `change` makes of the newest one; None from it means that nothing is to change.
+        """Put the record that `change` makes of the newest one; None from it means that nothing is to change.
 
         A no-op, like a refusal that `change` raises, is decided on a record whose next slot was found free. `own` is
         the version_id of a change that another copy of the call may have put meanwhile: `change` is shown that one.
@@ -47,13 +47,13 @@ class Ownership(StoreProjector):
         raise Busy("others kept writing here; try again")
 
     def at_home(self, view: View, row: StoreRow) -> StoreRow:
-        """The record under which this region is the store's home, if it is; `row` where nothing says so.
+        """Return the record under which this region is the store's home, if it is; `row` where no record says so.
 
-        The old home's last record is enough: the first of the new home follows from it, and anybody there may put it.
-        No call where `row` is the home's own; a GET from the home that it names where it is another's.
+        The old home's last record is enough: the first of the new home follows from it, and any caller there may put
+        it. No call where `row` is the home's own; a GET from the home that it names where it is another's.
 
         Raises:
-            Unavailable, OutcomeUnknown: the first record could not be put, or not be folded.
+            Unavailable, OutcomeUnknown: the first record could not be put, or not be projected.
         """
         if row.home != self._region.name:
             try:
@@ -68,7 +68,7 @@ class Ownership(StoreProjector):
         return row
 
     def take_up(self, view: View, row: StoreRow) -> StoreRow:
-        """Puts and folds the first record of this region's term, which `row`, the old home's last, names. Repeatable.
+        """Put and project the first record of this region's term, which `row`, the old home's last, names. Repeatable.
 
         What the term began with is in the tables then. Raises as `at_home`.
         """

@@ -1,6 +1,6 @@
 """Erasure: what is redacted, expired or deleted leaves every object, row, older S3 version and search pack.
 
-It promises that only the eraser deletes, that it looks for the reason itself, whoever calls it, and that erasing again
+It promises that only the eraser deletes, that it looks for the reason itself, for any caller, and that erasing again
 changes nothing.
 
 Read first: `eraser`, for one version. Then `store_purge` for a whole store, `retention` for what has expired,

@@ -1,6 +1,6 @@
 """The eraser: the only one that may overwrite or delete, and only in its own region.
 
-It trusts nobody's word that something is to be erased: it looks for the reason in the region itself.
+It trusts no caller's word that something is to be erased: it looks for the reason in the region itself.
 
     an order of redaction | the deletion of the store | a rename that never came to be | retention
 """
@@ -33,7 +33,7 @@ class Eraser:
         self._records = StoreLog(region)
 
     def erase(self, key: str) -> bool:
-        """Blanks one object and deletes its older S3 versions, if there is a reason; whether there was. Repeatable.
+        """Blank one object and delete its older S3 versions, if there is a reason; return whether. Repeatable.
 
         Raises:
             InvalidRequest: not a key of a log. Unavailable: not finished; repeat it.
@@ -48,7 +48,7 @@ class Eraser:
         return True
 
     def blank(self, entry: Entry) -> None:
-        """Blanks an entry for which the caller has a reason, and the late one of the same text that it adopted.
+        """Blank an entry for which the caller has a reason, and the straggler of the same text that it replayed.
 
         Raises Unavailable: not finished; repeat it.
         """

@@ -27,9 +27,9 @@ class PackRemoval:
         self._records = StoreLog(region)
 
     def erase(self, store_id: str) -> int:
-        """Removes every pack of a store but the newest; of a deleted store, that too. How many went. Repeatable.
+        """Remove every segment of a store but the newest; of a deleted store, that too. Return how many. Repeatable.
 
-        A LIST, a look for the deletion, and for each that goes what `ErasableObjects.remove` costs.
+        A LIST, a look for the deletion, and for each that it removes what `ErasableObjects.remove` costs.
 
         Raises:
             InvalidRequest: not the id of a store. Unavailable: not finished; repeat it.
@@ -43,7 +43,7 @@ class PackRemoval:
         return len(going)
 
     def versions(self, store_id: str) -> Iterator[ObjectVersion]:
-        """Every S3 version of every pack of a store, the newest pack last. Raises Unavailable."""
+        """Yield every S3 version of every segment of a store, the newest segment last. Raises Unavailable."""
         mark: VersionMark | None = None
         while True:
             page = self._erasable.versions(PackKey.prefix(store_id), mark, VERSIONS_PER_PAGE)

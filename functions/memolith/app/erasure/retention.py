@@ -1,4 +1,4 @@
-"""Retention: versions that nobody has to keep any more are blanked, a store at a time, by each region for itself.
+"""Retention: versions that need not be kept any more are blanked, a store at a time, by each region for itself.
 
 There is no order to wait for. What may go is told by facts that never change (`memolith.core.retention`), so that every
 region comes to the same by its own rows, and a region that is behind keeps a version longer, never less long. The
@@ -87,10 +87,10 @@ class RetentionPass:
     # ---- one entry ----------------------------------------------------------------------------------------------
 
     def is_over(self, entry: Entry) -> bool:
-        """Whether retention took this version already, and its text came, or came back, afterwards.
+        """Tell whether retention took this version already, and its text came, or came back, afterwards.
 
-        Its row is blank then, though no order stands. That alone is believed only of a version whose time is over, give
-        or take a day for clocks. One index read, and a query if need be. Raises Unavailable.
+        Its row is blank then, though no redaction order exists. That alone is believed only of a version whose time is
+        over, give or take a day for clocks. One index read, and a query if need be. Raises Unavailable.
         """
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         memory_key = MemoryRow.key(entry.key.store_id, entry.memory_id or "-")
@@ -116,7 +116,7 @@ class RetentionPass:
         return at is not None and at <= before_us
 
     def _superseded_at(self, view: View, row: VersionRow) -> int | None:
-        """When the version after this one was written; None for the last. Of a version unseen here, a later moment."""
+        """Return when the version after this one was written; None for the last. If unseen here, a later moment."""
         partition = f"{row.store_id}#{row.memory_id}"
         after = f"{row.generation or 0:010d}"
         query = Query("versions", partition, after=after, index=BY_MEMORY.name, limit=1)
@@ -126,10 +126,10 @@ class RetentionPass:
     # ---- a pass over every store ----------------------------------------------------------------------------------
 
     def work(self, on_pass: RetentionCallbacks) -> int:
-        """Goes on with the pass under way, or begins one if a day has gone by; how many versions were blanked.
+        """Go on with the pass under way, or begin one if a day has gone by; return how many versions it blanked.
 
-        A pass that is interrupted is taken up where it stopped. One LIST for a thousand records; one query for a
-        hundred versions, and a read for those of them that have text; then what a blank costs.
+        An interrupted pass goes on where it stopped. One LIST for a thousand records; one query for a hundred versions,
+        and a read for those of them that have text; then what a blank costs.
 
         Raises:
             Unavailable: a port does not answer; the next call goes on.
@@ -153,7 +153,7 @@ class RetentionPass:
         return blanked
 
     def _save(self, before: Mapping[str, object] | None, row: PassRow) -> Mapping[str, object] | None:
-        """What stands now; None when another sweep is at it, which then goes on alone."""
+        """Save the pass; return the stored row, or None when another sweep is running, which then goes on alone."""
         after = row.to_attributes()
         return after if commit_as_owner(self._region.index, [Change(PassRow.KEY, before, after)]) else None
 
@@ -179,7 +179,7 @@ class RetentionPass:
     def _store(
         self, view: View, store_id: str, after: str | None, on_pass: RetentionCallbacks
     ) -> tuple[str | None, int]:
-        """Blanks what is due of one store; where to go on if the time is up, and how many went."""
+        """Blank what is due of one store; return where to go on if the time is up, and how many it blanked."""
         attributes = self._region.read(view.index, [StoreRow.key(store_id)]).get(StoreRow.key(store_id))
         if attributes is None or attributes["state"] == StoreState.DELETED:
             on_pass.ended(store_id)
@@ -200,7 +200,7 @@ class RetentionPass:
                 return after, blanked
 
     def _due_of(self, view: View, retention: Retention, rows: Sequence[VersionRow]) -> list[_Due]:
-        """Those that have text, stand in a log (of one a redaction alone may be known), and are not to be kept."""
+        """Return versions that are due: with text, in a log (some rows are known only from redactions), and expired."""
         rows = [row for row in rows if row.path is not None and row.memory_id is not None and row.position is not None]
         keys = list(dict.fromkeys(MemoryRow.key(row.store_id, row.memory_id or "") for row in rows))
         heads = self._region.read(view.index, keys) if keys else {}
@@ -217,7 +217,7 @@ class RetentionPass:
         return due
 
     def _blank(self, view: View, due: Sequence[_Due], blank: Callable[[Entry], None]) -> int:
-        """The objects first, then the rows; a version whose object has not arrived here waits for it."""
+        """Blank the objects first, then the rows; a version whose object has not arrived here waits for it."""
 
         def one(version: _Due) -> RowKey | None:
             entry = self._logs.entry(version.key)
@@ -232,7 +232,7 @@ class RetentionPass:
 
 
 def _stores(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each store of a page of records, with the last of its keys there."""
+    """Yield each store of a page of records, with the last of its keys there."""
     last: dict[str, str] = {}
     for key in keys:
         name = parse_key(key)

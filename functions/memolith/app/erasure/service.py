@@ -1,4 +1,4 @@
-"""What the eraser function does: the one facade over its use cases, for whoever invokes it and for its schedule."""
+"""What the eraser function does: the one facade over its use cases, for its callers and its schedule."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Erasures:
         return self._packs.erase(store_id)
 
     def erase_store(self, store_id: str) -> bool:
-        """Begins to erase a deleted store, and does what a few seconds allow; whether it is done.
+        """Begin to erase a deleted store, and do what a few seconds allow; return whether it is done.
 
         Raises:
             Unavailable: it is not noted yet; repeat it.
@@ -58,7 +58,7 @@ class Erasures:
         return self._stores.begin(store_id) and self._stores.work(store_id, self._deadline(CALL_BUDGET_S))
 
     def sweep(self, budget_s: float = SWEEP_BUDGET_S) -> Mapping[str, Any]:
-        """Goes on with every store that is not done, with retention, and with the daily look at older S3 versions.
+        """Go on with every store that is not done, with retention, and with the daily check of older S3 versions.
 
         Repeatable; several may run at once.
 
@@ -79,7 +79,7 @@ class Erasures:
         return {"pending": len(left), "blanked": blanked, "mended": mended}
 
     def _finish(self, store_id: str, is_time_up: Callable[[], bool]) -> bool:
-        """One store's trouble is not the next one's."""
+        """Finish one store; its failure does not stop the next store."""
         if is_time_up():
             return False
         try:

@@ -2,7 +2,7 @@
 
     the packs -> the log's objects -> the rows -> the records, and with them the name and the salt
 
-The salt goes last: while a copy of it exists, whoever has it can try paths against the hashes in the keys. The work is
+The salt goes last: while a copy of it exists, its holder can try paths against the hashes in the keys. The work is
 driven by the deletion's own record, which is an object like any other and replicates. Its event begins the work here, a
 schedule goes on with it until everything is blank, and what arrives later is erased on arrival. A day after that the
 store is gone through once more: a put or a copy that was under way behind the first time has landed by then, whether or
@@ -94,10 +94,10 @@ class StorePurge:
     # ---- which stores ---------------------------------------------------------------------------------------------
 
     def begin(self, store_id: str, again: bool = False) -> bool:
-        """Notes that the store is to be erased here, if its deletion stands in this bucket; whether it does.
+        """Note that the store is to be erased here, if its deletion is in this bucket; return whether it is.
 
-        A store that was done already is looked through once more: something came late. One that is being worked on is
-        gone through again at its end, as what came may stand behind the place that the work has reached. Repeatable.
+        A store that was done already is scanned once more: a straggler came. One that is being worked on is scanned
+        again at its end, since the straggler may be behind the place that the work has reached. Repeatable.
         """
         if self._records.deletion(store_id) is None:
             return False
@@ -114,9 +114,9 @@ class StorePurge:
         raise Unavailable("the note of the erasure is contended; try again")
 
     def take_up(self, store_id: str) -> None:
-        """Begins with a deleted store of which nothing is noted: the note was lost, or its event never came.
+        """Begin with a deleted store of which nothing is noted: the note was lost, or its event never came.
 
-        Begins again, once, with one that was done a day ago or longer.
+        Begin again, once, with one that was done a day ago or longer.
         """
         work = self.progress(store_id)
         if work is None:
@@ -127,11 +127,11 @@ class StorePurge:
             self.begin(store_id, again=True)
 
     def pending(self) -> list[str]:
-        """The stores that are not done yet."""
+        """List the stores that are not done yet."""
         return [one.key.sk for one in self._query(Query("control", PENDING, limit=1_000))]
 
     def progress(self, store_id: str) -> WorkRow | None:
-        """How far a store is; None where nothing of it is known here."""
+        """Return the progress of a store; None where nothing of it is known here."""
         keys = [WorkRow.key(PENDING, store_id), WorkRow.key(DONE, store_id)]
         rows = self._region.read(self._region.index, keys)
         found = [rows[key] for key in keys if key in rows]
@@ -140,7 +140,7 @@ class StorePurge:
     # ---- the work -------------------------------------------------------------------------------------------------
 
     def work(self, store_id: str, is_time_up: Callable[[], bool]) -> bool:
-        """Goes on with one store, a page at a time, until it is done or the time is up; whether it is done.
+        """Go on with one store, a page at a time, until it is done or the time is up; return whether it is done.
 
         What is blank already costs one HEAD an object; what is not, what `ErasableObjects.erase` costs, and a HEAD.
 
@@ -165,7 +165,7 @@ class StorePurge:
         return self._end(store_id, before, work)
 
     def _end(self, store_id: str, before: Mapping[str, object], work: WorkRow) -> bool:
-        """Done, if a whole way through left nothing; otherwise once more from the start, by the schedule."""
+        """End it, if a whole pass left nothing; otherwise let the schedule start it once more."""
         key, done_key = WorkRow.key(PENDING, store_id), WorkRow.key(DONE, store_id)
         if work.left:
             self._commit([Change(key, before, replace(work, stage=0, left=0).to_attributes())])
@@ -174,7 +174,7 @@ class StorePurge:
         return self._commit([Change(key, before, None), Change(done_key, None, done, unconditional=True)])
 
     def places(self, record: StoreRecord) -> list[str]:
-        """Where a store's text stands, in the order in which it goes: ``packs``, prefixes of keys, and ``rows``."""
+        """List where a store's text is, in the order of its erasure: ``packs``, prefixes of keys, and ``rows``."""
         homes = dict.fromkeys((*self._region.regions, *(parse_epoch(epoch).home for epoch in record.epochs)))
         logs = [f"{home}/log/{record.store_id}/" for home in homes]
         return ["packs", *logs, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
@@ -196,7 +196,7 @@ class StorePurge:
             yield work
 
     def _page(self, prefix: str, work: WorkRow) -> WorkRow:
-        """One page of S3 versions."""
+        """Erase one page of S3 versions."""
         mark = None if work.after is None else (work.after, work.after_version or "")
         page = self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE)
         results = self._region.parallel.run([partial(self._erase, held) for held in _held(page.versions)])
@@ -206,7 +206,7 @@ class StorePurge:
         return replace(work, after=page.next_after[0], after_version=page.next_after[1])
 
     def _erase(self, held: _Held) -> str:
-        """One key: ``erased`` now, ``blank`` before, or ``left`` because it cannot be read or blanked."""
+        """Erase one key: ``erased`` now, ``blank`` before, or ``left`` because it cannot be read or blanked."""
         try:
             name = parse_key(held.key)
             if isinstance(name, LogKey):
@@ -247,7 +247,7 @@ class StorePurge:
     # ---- rows -----------------------------------------------------------------------------------------------------
 
     def _erase_rows(self, store_id: str) -> None:
-        """Rows that no blank's event has reached, or ever will: claims, and what was folded ahead of its object."""
+        """Erase rows that no blank's event reaches: write intents, and rows projected ahead of their objects."""
         view = self._region.view()
         for table in TEXT_TABLES:
             for keys in rows_with_text(self._region, view, table, store_id):
@@ -262,7 +262,7 @@ class StorePurge:
 
 
 def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Iterator[list[RowKey]]:
-    """The keys of a store's rows that have a path or a hash, a page at a time, in every generation that is written."""
+    """Yield the keys of a store's rows that have a path or a hash, a page at a time, in every written generation."""
     for index in view.indexes:
         after: str | None = None
         while True:

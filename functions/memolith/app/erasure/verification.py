@@ -58,7 +58,7 @@ class SearchTerms:
         return bool(self.texts or self.paths or self.hashes)
 
     def within(self, data: bytes) -> str | None:
-        """The kind of the first one that stands in these bytes, as it is or as object metadata has it."""
+        """Return the kind of the first term in these bytes, as it is or as object metadata encodes it."""
         for kind, needles in (("text", self.texts), ("path", self.paths), ("hash", self.hashes)):
             for needle in needles:
                 forms = (needle.encode(), *_encoded(needle)) if kind == "path" else (needle.encode(),)
@@ -76,7 +76,7 @@ class VersionStates:
     """How many versions are in which state.
 
     Attributes:
-        kept: nobody asked for their erasure, and retention keeps them.
+        kept: no caller asked for their erasure, and retention keeps them.
         pending: an order stands, or the store is deleted, and text is still here.
         erased: the object is blank and has no older S3 version, and the row has no text.
         unknown: their objects are not here.
@@ -120,9 +120,9 @@ class Verification:
     # ---- status -----------------------------------------------------------------------------------------------------
 
     def status(self, store_id: str, id: str) -> dict[str, Any]:
-        """How far the erasure of a version, a memory or a whole store (`id` is the store's own then) is here.
+        """Report how far the erasure of a version, memory or whole store (`id` is then the store's own) is here.
 
-        For each version of it a HEAD and a LIST, and a GET for the store's pack; a whole store is answered from its
+        For each version of it a HEAD and a LIST, and a GET for the store's segment; a whole store is answered from its
         progress alone.
 
         Raises:
@@ -187,10 +187,10 @@ class Verification:
     # ---- search -----------------------------------------------------------------------------------------------------
 
     def search(self, store_id: str, needles: SearchTerms, at: Mapping[str, Any] | None) -> VerificationResult:
-        """One step of a search of everything that this region has of a store; `at` is the `next` of the step before.
+        """Search one step of everything that this region has of a store; `at` is the `next` of the step before.
 
-        Every S3 version is read: a LIST for two hundred, and a GET each. Then every row. Without needles, anything that
-        is not blank is reported, which is right for a store that was deleted.
+        Reads every S3 version: a LIST for two hundred, and a GET each. Then every row. Without needles, it reports
+        anything that is not blank, which is right for a store that was deleted.
 
         Raises:
             InvalidRequest, Unavailable.
@@ -228,7 +228,7 @@ class Verification:
             return None
 
     def _unpacked(self, stored: StoredObject) -> bytes:
-        """What a pack has, in the open: its texts are compressed there. One that nobody can open is read as it is."""
+        """Decompress what a segment has. One that cannot be opened is read as it is."""
         try:
             pack = self._packs.open(stored.body)
             try:
@@ -243,7 +243,7 @@ class Verification:
         return "\n".join([*texts, *stems, *(f"{one.path} {one.content_sha256}" for one in documents)]).encode()
 
     def _packed(self, store_id: str) -> frozenset[str]:
-        """Every version that a pack has, whichever pack. A LIST, and a GET for each pack. Raises Unavailable."""
+        """Return every version that any segment has. A LIST, and a GET for each segment. Raises Unavailable."""
         found: set[str] = set()
         page = self._erasable.versions(PackKey.prefix(store_id), None, VERSIONS_PER_CALL)
         for version in page.versions:
@@ -273,7 +273,7 @@ class Verification:
         return VerificationResult(looked, found)
 
     def _rows(self, view: View, store_id: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Every row of the store's, in every generation of tables that is written, with its sort key."""
+        """Yield every row of the store's, in every generation of tables that is written, with its sort key."""
         for index in view.indexes:
             for table in TABLES:
                 after: str | None = None
@@ -293,7 +293,7 @@ class Verification:
 
 
 def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
-    """Of a deleted store: text that is left. One blank may lie over another, this region's over the home's."""
+    """Return what text is left of a deleted store. One blank may lie over another, this region's over the home's."""
     if version.key.startswith(PACKS_PREFIX):
         return "a pack"
     name = parse_key(version.key) if not _is_verdict(version.key) else None
@@ -321,7 +321,7 @@ def _texts_of(attributes: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _overall(states: VersionStates) -> str:
-    """The word for a region: what is least done of it."""
+    """Return the word for a region: what is least done of it."""
     if states.pending:
         return "pending"
     if states.erased and not states.kept:

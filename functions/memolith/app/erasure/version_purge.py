@@ -50,7 +50,7 @@ class VersionPurge:
         return walk(self._region, "versions", self._page, deadline_us, PASS)
 
     def _page(self, _: View, after: str | None) -> tuple[ScanProgress, str | None]:
-        """One page of one prefix. `after` is JSON: the number of the prefix, and the last version looked at in it."""
+        """Check one page of one prefix. `after` is JSON: the prefix's number, and the last version checked in it."""
         prefixes = [f"{home}/{kind}/" for home in sorted(self._region.regions) for kind in KINDS]
         number, mark = (0, None) if after is None else json.loads(after)
         page = self._erasable.versions(prefixes[number], mark and tuple(mark), VERSIONS_PER_PAGE)
@@ -62,7 +62,7 @@ class VersionPurge:
         return walked, json.dumps([number + 1, None]) if number + 1 < len(prefixes) else None
 
     def _mend(self, key: str) -> bool:
-        """Whether there was a reason to erase; the eraser's own look decides. Raises Unavailable."""
+        """Erase where there is a reason; the eraser's own look decides. Return whether it did. Raises Unavailable."""
         with suppress(ValueError):
             name = parse_key(key)
             if isinstance(name, LogKey):
@@ -73,7 +73,7 @@ class VersionPurge:
 
 
 def _has_blank(versions: Sequence[ObjectVersion]) -> bool:
-    """Whether one of several versions of a key may be a blank: that of an entry is empty, that of a record is not.
+    """Tell whether one of several versions of a key may be a blank: an entry's is empty, a record's is not.
 
     A key whose versions began on the page before counts too: its current version is not among these.
     """

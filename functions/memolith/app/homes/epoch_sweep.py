@@ -1,4 +1,4 @@
-"""Judging all of a store again, some time after its epoch began: by then nobody folds by a record of before any more.
+"""Repairing all of a store again, some time after its epoch began: by then no call uses an earlier record.
 
     a checkpoint names a record that begins an epoch -> noted -> a call's longest life later -> swept, page after page
 
@@ -49,7 +49,7 @@ class EpochSweep:
         self._indexing = Indexer(region)
 
     def note(self, names: Iterable[Named]) -> None:
-        """Has each store swept of which a record among these begins an epoch. A write for each. Repeatable.
+        """Note each store to sweep of which a record among these begins an epoch. A write for each. Repeatable.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it.
@@ -59,7 +59,7 @@ class EpochSweep:
             self._commit([Change(SweepRow.key(store_id), None, row.to_attributes(), unconditional=True)])
 
     def run(self, deadline_us: int) -> None:
-        """Goes on with the sweeps that are due, until `deadline_us` at most. A query; of a sweep what `judge` costs.
+        """Go on with the sweeps that are due, until `deadline_us` at most. A query; of a sweep what `judge` costs.
 
         Raises:
             Busy: another reconciler is at one of them. Unavailable, OutcomeUnknown: to be repeated.
@@ -83,7 +83,7 @@ class EpochSweep:
 
 
 def _begun(name: Named) -> str | None:
-    """The store whose epoch begins with the object of this name."""
+    """Return the store whose epoch begins with the object of this name."""
     try:
         key = parse_key(name.key)
     except ValueError:

@@ -2,10 +2,11 @@
 
     the epoch's first record, here -> the cut of what is here -> the second record names it, and writing begins
 
-No call goes to the old home. The first record comes before the listing, so that whoever sees it acknowledges nothing of
-the old epoch any more; what the old home had acknowledged and not replicated comes late: adopted, or divergent. Two who
-fail over to this region at once both go on: the second record's slot is taken once. Two who fail over to two regions
-make two epochs of one number, of which every region accepts the same (`core.log_position.Epoch.rank`).
+No call goes to the old home. The first record comes before the listing, so that a region that sees it acknowledges
+nothing of the old epoch any more; what the old home had acknowledged and not replicated comes late: adopted, or
+divergent. Two who fail over to this region at once both go on: the second record's slot is taken once. Two who fail
+over to two regions make two epochs of one number, of which every region accepts the same
+(`core.log_position.Epoch.rank`).
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ class Failover:
         self._moving = Transfer(region, indexing)
 
     def take_over(self, store_id: str, old: str, budget_s: float) -> TransferStep:
-        """Makes this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
+        """Make this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
 
-        Gives up a planned move away from here that is not committed: the store is to be written here. ``at home``
+        Gives up a planned transfer away from here that is not committed: the store is to be written here. ``at home``
         means that it is written here already.
 
-        A store that cannot be surveyed in `budget_s` is ``copying``: the next call goes on with it. Costs a LIST for
+        A store that cannot be scanned in `budget_s` is ``copying``: the next call goes on with it. Costs a LIST for
         each region, and for an epoch or two, two records, what `EpochSnapshotBuilder.in_parts` costs, and 16 PUTs.
 
         Raises:
@@ -75,10 +76,10 @@ class Failover:
         return TransferStep(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
 
     def _begin(self, view: View, store: StoreRow) -> StoreRow:
-        """Names the epoch: from here on no region that has seen it takes the old home's word.
+        """Name the epoch: from here on no region that has seen it accepts the old home's answers.
 
-        Epochs at the end of the chain whose cut is not here are left out: a fail-over may have died before it, or its
-        home before it was replicated. What they have taken comes late.
+        Epochs at the end of the chain whose snapshot is not here are left out: a failover may have died before it, or
+        its home before it was replicated. What they have written becomes stragglers.
         """
         epoch = Epoch(parse_epoch(store.epochs[-1]).number + 1, self._region.name)
         cuts = tuple(store.cuts or ())
@@ -97,7 +98,8 @@ class Failover:
         return self._standing_after_put(view, replace(store, slot=str(Slot(epoch, 0))), record)
 
     def _complete(self, view: View, begun: StoreRow, deadline_us: int) -> StoreRow | None:
-        """The cut of what is here, and the record that names it; or the one that somebody else put first.
+        """Put the snapshot of what is here, and the record that names it; or return the one that another caller put
+        first.
 
         None where there was no time to look at everything.
         """
@@ -117,9 +119,9 @@ class Failover:
         return self._standing_after_put(view, begun, record)
 
     def _standing(self, view: View, begun: StoreRow) -> StoreRow | None:
-        """The record that somebody else has put after `begun`, indexed; None while there is none. A GET.
+        """Return the record that another caller has put after `begun`, indexed; None while there is none. A GET.
 
-        Its cut counts, not this call's: rows that were put right by another would be wrong in a home that takes writes.
+        Its snapshot counts, not this call's: rows repaired by another one would be wrong in a home that takes writes.
         """
         found = self._records.newer(begun)
         if found is None:
@@ -128,7 +130,7 @@ class Failover:
         return to_row(found)
 
     def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
-        """Puts the record that follows `before`, or takes the one that somebody else put first; folds what stands."""
+        """Put the record that follows `before`, or take the one that another caller put first; project the result."""
         placed = PlacedRecord(Slot.parse(before.slot).following, record)
         if not self._records.put(placed):
             found = self._records.newer(before)
@@ -139,10 +141,10 @@ class Failover:
         return to_row(placed)
 
     def _store(self, view: View, store_id: str) -> StoreRow:
-        """The newest record that this region knows, from its bucket or its tables. Nobody else is asked.
+        """Return the newest record that this region knows, from its bucket or its tables. Calls no other region.
 
-        The bucket decides, also about this region's own records: whoever put one may have died before indexing it, and
-        a row from before it may say that the store is written here. Such a record is indexed now.
+        The bucket decides, also about this region's own records: the writer that put one may have died before indexing
+        it, and a row from before it may say that the store is written here. Such a record is indexed now.
 
         Raises:
             NotFound. Unavailable: the bucket does not answer. OutcomeUnknown: the index does not.
@@ -158,7 +160,7 @@ class Failover:
         return row
 
     def _is_indexed(self, view: View, store: StoreRow) -> bool:
-        """Whether the tables knew the record's cut before this call, so that whoever indexed it judges their rows."""
+        """Tell whether the tables knew the record's snapshot before this call: its indexing then repairs their rows."""
         attributes = view.rows.get(StoreRow.key(store.store_id))
         row = None if attributes is None else StoreRow.from_attributes(attributes)
         return row is not None and (row.epochs, row.cuts) == (store.epochs, store.cuts)

@@ -2,8 +2,8 @@
 
     moving -> (no lease runs any more) -> moved {epoch, cut}   or   active: the mover has given up
 
-All three are records in the old home's own log, and the next slot of that log is what decides: whoever puts first has
-decided for everybody. So a mover may die at any step, and another one takes its work over.
+All three are records in the old home's own log, and the next slot of that log is what decides: the first put has
+decided for all. So a mover may die at any step, and another one takes its work over.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Handoff:
         self._records = Ownership(region)
 
     def begin(self, store_id: str, to: str) -> dict[str, Any]:
-        """Ends writing here, and waits until no lease runs any more: five seconds. The record that stands.
+        """Stop writing here, and wait until no lease is valid any more: five seconds. Return the present record.
 
-        That is `moving`, or `moved` where somebody has committed a move already; or, where the home is elsewhere,
-        the one that says which region is. Repeatable.
+        That is `moving`, or `moved` where another caller has committed a transfer already; or, where the home is
+        elsewhere, the one that says which region it is. Repeatable.
 
         Raises:
             NotFound, Unavailable, OutcomeUnknown. Busy: the store is being moved to another region.
@@ -58,7 +58,7 @@ class Handoff:
         return encode_placed(self._placed(row))
 
     def commit(self, store_id: str, slot: str, epoch: str, cut: str) -> dict[str, Any]:
-        """Commits the move that `slot`, its `moving` record, began: the record that stands after it, whoever put it.
+        """Commit the transfer that `slot`, its `moving` record, began; return the record after it, of any caller.
 
         Raises:
             NotFound, Unavailable, OutcomeUnknown.
@@ -82,7 +82,7 @@ class Handoff:
         return encode_placed(self._placed(row))
 
     def give_up(self, store_id: str) -> dict[str, Any]:
-        """Lets the home write again, if no move is committed; the record that stands. Repeatable. Raises as `begin`."""
+        """Let the home write again, if no transfer is committed; return the record. Repeatable. Raises as `begin`."""
         view, row = self._newest(store_id)
         version_id = self._region.new_id("memver")
 
@@ -97,7 +97,7 @@ class Handoff:
         return encode_placed(self._placed(row))
 
     def _newest(self, store_id: str) -> tuple[View, StoreRow]:
-        """The record as this bucket has it: a row may be behind."""
+        """Return the record as this bucket has it: a row may be behind."""
         view = self._region.view([StoreRow.key(store_id)])
         attributes = view.rows.get(StoreRow.key(store_id))
         row = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)

@@ -45,9 +45,9 @@ class Homes:
         return self._failing_over.take_over(store_id, old, budget_s=MOVE_BUDGET_S)
 
     def is_held(self, store_id: str) -> dict[str, Any]:
-        """Whether a fail-over to this region begins with all that the store has acknowledged in two regions.
+        """Tell whether a failover to this region begins with all that the store has acknowledged in two regions.
 
-        By the record as this region knows it. An index read, and what `SyncReplica.is_held` costs.
+        Decides by the record as this region knows it. An index read, and what `SyncReplica.is_held` costs.
 
         Raises:
             NotFound: this region has never heard of the store. Unavailable: the region does not answer.
@@ -58,7 +58,7 @@ class Homes:
         return {"store_id": store_id, "held": self._second.is_held(StoreRow.from_attributes(attributes))}
 
     def page(self, after: str | None) -> dict[str, Any]:
-        """Up to a hundred stores that this region knows, in no order that means anything; ``next`` goes on after them.
+        """List up to a hundred stores that this region knows, in no meaningful order; ``next`` goes on after them.
 
         A LIST, and a read for a hundred.
 
@@ -77,7 +77,7 @@ class Homes:
         return {"stores": shown, "next": further}
 
     def _ids(self, birth: str, last: str) -> tuple[list[str], str | None]:
-        """Stores that were born in a region: their first record is under its prefix."""
+        """List stores that were born in a region: their first record is under its prefix."""
         prefix, ids = f"{birth}/store/", list[str]()
         after = f"{prefix}{last}/~" if last else None
         while len(ids) < STORES_PER_PAGE:

@@ -49,7 +49,7 @@ class Survey:
     entries: dict[LogKey, Entry] = field(default_factory=dict)
 
     def cut(self) -> list[Cut]:
-        """Its shards."""
+        """Return its shards."""
         shards = [(dict[str, str](), dict[str, str](), dict[str, str]()) for _ in range(Cut.SHARDS)]
         for hash, slot in self.tails.items():
             shards[Cut.shard_of(hash)][0][hash] = str(slot)
@@ -69,12 +69,12 @@ class EpochSnapshotBuilder:
         self._surveyed = SnapshotProgress(region)
 
     def run(self, store: StoreRow, ahead: Survey | None = None) -> Survey:
-        """Everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.
+        """Scan everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.
 
-        What an earlier survey has read is not read again: `ahead` leaves the paths that were written since.
+        It does not read again what an earlier scan has read: `ahead` leaves the paths that were written since.
 
         Raises:
-            Unavailable: the bucket does not answer, or a cut that is needed is not here.
+            Unavailable: the bucket does not answer, or a snapshot that is needed is not here.
         """
         survey = Survey(tails=self._tails(store), entries={} if ahead is None else dict(ahead.entries))
         for some in batches(list(survey.tails), HEADS_AT_ONCE):
@@ -83,9 +83,9 @@ class EpochSnapshotBuilder:
         return survey
 
     def in_parts(self, store: StoreRow, deadline_us: int) -> Survey | None:
-        """The same in as many calls as it takes: None where `deadline_us` has come; the next call goes on.
+        """Scan in as many calls as it takes: return None once `deadline_us` has come; the next call goes on.
 
-        Of a store that takes more than one, what was read is kept (`memolith.app.homes.snapshot_progress`) until
+        What was read of a store that takes more than one call is kept (`memolith.app.homes.snapshot_progress`) until
         `forget`. The listing is the last call's, and whole.
 
         Raises:
@@ -106,7 +106,7 @@ class EpochSnapshotBuilder:
         return survey
 
     def forget(self, store_id: str) -> None:
-        """Lets go of what was kept between the calls of `in_parts`. A query, and a write for five hundred entries."""
+        """Remove what was kept between the calls of `in_parts`. A query, and a write for five hundred entries."""
         self._surveyed.forget(store_id)
 
     def _look(self, store: StoreRow, survey: Survey, hashes: list[str]) -> None:
@@ -128,7 +128,7 @@ class EpochSnapshotBuilder:
         return tails
 
     def _keys(self, store: StoreRow) -> Iterator[LogKey]:
-        """Every log's: of a small store in one LIST for each home, of another in sixteen that run side by side."""
+        """Yield every log's keys: of a small store in one LIST for each home, of another in sixteen side by side."""
         places = [f"{home}/log/{store.store_id}/" for home in self._homes(store)]
         pages = self._region.parallel.run([partial(self._region.objects.list, place) for place in places])
         for place, page in zip(places, pages, strict=True):
@@ -147,13 +147,14 @@ class EpochSnapshotBuilder:
     # ---- who is at a path ---------------------------------------------------------------------------------------
 
     def _last(self, store: StoreRow, survey: Survey, hash: str) -> Entry | None:
-        """Of what stands at a path's tail, or below, the first that says who is there, or that nobody is.
+        """Return the first entry, from a path's tail down, that says which memory is there, or that none is.
 
-        What is missing below a tail that says nothing might have said it: then the tail is what stands below that. So
-        it is where half a rename is missing that nothing followed: what is here of it comes late then, as that would.
+        What is missing below a tail that says nothing might have said it: then the tail is what is below that. So it is
+        where half a rename is missing that no entry followed: what is here of it becomes a straggler then, as the
+        missing half would.
 
-        Of an epoch that is over its cut has the say: what had ended a memory's stay here may be below what was written
-        at another path since.
+        For a closed epoch the snapshot is authoritative: the entry that removed the memory may be older than the tail
+        of this path.
         """
         entry: Entry | None = None
         for slot in self._downwards(store, survey, hash):
@@ -176,20 +177,20 @@ class EpochSnapshotBuilder:
         return None
 
     def _is_as_it_began(self, store: StoreRow, survey: Survey, hash: str, slot: Slot) -> bool:
-        """Whether nothing that counts was written since the present epoch began, and what was here then is held."""
+        """Tell whether nothing that counts was written since the present epoch began, and the entry of then is held."""
         if slot.epoch == current_epoch(store) or not has_cut(store) or self._cuts.tail(store, hash) != slot:
             return False
         place = self._place(store, hash)
         return place is None or self._entry(survey, place) is not None
 
     def _place(self, store: StoreRow, hash: str) -> LogKey | None:
-        """Where the memory stood that was at a path as the present epoch began."""
+        """Return the place of the memory that was at a path as the present epoch began."""
         resident = self._cuts.resident(store, hash)
         place = None if resident is None else self._cuts.place(store, resident)
         return None if place is None else place.key_in(store.store_id)
 
     def _entry(self, survey: Survey, key: LogKey) -> Entry | None:
-        """What stands there. A slot once taken stays taken, and what is read of it here is never erased."""
+        """Read the entry there. A slot once taken stays taken, and what is read of it here is never erased."""
         entry = survey.entries.get(key) or self._logs.entry(key)
         if entry is not None:
             survey.entries[key] = entry
@@ -208,7 +209,7 @@ class EpochSnapshotBuilder:
         return None if number == 0 else self._cuts.tail_of(store, number, hash)
 
     def _says_nothing(self, survey: Survey, entry: Entry) -> bool:
-        """A void, or a half of a rename that does not count: who is at the path stands below."""
+        """Tell whether an entry is an abort, or half a rename that does not count: a lower slot has the occupant."""
         if entry.operation is Operation.MOVED_OUT:
             return not self._is_held(survey, entry.destination)
         if entry.operation is not Operation.MOVED_IN or entry.source is None:
@@ -217,9 +218,9 @@ class EpochSnapshotBuilder:
         return departure is None or departure.moved_version_id != entry.version_id
 
     def _is_torn(self, store: StoreRow, survey: Survey, entry: Entry) -> bool:
-        """Whether it is the first half of a rename whose second is not here, which it may never be, or be another's.
+        """Tell whether it is the first half of a rename whose second is not here, and may never be, or be another's.
 
-        One of the present epoch is pending. One of an epoch that is over is as that one's cut left it.
+        One of the present epoch is pending. One of a closed epoch is as that one's snapshot left it.
         """
         if entry.operation is not Operation.MOVED_IN or entry.source is None:
             return False
@@ -230,11 +231,11 @@ class EpochSnapshotBuilder:
         return True
 
     def _is_held(self, survey: Survey, ref: LogRef | None) -> bool:
-        """Whether a position counts. Tails only ever fall to what stands below a gap."""
+        """Tell whether a position counts. Tails only ever fall to what is below a gap."""
         return ref is not None and ref.path_hash in survey.tails and ref.slot <= survey.tails[ref.path_hash]
 
     def _one_place_each(self, survey: Survey) -> None:
-        """A memory that something followed at its destination has left its source, whether or not that is held."""
+        """Remove a memory from its source once an entry followed it at its destination, whether or not that is held."""
         last = dict(survey.deleted)
         for entry in survey.residents.values():
             last[entry.memory_id] = max(last.get(entry.memory_id, 0), entry.generation)
@@ -244,9 +245,9 @@ class EpochSnapshotBuilder:
 
 
 def _follows(after: Entry, entry: Entry) -> bool:
-    """Whether what stands in the next slot was built on this, so that this counts, whatever became of that.
+    """Tell whether the entry in the next slot was built on this one, so that this one counts in any case.
 
-    A void leaves its generation to a rival, so that the generation alone does not tell: the parent does.
+    An abort leaves its generation to a rival, so that the generation alone does not tell: the parent does.
     """
     return (after.memory_id, after.parent_version_id) == (entry.memory_id, entry.version_id)
 

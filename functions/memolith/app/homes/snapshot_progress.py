@@ -43,21 +43,21 @@ class SnapshotProgress:
         self._region = region
 
     def load(self, store_id: str) -> dict[LogKey, Entry]:
-        """Everything that is kept of a store. A query for some two thousand entries, and one at least."""
+        """Load everything that is kept of a store. A query for some two thousand entries, and one at least."""
         found: dict[LogKey, Entry] = {}
         for _, row in self._parts(store_id):
             found |= {entry.key: entry for entry in _decoded(store_id, row.entries)}
         return found
 
     def keep(self, store_id: str, entries: Sequence[Entry]) -> None:
-        """Keeps these too. A write for each five hundred; that it may be done twice does no harm."""
+        """Keep these too. A write for each five hundred; a repetition does no harm."""
         for start in range(0, len(entries), ENTRIES_PER_PART):
             key = RowKey("control", PartRow.partition(store_id), self._region.new_id("part"))
             row = PartRow(entries=_encoded(entries[start : start + ENTRIES_PER_PART]))
             self._commit(Change(key, None, row.to_attributes(), unconditional=True))
 
     def forget(self, store_id: str) -> None:
-        """Removes everything that is kept of a store. A query, and a write for each part."""
+        """Remove everything that is kept of a store. A query, and a write for each part."""
         for key, _ in self._parts(store_id):
             self._commit(Change(key, None, None, unconditional=True))
 

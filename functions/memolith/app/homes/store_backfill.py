@@ -26,10 +26,10 @@ class StoreBackfill:
         self._fold = fold
 
     def run(self, store: StoreRow, source: str, deadline_us: int | None = None) -> tuple[int, bool]:
-        """Copies what is missing here; how many objects, and whether that was all before the deadline.
+        """Copy what is missing here; return how many objects, and whether that was all before the deadline.
 
         A LIST for a thousand objects on both sides, and one for each place that is empty; a GET, a conditional PUT and
-        a fold for each that is missing. Repeatable: what is here already is left alone.
+        a projection for each that is missing. Repeatable: what is here already is left alone.
 
         Raises:
             Unavailable: a bucket, or this region's index, does not answer; repeat it.
@@ -42,14 +42,14 @@ class StoreBackfill:
         return copied, True
 
     def _missing(self, store: StoreRow, source: str) -> Iterator[str]:
-        """Keys to copy. Most places are empty, or small: what one page tells of each is asked of all at once."""
+        """Yield keys to copy. Most places are empty, or small, so one page of each is listed at once."""
         places = list(_places(store, self._region.regions))
         glances = self._region.parallel.run([partial(self._at_a_glance, place, source) for place in places])
         for place, missing in zip(places, glances, strict=True):
             yield from self._all_missing(place, source) if missing is None else missing
 
     def _all_missing(self, place: str, source: str) -> Iterator[str]:
-        """What is missing of a place of many pages: of logs, whose keys go on with a hash, sixteen parts at once."""
+        """Yield what is missing of a place of many pages: of logs, whose keys go on with a hash, sixteen at once."""
         parts = [f"{place}{digit}" for digit in _HEX] if "/log/" in place else [place]
         found = self._region.parallel.run([partial(self._missing_under, part, source) for part in parts])
         for keys in found:
@@ -69,7 +69,7 @@ class StoreBackfill:
         return sorted(set(there.keys) - set(here.keys))
 
     def _copy(self, key: str, source: str) -> int:
-        """Brings one object; what somebody else has brought meanwhile is as good."""
+        """Copy one object; a copy that another caller has put meanwhile is equivalent."""
         try:
             found = self._region.objects.get(key, source)
             self._region.objects.put_if_absent(key, found.body, found.metadata)
@@ -87,7 +87,7 @@ class StoreBackfill:
 
 
 def _places(store: StoreRow, regions: Sequence[str]) -> Iterator[str]:
-    """The prefixes that a store's objects are under; a cut counts only if its epoch does."""
+    """Yield the prefixes that a store's objects are under; a snapshot counts only if its epoch does."""
     homes = [parse_epoch(text).home for text in store.epochs]
     for home in sorted({*homes, *regions}):
         for kind in KINDS:

@@ -3,7 +3,7 @@
     copy and survey ahead -> the old home stops (`handing_over`) -> copy and survey the rest, settle half-done renames
     -> write the cut here -> the old home commits: `moved` -> the first record of the new epoch, here
 
-The new home's reconciler drives it. Each step may be repeated, and whoever repeats it may be somebody else: what
+The new home's reconciler drives it. Each step may be repeated, also by another caller: what
 decides is one put in the old home's log of records. Until then the old home can go on as if nothing had been.
 """
 
@@ -66,11 +66,11 @@ class Transfer:
         self._bringing = StoreBackfill(region, indexing.object_arrived)
 
     def move(self, store_id: str, budget_s: float) -> TransferStep:
-        """Moves a store's home here, or as much of that as there is time for: repeat it until it is ``moved``.
+        """Move a store's home here, or as much of that as there is time for: repeat it until it is ``moved``.
 
-        Only copying and surveying ahead heed `budget_s`; once writes are paused, it goes on to the end. Costs what
-        `StoreBackfill.run` and `EpochSnapshotBuilder.run` cost, twice, 16 PUTs for the cut, two records at the old home
-        and one here.
+        Only copying and scanning ahead heed `budget_s`; once writes are paused, it goes on to the end. Costs what
+        `StoreBackfill.run` and `EpochSnapshotBuilder.run` cost, twice, 16 PUTs for the snapshot, two records at the old
+        home and one here.
 
         Raises:
             NotFound; Unavailable, OutcomeUnknown: repeat it. Busy: it is being moved elsewhere, or was given up.
@@ -86,7 +86,7 @@ class Transfer:
         raise Busy("the store keeps moving; try again")
 
     def _move(self, view: View, store: StoreRow, deadline_us: int) -> TransferStep | StoreRow:
-        """The move, or the record of where the store's home is instead of where it was thought to be."""
+        """Move the store, or return the record that names its actual home, if it is not the expected one."""
         store_id = store.store_id
         if store.home == self._region.name:
             if (newer := self._records.newer(store)) is not None:
@@ -121,7 +121,7 @@ class Transfer:
         return TransferStep(store_id, "moved", copied, paused_ms)
 
     def _seen_elsewhere(self, view: View, store: StoreRow) -> StoreRow | None:
-        """The record of another home that this region, which was gone, has not heard of yet. Two calls a region."""
+        """Return another home's record that this region, while it was down, has not received. Two calls a region."""
         for region in self._region.regions:
             if region == self._region.name:
                 continue
@@ -134,7 +134,7 @@ class Transfer:
         return None
 
     def _go_on(self, store: StoreRow) -> None:
-        """A move away from here that was begun, and is wanted no more, is given up: the home takes writes again."""
+        """Give up a transfer away from here that was begun and is no longer wanted: the home takes writes again."""
         if store.moving_to is None:
             raise Unavailable("a fail-over to this region is not finished; repeat that first")
         placed = decode_placed(Handoff(self._region).give_up(store.store_id))
@@ -142,7 +142,7 @@ class Transfer:
             raise Busy("the move away from here is committed already; move the store back")
 
     def _drained(self, view: View, moving: PlacedRecord, old: str, ahead: Survey) -> tuple[PlacedRecord, int]:
-        """No lease runs any more: what the old home has left behind is all there will be of its epoch."""
+        """Finish once no lease is valid any more: what the old home has left behind is all of its epoch."""
         store = to_row(moving)
         copied, survey = self._settled(store, old, ahead)
         epoch = Epoch(current_epoch(store).number + 1, self._region.name, moving.slot.sequence)
@@ -157,7 +157,7 @@ class Transfer:
         return decode_placed(self._ask(old, payload)), copied
 
     def _settled(self, store: StoreRow, old: str, survey: Survey) -> tuple[int, Survey]:
-        """Everything copied, every rename finished or void: its home's writer does that."""
+        """Copy everything, and have every rename completed or aborted: its home's writer does that."""
         copied = 0
         for _ in range(SETTLE_ATTEMPTS):
             copied += self._bringing.run(store, old)[0]
@@ -175,7 +175,7 @@ class Transfer:
             raise decode_error(answer["error"])
 
     def put_cut(self, view: View, store_id: str, epoch: Epoch, survey: Survey) -> str:
-        """Puts every shard under a run of its own, and journals them; the run's name, which a record is to name."""
+        """Put every shard under a run of its own, and log them as acknowledged; return the run's name for a record."""
         run = f"cut_{ids.ulid(self._region.clock.now_us() // 1000, self._region.randomness.bytes(10))}"
         keys = [str(CutKey(store_id, epoch, run, shard)) for shard in range(Cut.SHARDS)]
         puts = [partial(self._put, key, cut) for key, cut in zip(keys, survey.cut(), strict=True)]

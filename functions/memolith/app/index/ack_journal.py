@@ -37,17 +37,17 @@ class AckJournal:
         self._period = period
 
     def look_again(self) -> None:
-        """After a transaction that failed: its period may have been closed meanwhile."""
+        """Forget the period after a transaction that failed: it may have been closed meanwhile."""
         self._period = None
 
     def changes(self, names: Sequence[Named]) -> list[Change]:
-        """What is to stand in the same transaction as the rows of these objects, at most a few, all of this home.
+        """Return the changes to commit with the rows of these objects, at most a few, all of this home.
 
-        No call while the period is known; otherwise one read. Where there is no journal, because the reconciler has
-        not begun one yet or its table has been emptied, that is what is checked: the next one begins with a listing.
+        No call while the period is known; otherwise one read. Without an acknowledgement log, because the reconciler
+        has not begun one yet or its table was emptied, the change checks that: the next log begins with a listing.
 
         Raises:
-            Unavailable: the journal does not answer.
+            Unavailable: the acknowledgement log does not answer.
         """
         if not names:
             return []
@@ -82,16 +82,16 @@ def commit_joined(
     contended: str,
     attempts: int = JOIN_ATTEMPTS,
 ) -> None:
-    """Joins into a few rows until it is done: read and worked out anew whenever somebody else was faster.
+    """Join into a few rows until it succeeds: read and compute again whenever another writer was faster.
 
     Args:
         region: pauses between two attempts.
         index: which generation.
-        work_out: reads the rows, and says what is to change; nothing, where they hold it already.
-        journal: what is to be journaled in the same transaction, if anything is: `names`, where rows change.
-        names: the objects that are folded.
-        own: the caller is about to acknowledge them: journaled even where no row changes.
-        contended: what to say when the attempts have run out.
+        work_out: reads the rows, and says what is to change; nothing, where they have it already.
+        journal: the acknowledgement log for the same transaction, if any: it gets `names` where rows change.
+        names: the objects that are projected.
+        own: the caller is about to acknowledge them: logged even where no row changes.
+        contended: the message once the attempts have run out.
         attempts: how many.
 
     Raises:
@@ -114,7 +114,7 @@ def commit_joined(
 
 
 def from_listing(state: JournalStateRow, run: str) -> JournalStateRow:
-    """The journal's state once its next checkpoint is to be made from a listing that has not begun yet.
+    """Make the state whose next checkpoint is to be made from a listing that has not begun yet.
 
     `run` is a new name, so that no part that was made before is taken for one of that checkpoint.
     """

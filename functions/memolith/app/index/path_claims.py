@@ -2,7 +2,7 @@
 
 A creator claims its path in the home's index, naming the slot it will put; then looks, strongly consistent, for a live
 or claimed ancestor or descendant; then puts. Of two creators at least one sees the other and yields. Claims expire, but
-safety does not rest on the clock: whoever breaks one takes its slot first, so that a stalled creator's put fails.
+safety does not rest on the clock: a writer that breaks one takes its slot first, so that a stalled creator's put fails.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Claim:
 
 
 class IntentConflict(Exception):
-    """Somebody else's claim stands in the way: pause, and begin again."""
+    """Another writer's intent is in the way: pause, and begin again."""
 
 
 class Claims:
@@ -46,10 +46,10 @@ class Claims:
         self._region = region
 
     def make(self, view: View, claim: Claim, before: PathRow | None) -> PathRow:
-        """Puts the claim beside whatever is known of the path. One conditional write a generation.
+        """Put the write intent beside what is known of the path. One conditional write a generation.
 
         Raises:
-            Yielded: the row is not what it was, or another claim stands there.
+            Yielded: the row is not what it was, or has another intent.
         """
         if before is not None and before.claim_id is not None:
             raise IntentConflict
@@ -75,12 +75,12 @@ class Claims:
                 raise IntentConflict from error
 
     def neighbours(self, view: View, path: str, store_id: str, moving_id: str | None) -> list[PathRow]:
-        """Live or claimed ancestors and descendants of `path`, but for the memory being moved. Two reads at once.
+        """List live or reserved ancestors and descendants of `path`, but for the memory being moved. Two reads at once.
 
         Of descendants at most a few: one is enough to be in the way. The longest paths have none.
 
         Raises:
-            Unavailable: the index does not answer, or was emptied, so that nobody can tell.
+            Unavailable: the index does not answer, or was emptied, so that this cannot be decided.
         """
         region, index = self._region, view.index
 
@@ -99,9 +99,9 @@ class Claims:
         return [row for row in rows if row.memory_id is not None or row.claim_id is not None]
 
     def expired(self, row: PathRow) -> bool:
-        """Whether a claim has stood longer than a creator should need, or says that it lasts longer than any may.
+        """Tell whether an intent is older than a creator should need, or claims to last longer than any may.
 
-        A creator whose clock is ahead writes an end that is far off. To break a claim too soon costs its creator an
+        A creator whose clock is ahead writes an end that is far off. Expiring an intent too soon costs its creator one
         attempt, and nothing else: its slot is taken first.
         """
         if row.claim_expires_at is None:
@@ -110,11 +110,11 @@ class Claims:
         return left_us < 0 or left_us > CLAIM_LIFETIME_US + CLOCKS_APART_US
 
     def withdraw(self, view: View, claim: Claim) -> None:
-        """Takes one's own claim back: only when nothing was put, or its slot was seen taken. It expires anyway."""
+        """Withdraw the caller's own intent: only if nothing was put, or its slot was seen taken. It expires anyway."""
         self._remove(view, claim.key, lambda row: row.claim_id == claim.claim_id)
 
     def remove_broken(self, view: View, row: PathRow) -> None:
-        """Takes away a claim whose slot has been taken."""
+        """Remove an intent whose slot has been taken."""
         self._remove(view, PathRow.key(row.store_id, row.path), lambda now: now.claim_id == row.claim_id)
 
     def _remove(self, view: View, key: RowKey, wanted: Callable[[PathRow], bool]) -> None:

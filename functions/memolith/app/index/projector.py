@@ -1,6 +1,6 @@
 """Folding what stands in the log into the tables: the only place that writes rows of memories, logs, paths, versions.
 
-Whoever observes a commit folds it before answering, so that no answer is newer than the index it leaves behind. The
+Each observer of a commit projects it before answering, so that no answer is newer than the index it leaves behind. The
 writer folds what it put, the indexer folds it again when the event comes, a rebuild folds everything: the same code.
 """
 
@@ -100,7 +100,7 @@ class _Rows:
         return None if attributes is None else kind.from_attributes(attributes)
 
     def changes(self, read_also: set[RowKey]) -> list[Change]:
-        """What differs from what was read, and checks of the rows in `read_also` that a change leant on."""
+        """Return what differs from what was read, and checks of the rows in `read_also` that a change relied on."""
         changed: list[Change] = []
         for key, row in self.after.items():
             after = None if row is None else row.to_attributes()
@@ -129,18 +129,18 @@ class Projector:
         own: bool = False,
         elsewhere: Collection[LogKey] = (),
     ) -> None:
-        """Makes the index hold at least what these entries say, and the journal those that were committed here.
+        """Make the index hold at least what these entries say, and the acknowledgement log those committed here.
 
-        What the caller is about to acknowledge as its `own` is journaled whatever the index knew of it; anything else,
-        where it was new to the index, so that nobody builds on a version that no checkpoint will name.
+        What the caller is about to acknowledge as its `own` is logged even if the index knew it; anything else, where
+        it was new to the index, so that no writer builds on a version that no checkpoint will name.
 
-        An update of a memory that stays where it was says nothing new of its path, whose rows are left alone then,
-        unless `paths_too` is set: by whoever found those rows to be behind the log.
+        An update that keeps the path does not touch the path's rows. A caller that knows them to lag the log passes
+        `paths_too`.
 
         `elsewhere` are the entries that the caller has from another region's answer or bucket: the rows say that their
-        objects were not seen here, until a fold of the objects themselves.
+        objects were not seen here, until a projection of the objects themselves.
 
-        One transaction when `known` gives every row concerned as it stands; otherwise a read before it, or a few. More
+        One transaction when `known` gives every row concerned as it is now; otherwise a read before it, or a few. More
         than a handful of entries go in several transactions: between them a path may be listed late, never twice.
 
         Raises:
@@ -157,7 +157,8 @@ class Projector:
                 self._commit_until_done(index, work_out, known if serving else None, period)
 
     def restore(self, view: View, restored: RestoredRows) -> bool:
-        """Puts rows of older epochs back to what a cut says, where they still are what was judged; whether any changed.
+        """Restore rows of older epochs to the snapshot, where they are unchanged since the check; return whether any
+        changed.
 
         A read and a transaction. Raises as `fold`.
         """
@@ -186,7 +187,7 @@ class Projector:
         return changes
 
     def _list_anew(self, rows: _Rows, store_id: str, paths: Mapping[str, str]) -> None:
-        """Recomputes the listing's rows of these paths from the rows of their logs and occupants."""
+        """Recompute the listing's rows of these paths from the rows of their logs and occupants."""
         log_keys = {path: LogRow.key(store_id, hash) for path, hash in paths.items()}
         rows.load([*log_keys.values(), *(PathRow.key(store_id, path) for path in paths)])
         occupants = {path: fold.occupant_of(rows.log(key)) for path, key in log_keys.items()}
@@ -197,7 +198,7 @@ class Projector:
             rows.after[key] = fold.path_row(rows.path(key), store_id, path, rows.log(log_keys[path]), occupant)
 
     def fold_late(self, view: View, entry: Entry) -> None:
-        """Has a version that came late stand apart from the history, unless it was adopted. A read and a transaction.
+        """Move a straggler's version out of the history as divergent, unless it was replayed. A read and a transaction.
 
         Raises as `fold`.
         """
@@ -210,7 +211,7 @@ class Projector:
         return rows.changes(set())
 
     def fold_where_it_stands(self, view: View, entry: Entry, instead_of: str | None = None) -> None:
-        """Has a version be in the history at its entry, which counts, and nowhere else.
+        """Move a version into the history at its entry, which counts, and nowhere else.
 
         `instead_of` is the position that its row may name: of a copy that does not count. A read; if need be a
         transaction. Raises as `fold`.
@@ -231,10 +232,10 @@ class Projector:
         return rows.changes(set())
 
     def _set_apart(self, rows: _Rows, row: VersionRow) -> None:
-        """Moves a version out of the history; one that stands there at another position was adopted, and stays.
+        """Move a version out of the history; one in the history at another position was replayed, and stays.
 
-        Of one that came late at several positions, as it does where a home that lost its epoch had adopted it, the row
-        names the last.
+        Of a straggler at several positions, as where a home that lost its epoch had replayed it, the row names the
+        last.
         """
         key = VersionRow.key(row.store_id, row.version_id)
         late_key = VersionRow.late_key(row.store_id, row.version_id)
@@ -267,11 +268,11 @@ class Projector:
     def fold_redaction(
         self, view: View, order: Redaction, name: Named | None = None, own: bool = False, unseen: bool = False
     ) -> None:
-        """Makes the version's row say that it is redacted, whether or not the version is known yet.
+        """Mark the version's row as redacted, whether or not the version is known yet.
 
-        `name` is the order's object, if it is of this home: it is journaled where the order was new to the index, or
-        the caller is about to acknowledge it as its `own`. `unseen`: the order is known from another region's answer,
-        and its object may not be in this bucket; the row says so until `order_carried_out`.
+        `name` is the order's object, if it is of this home: it is logged as acknowledged where the order was new to the
+        index, or the caller is about to acknowledge it as its `own`. `unseen`: the order is known from another region's
+        answer, and its object may not be in this bucket; the row says so until `order_carried_out`.
         """
         key = VersionRow.key(order.store_id, order.version_id)
         for index in view.indexes:
@@ -301,7 +302,7 @@ class Projector:
         return changes + journal.changes(names) if journal is not None and (own or changes) else changes
 
     def order_carried_out(self, view: View, order: Redaction) -> None:
-        """Notes that the order's object was folded here and its text erased. A read; a write where that is news."""
+        """Note that the order's object was projected here and its text erased. A read; a write where that is news."""
         key = VersionRow.key(order.store_id, order.version_id)
         for index in view.indexes:
             self._commit_until_done(index, partial(self._carried_out, key=key), None, None)
@@ -314,10 +315,10 @@ class Projector:
         return rows.changes(set())
 
     def fold_erasure(self, view: View, keys: Sequence[RowKey]) -> None:
-        """Takes the text out of these rows of `memories` and `versions` as the fold of their blanks would.
+        """Remove the text from these rows of `memories` and `versions`, as projecting their blanks would.
 
-        Rows of `paths` go altogether. For text that is erased, or never to be shown again; rows that are not there stay
-        away. A read and a transaction for every few.
+        Removes rows of `paths` altogether. For text that is erased, or never to be shown again; missing rows stay
+        missing. A read and a transaction for every few.
         """
         for index in view.indexes:
             for start in range(0, len(keys), ROWS_PER_ERASURE):
@@ -380,7 +381,7 @@ class Projector:
         return changes if journal is None else changes + journal.changes(self._names(settled, news))
 
     def _join_version(self, rows: _Rows, entry: Entry, elsewhere: Collection[LogKey]) -> bool:
-        """Joins the version; whether the index had not known it."""
+        """Join the version; return whether it is new to the index."""
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         before = rows.version(key)
         rows.after[key] = fold.join_version(before, entry, _unseen(entry, elsewhere))
@@ -391,7 +392,7 @@ class Projector:
         return before is None or before.memory_id is None
 
     def _join_memory(self, rows: _Rows, one: ResolvedEntry, paths: dict[str, str]) -> bool:
-        """Joins the head, and notes the paths concerned; whether the memory stays where it was, as updates leave it."""
+        """Join the head, and note the paths concerned; return whether the memory keeps its path, as in updates."""
         entry = one.entry
         key = MemoryRow.key(entry.key.store_id, entry.memory_id)
         before = rows.memory(key)
@@ -406,7 +407,7 @@ class Projector:
         return False
 
     def _join_occupancy(self, rows: _Rows, occupancy: Sequence[ResolvedEntry], paths: dict[str, str]) -> set[RowKey]:
-        """Joins the logs' rows, then recomputes the listing's rows of every path concerned."""
+        """Join the logs' rows, then recompute the listing's rows of every path concerned."""
         if not occupancy:
             return set()
         store_id = occupancy[0].entry.key.store_id
@@ -428,24 +429,24 @@ class Projector:
         return {*log_keys.values(), *memory_keys.values()}
 
     def _names(self, settled: Sequence[ResolvedEntry], version_ids: set[str]) -> list[Named]:
-        """What a checkpoint is to name of these versions of this home: their entries, and those that completed them."""
+        """Return what a checkpoint must name of this home's versions: their entries, and those that completed them."""
         here = [one.entry for one in settled if not one.void and one.entry.slot.epoch.home == self._region.name]
         pairs = [(entry, _shown_as(entry)) for entry in here]
         return [Named(str(entry.key), version_id) for entry, version_id in pairs if version_id in version_ids]
 
 
 def not_of(region: str, settled: Sequence[ResolvedEntry]) -> set[LogKey]:
-    """The keys of those entries that another region wrote: told by an answer, their objects may not be here."""
+    """Return the keys of entries that another region wrote: known from an answer, their objects may not be here."""
     return {one.entry.key for one in settled if one.entry.slot.epoch.home != region}
 
 
 def _shown_as(entry: Entry) -> str | None:
-    """The version that stands in the index once the entry is folded."""
+    """Return the version that the index has once the entry is projected."""
     return entry.moved_version_id if entry.operation is Operation.MOVED_OUT else entry.version_id
 
 
 def _unseen(entry: Entry, elsewhere: Collection[LogKey]) -> list[str]:
-    """Which objects of a version are among `elsewhere`: its own, and the second half of the rename that made it."""
+    """List a version's objects that are `elsewhere`: its own, and the second half of the rename that made it."""
     if not elsewhere:
         return []
     unseen = [UNSEEN_ENTRY] if entry.key in elsewhere else []

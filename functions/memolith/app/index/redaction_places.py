@@ -12,8 +12,8 @@ from memolith.core.rows.content import VersionRow
 def places_of(region: Region, view: View, order: Redaction) -> tuple[VersionRow | None, list[LogKey]]:
     """Return the version's row and every object in which the order and the rows say that its text stands. One read.
 
-    Call it after the order was folded. Whoever adopts the version folds the copy and then looks at the same row for an
-    order: one of the two sees the other, so that no copy is left at a place which neither of them erases.
+    Call it after the order was folded. The writer that replays the version projects the copy and then looks at the same
+    row for an order: one of the two sees the other, so that no copy is left at a place which neither of them erases.
     """
     store_id, version_id = order.store_id, order.version_id
     keys: list[RowKey] = [VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)]

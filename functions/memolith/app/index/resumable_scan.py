@@ -28,13 +28,13 @@ Step = Callable[[View, str | None], tuple[ScanProgress, str | None]]
 
 
 def walk(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | None = None) -> ScanProgress:
-    """Goes on with the comparison called `name`, or begins one if the last is a day old; until `deadline_us` at most.
+    """Go on with the comparison called `name`, or begin one if the last is a day old; until `deadline_us` at most.
 
     Of each page one write to the control table, besides what `step` does. The row written is the comparison's own, or
     the one at `key`, for a function that may not write there.
 
     Raises:
-        Busy: somebody else is at it. Unavailable, OutcomeUnknown: to be repeated.
+        Busy: another scan is at it. Unavailable, OutcomeUnknown: to be repeated.
     """
     key = key or ReconcileRow.key_of(name)
     view = region.view([key])

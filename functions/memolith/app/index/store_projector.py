@@ -21,16 +21,17 @@ class StoreProjector(StoreLog):
     """Writes the rows of stores' records besides."""
 
     def fold_own(self, view: View, placed: PlacedRecord) -> None:
-        """Folds what this call put: an index that fails now leaves it unacknowledged."""
+        """Project what this call put: an index that fails now leaves it unacknowledged."""
         try:
             self.fold(view, placed, own=True)
         except Unavailable as error:
             raise OutcomeUnknown("the record was written, but is not indexed yet; read before trying again") from error
 
     def fold(self, view: View, placed: PlacedRecord, journal: bool = True, own: bool = False) -> StoreRow:
-        """Joins one version of a record, by id and into its workspace's listing; gives the row of the highest slot.
+        """Join one version of a record, by id and into its workspace's listing; return the row of the highest slot.
 
-        A record of this home is journaled where it was new to the index, or the caller is about to acknowledge it.
+        A record of this home is logged as acknowledged where it was new to the index, or the caller is about to
+        acknowledge it.
         """
         standing = to_row(placed)
         for index in view.indexes:
@@ -65,7 +66,7 @@ class StoreProjector(StoreLog):
 
 
 def _holds(rows: Mapping[RowKey, Attributes], key: RowKey, listing: RowKey, after: StoreRow) -> bool:
-    """Whether the index has this record, or a later one, already."""
+    """Tell whether the index has this record, or a later one, already."""
     if key not in rows:
         return False
     standing, comes = Slot.parse(StoreRow.from_attributes(rows[key]).slot).rank, Slot.parse(after.slot).rank

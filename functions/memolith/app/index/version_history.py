@@ -44,10 +44,10 @@ class VersionHistory:
     def of_memory(
         self, view: View, store_id: str, memory_id: str, after: str | None, head: MemoryRow | None
     ) -> Iterator[Step]:
-        """A memory's versions from its head down, or on from `after`.
+        """Yield a memory's versions from its head down, or on from `after`.
 
-        One without a head begins at the last in its history: it has none where another has taken its place, and the
-        rename that took it away came late.
+        A memory without a head begins at the last in its history: another memory has taken its place, and the rename
+        that took it away was a straggler.
 
         What the global index lacks is found by each version's parent; beyond a version that has not arrived here, among
         the newest rows of the table.
@@ -103,7 +103,7 @@ class VersionHistory:
     # ---- the whole store ----------------------------------------------------------------------------------------
 
     def of_store(self, view: View, store_id: str, filter: VersionFilter, after: str | None) -> Iterator[Step]:
-        """Every version by (created_at, id), newest first: the index's rows, merged with the table's newest."""
+        """Yield every version by (created_at, id), newest first: the index's rows, merged with the table's newest."""
         start = after or (PAST_ALL if filter.created_at_lte is None else f"{max(filter.created_at_lte, 0) + 1:020d}")
         recent = self._recent(view, store_id, start)
         last = start
@@ -120,7 +120,7 @@ class VersionHistory:
             yield Step(row, row.time_key or "")
 
     def _recent(self, view: View, store_id: str, start: str) -> list[VersionRow]:
-        """The newest versions from the table itself, newest first, those before `start`."""
+        """Read the newest versions from the table itself, newest first, those before `start`."""
         since_ms = (self._region.clock.now_us() - INDEX_LAG_US) // 1000
         if start != PAST_ALL and int(start[:20]) // 1000 < since_ms - INDEX_LAG_US // 1000:
             return []

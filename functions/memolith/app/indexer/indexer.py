@@ -51,7 +51,7 @@ from memolith.core.store_records import PlacedRecord
 from memolith.ports.queue import Queue
 
 NOTED_BEFORE_S = 10
-"""How long before a pack is made what changes still counts as known to whoever makes it."""
+"""How long before a segment is made a change still counts as known to its packer."""
 
 
 NOTED_STORES_MAX = 10_000
@@ -81,8 +81,11 @@ class Indexer:
     """Folds whatever arrives in this region's bucket."""
 
     def __init__(self, region: Region, inspections: Queue | None = None, packings: Queue | None = None) -> None:
-        """Folds into `region`'s tables; what is to be looked at again (`app.safety.deep_scan`) goes to `inspections`,
-        and which store's pack (`app.search.packer`) is behind, to `packings`."""
+        """Project into `region`'s tables.
+
+        What is to be scanned after the commit (`app.safety.deep_scan`) goes to `inspections`, and which store's search
+        segment (`app.search.packer`) is behind, to `packings`.
+        """
         self._region = region
         self._inspections = inspections
         self._packings = packings
@@ -97,7 +100,7 @@ class Indexer:
         self._verdicts = Verdicts(region)
 
     def object_arrived(self, key: str, paths_too: bool = False) -> None:
-        """Folds one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
+        """Project one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
 
         `paths_too`: with what it says of its path, though the memory's row knew it; where rows were found to disagree.
 
@@ -113,7 +116,7 @@ class Indexer:
             react()
 
     def _local_arrived(self, key: str) -> None:
-        """A pack that was put after its store's end is removed again."""
+        """Remove a search segment that was put after its store's end."""
         if not key.startswith(PACKS_PREFIX):
             return
         store_id = PackKey.parse(key).store_id
@@ -123,7 +126,7 @@ class Indexer:
     def fold_object(
         self, view: View, key: str, journal: bool = True, paths_too: bool = False
     ) -> list[Callable[[], object]]:
-        """Folds one object into the tables that `view` writes; what is left to do beyond the index comes back."""
+        """Project one object into the tables that `view` writes; return what is left to do beyond the index."""
         try:
             name = parse_key(key)
             if isinstance(name, LogKey):
@@ -150,10 +153,10 @@ class Indexer:
         return []
 
     def _fold_record(self, view: View, placed: PlacedRecord, journal: bool) -> list[Callable[[], object]]:
-        """A store's deletion has it erased here; so has an older record that comes, with its name, after that.
+        """Project a store's record; erase the store here after its deletion, or an older record that comes after that.
 
-        Tables that are being rebuilt may not know of the deletion: then the eraser looks for it. A record that
-        begins an epoch has every row of the store judged; one of an epoch that is over may have come late.
+        Tables that are being rebuilt may not know of the deletion: then the eraser looks for it. A record that begins
+        an epoch has every row of the store repaired; one of a closed epoch may be a straggler.
         """
         standing = self._records.fold(view, placed, journal)
         store_id, slot = standing.store_id, placed.slot
@@ -168,7 +171,7 @@ class Indexer:
         return []
 
     def judge(self, store_id: str, memory_id: str | None = None, view: View | None = None) -> None:
-        """Judges the rows of a store, or of one memory, by the cut that its present epoch began with. Repeatable.
+        """Repair the rows of a store, or of one memory, by the snapshot of its present epoch. Repeatable.
 
         Of a store as many as there is time for; all of them for tables that do not serve yet, whose `view` is given.
 
@@ -188,7 +191,7 @@ class Indexer:
     def sweep(
         self, store_id: str, after: str | None, deadline_us: int | None = None, view: View | None = None
     ) -> str | None:
-        """Judges every row of a store, or as many as there is time for; the place to go on `after`, None at the end.
+        """Repair a store's rows, as many as there is time for; return the place to go on `after`, None at the end.
 
         Raises:
             Unavailable, OutcomeUnknown: try again later.
@@ -259,10 +262,10 @@ class Indexer:
         return [] if packings is None else [lambda: self._note(packings, store_id)]
 
     def _note(self, packings: Queue, store_id: str) -> None:
-        """Has the store's pack made anew once all that changes until then is folded: one message for many changes.
+        """Request a new search segment once all that changes until then is projected: one message for many changes.
 
-        A message is taken `REFRESH_DELAY_S` after it was sent. What is folded shortly before that is in the pack that
-        it brings, and needs none of its own.
+        A message is taken `REFRESH_DELAY_S` after it was sent. What is projected shortly before that is in the segment
+        that it brings, and needs none of its own.
         """
         now_us = self._region.clock.now_us()
         if self._noted.get(store_id, 0) > now_us:
@@ -274,17 +277,17 @@ class Indexer:
         self._noted[store_id] = covered_us
 
     def _store(self, view: View, store_id: str) -> StoreRow | None:
-        """The store's record as these tables have it. A read, where the view has not asked for it."""
+        """Return the store's record as these tables have it. A read, where the view has not asked for it."""
         key = StoreRow.key(store_id)
         rows = view.rows if key in view.asked else self._region.read(view.index, [key])
         return StoreRow.from_attributes(rows[key]) if key in rows else None
 
     def _came_late(self, view: View, store: StoreRow, entry: Entry) -> list[Callable[[], object]] | None:
-        """What follows from an entry that does not count in the store's present epoch; None where that is still open.
+        """Return what follows from an entry that does not count in the present epoch; None where that is still open.
 
-        A version stands apart from then on, and the home has its writer see whether it can be adopted. The first half
-        of a rename whose second is not here is no version, nor to be finished any more: where it was written it ends
-        void, unless the second was written there too.
+        The version is divergent from then on, and the home's writer checks whether to replay it. The first half of a
+        rename whose second is not here is no version, and is not to be completed any more: where it was written an
+        abort entry ends it, unless the second was written there too.
         """
         raw = self._logs.settle(entry)
         version = next((one.entry for one in raw if one.is_version), None)
@@ -329,15 +332,15 @@ class Indexer:
         inspections.send([json.dumps({"inspect": str(key)})])
 
     def _measure(self, entry: Entry) -> None:
-        """How long after it was written at its home an entry was known here; a blank is of no age of its own."""
+        """Record how long after it was written at its home an entry arrived here; a blank has no age of its own."""
         lag_us = self._region.clock.now_us() - entry.created_at
         self._region.metrics.milliseconds("replication_lag_ms", max(lag_us, 0) / 1000, home=entry.slot.epoch.home)
 
     def _follow(self, view: View, moved_in: Entry) -> None:
-        """A rename met half-way: at home the writer finishes it, elsewhere the home's bucket says what became of it.
+        """Follow a rename met half-way: at home the writer completes it, elsewhere the home's bucket tells its outcome.
 
-        It is now or never: once its source slot has arrived here with something else, nobody looks at it again. While
-        that slot is free at home too, whatever takes it brings another event: the other half, or the blank.
+        This is the only chance: once its source slot has arrived here with another entry, no event leads back to it.
+        While that slot is free at home too, the entry that takes it brings another event: the other half, or the blank.
         """
         ended = not view.complete or self._is_deleted(view, moved_in.key.store_id)
         if ended and self._erase(moved_in.key):
@@ -355,7 +358,7 @@ class Indexer:
         self._erase_all(view, settled)
 
     def _erase_all(self, view: View, settled: Sequence[ResolvedEntry]) -> None:
-        """Text that is void, and text that came after what it was to be erased for: an order, a blank, its store's end.
+        """Erase text of aborted entries, and text that came after its reason: an order, a blank, its store's end.
 
         Tables that are being rebuilt may not know of the reason: then the eraser looks for it.
         """
@@ -380,9 +383,9 @@ class Indexer:
         return erase(self._region, str(key))
 
     def _fold_redaction(self, view: View, order: Redaction, own: Named | None) -> list[Callable[[], object]]:
-        """Erases the text where the order says that it stands, and wherever the rows have it once the order is folded.
+        """Erase the text where the order says that it is, and wherever the rows have it once the order is projected.
 
-        Only what is read after the fold tells of an adoption that ran beside it; see `places_of`.
+        Only what is read after the projection shows a replay that ran beside it; see `places_of`.
         """
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)
@@ -404,11 +407,11 @@ class Indexer:
         self._verdicts.fold(view, verdict, journal)
 
     def _overtaken(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
-        """An erasure that came before what followed the version: the home has it, and a live memory stays readable.
+        """Handle an erasure that came before what followed the version: the home has it, and a live memory stays
+        readable.
 
-        No head of a live memory is ever erased, so that a head which is to be blank here is one that is behind. What
-        followed is folded from its end: at no moment is the head one of those that are blank. What came late is
-        no part of it.
+        No head of a live memory is ever erased, so a head that is to be blank here lags behind. What followed is
+        projected from its end: at no moment is the head one of those that are blank. Stragglers are no part of it.
         """
         row_key = MemoryRow.key(key.store_id, memory_id)
         attributes = self._region.read(view.index, [row_key]).get(row_key)
@@ -428,7 +431,7 @@ class Indexer:
             self._folder.fold(view, settled, elsewhere=not_of(self._region.name, settled))
 
     def _help(self, moved_in: Entry) -> bool:
-        """Has the writer finish a rename; False when its store is gone, or has another home now."""
+        """Ask the writer to complete a rename; False when its store is deleted, or has another home now."""
         payload = {"call": "help", "key": str(moved_in.key)}
         with repeatable():
             answer = self._region.peers.call(self._region.name, "writer", payload)
@@ -441,7 +444,7 @@ class Indexer:
 
 
 def store_of(key: str) -> list[RowKey]:
-    """The record of the store that an entry of a log belongs to: what tells whether the entry came late."""
+    """Return the record of the store that a log entry belongs to: it decides whether the entry is a straggler."""
     try:
         name = parse_key(key)
     except ValueError:

@@ -7,7 +7,7 @@ served, and the generation that the region was configured with counts as that.
 
 From the start until the switch the serving generation says that it is not complete: what it knows it serves, what it
 does not know it answers with 503. Every step can be repeated. How far it is stands in a row of the control table, so
-that whoever runs it again, from whatever machine, goes on there (`memolith.app.indexer.rebuild_pages`); the later of
+that another run, from any machine, goes on there (`memolith.app.indexer.rebuild_pages`); the later of
 two who run it at once goes on, the earlier is told.
 """
 
@@ -45,13 +45,13 @@ class Rebuild:
         self._longest_life_s = longest_life_s
 
     def run(self, report: Callable[[Progress], None]) -> int:
-        """Rebuilds the index; the number of the generation that serves afterwards.
+        """Rebuild the index; return the number of the generation that serves afterwards.
 
-        A run that died goes on where it stopped: before the switch with the first page that was not folded whole, after
-        it with the old tables. It begins anew only where the new tables were emptied meanwhile.
+        A run that died goes on where it stopped: before the switch with the first page that was not projected whole,
+        after it with the old tables. It starts over only where the new tables were emptied meanwhile.
 
         Raises:
-            Unavailable: a port does not answer; run it again. Busy: somebody else has taken the rebuild over.
+            Unavailable: a port does not answer; run it again. Busy: another run has taken the rebuild over.
         """
         self._tables.make_lasting()
         rows = self._rows()
@@ -71,9 +71,9 @@ class Rebuild:
     def _take_up(
         self, control: ControlRow, rows: Mapping[RowKey, Attributes], report: Callable[[Progress], None]
     ) -> tuple[ControlRow, RebuildRow]:
-        """Has every fold go to the new tables too; from here on, whoever drove this rebuild before drives it no more.
+        """Project every change into the new tables too; from here on, an earlier driver of this rebuild cannot go on.
 
-        Under a new run's name, so that the batches which the last one sent are nothing any more.
+        Uses a new run's name, so that the batches which the last run sent count for nothing.
         """
         report(Progress("making tables"))
         generation = control.building or control.serving + 1
@@ -109,7 +109,7 @@ class Rebuild:
         return building, progress
 
     def _begun(self, control: ControlRow, attributes: Attributes | None) -> RebuildRow | None:
-        """How far the rebuild is that this one goes on with; None where there is none, or its tables were emptied."""
+        """Return the progress of the rebuild to go on with; None where there is none, or its tables were emptied."""
         if attributes is None or control.building is None:
             return None
         progress = RebuildRow.from_attributes(attributes)
@@ -119,7 +119,7 @@ class Rebuild:
         return progress if all(found.get(key) == {"mark": progress.mark} for key in _MARKS) else None
 
     def _judge(self, building: ControlRow, report: Callable[[Progress], None]) -> None:
-        """Stores whose home has changed: what came late was folded like anything else, in whatever order it was listed.
+        """Repair stores whose home has changed: the rebuild projected stragglers in the order of the listing.
 
         A LIST for each such store and region, and what `EpochRepair.sweep` costs.
         """
@@ -141,10 +141,10 @@ class Rebuild:
                     yield store_id
 
     def _switch(self, building: ControlRow) -> ControlRow:
-        """The new tables serve; and the home's next checkpoint is made from a listing.
+        """Let the new tables serve, and have the home's next checkpoint made from a listing.
 
-        For what stands in these tables without having been journaled may be built on from now on: a version whose
-        writer died, and whose event has not come yet.
+        For writers may build from now on on what these tables have without an acknowledgement: a version whose writer
+        died, and whose event has not come yet.
         """
         generation = building.building or 0
         switched = ControlRow(serving=generation, complete=True, run=building.run, retired=building.serving)
@@ -178,7 +178,7 @@ class Rebuild:
     # ---- after the switch ---------------------------------------------------------------------------------------
 
     def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> ControlRow:
-        """Drops what served before, once no call can be reading it any more."""
+        """Drop the tables that served before, once no call can be reading them any more."""
         report(Progress("switched; dropping the old tables"))
         self._region.clock.pause(self._longest_life_s)
         if control.run is not None:
@@ -204,7 +204,7 @@ class Rebuild:
         return ControlRow.from_attributes(attributes)
 
     def _followed_anew(self, progress: RebuildRow) -> Attributes:
-        """What the tables may claim as they begin to serve: nothing of any other home yet, and that they are marked."""
+        """Return what the tables claim as they begin to serve: their mark, and nothing of any other home yet."""
         now_us = self._region.clock.now_us()
         row = CompletenessRow(mark=progress.mark, until={}, before={}, folded={}, written_at=now_us)
         return row.to_attributes()
@@ -229,9 +229,9 @@ class BatchProjector:
         self._indexing = indexing
 
     def fold(self, payload: Mapping[str, Any]) -> list[Malformed]:
-        """Folds the batch's keys into the generation that is being built, and notes that it is done. Repeatable.
+        """Project the batch's keys into the generation that is being built, and note that it is done. Repeatable.
 
-        What cannot be read comes back; it never stops the others. A batch of a run that is over or given up is nothing.
+        Returns what cannot be read, which never stops the others. A batch of a run that is over or given up is ignored.
 
         Raises:
             Unavailable, OutcomeUnknown: try the batch again.
@@ -253,7 +253,7 @@ class BatchProjector:
         return malformed
 
     def _view(self, generation: int, keys: Sequence[str]) -> View:
-        """The generation that is built, with the records of the batch's stores, as far as they are in it. One read."""
+        """Make the view of the generation that is built, with the batch's stores as far as it has them. One read."""
         index = self._region.index.at(generation)
         stores = {key for one in keys for key in store_of(one)}
         rows = self._region.read(index, list(stores)) if stores else {}

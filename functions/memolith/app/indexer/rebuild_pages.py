@@ -3,8 +3,8 @@
     a page of keys -> its batches into the queue -> the indexer folds them, noting each -> the page is done: note that
 
 A few pages are under way at once, and only what they hold is in memory or in the queue, however large the bucket is:
-so it can be stopped at any time, and whoever goes on repeats those pages at most. What arrives in the bucket behind the
-place that the listing has reached is folded by whoever puts or receives it, into both generations.
+so it can be stopped at any time, and the next run repeats those pages at most. What arrives in the bucket behind the
+place that the listing has reached is projected by the function that puts or receives it, into both generations.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Page:
 
 
 def batch_partition(run: str | None) -> str:
-    """Where the control table notes which batches of a run are done; the indexer may write nothing else there."""
+    """Return where the control table notes a run's finished batches; the indexer may write nothing else there."""
     return f"rebuild#{run}"
 
 
@@ -108,7 +108,7 @@ class Pages:
         self._done = 0
 
     def fold_all(self, progress: RebuildRow) -> None:
-        """Until everything after `progress.after` is folded.
+        """Project everything after `progress.after`, and return then.
 
         Of a thousand objects: two LISTs, one sending of twenty messages, a count, a query and a transaction; and, for
         every half second that it takes, a read and a count.
@@ -147,7 +147,7 @@ class Pages:
         return _Page(number, batches, until, more=found.next_after is not None)
 
     def _count_ahead(self, progress: RebuildRow) -> RebuildRow:
-        """Goes on counting, so that it can be said how much is left."""
+        """Go on counting, so that the progress can say how much is left."""
         for _ in range(COUNTED_AT_ONCE):
             if progress.counted:
                 break
@@ -179,7 +179,7 @@ class Pages:
             self._moved_us = now_us
 
     def _missing(self, page: _Page) -> list[int]:
-        """Which batches of the oldest page are not done. A query only once enough of any page are."""
+        """Return which batches of the oldest page are not done. A query only once enough of any page are."""
         everything = list(range(len(page.batches)))
         if not everything:
             return []
@@ -193,7 +193,7 @@ class Pages:
         return [number for number in everything if page.name(number) not in found]
 
     def _note(self, progress: RebuildRow, page: _Page) -> RebuildRow:
-        """The page is folded: whoever goes on begins after it, and which of its batches were done is forgotten."""
+        """Note that the page is projected: the next run begins after it. Forgets which of its batches were done."""
         further = replace(progress, after=page.until, folded=progress.folded + page.size)
         partition = batch_partition(self._building.run)
         keys = [RowKey("control", partition, page.name(number)) for number in range(len(page.batches))]
@@ -213,7 +213,7 @@ class Pages:
             raise Busy("another rebuild is under way in this region")
 
     def _so_far(self, progress: RebuildRow, began_at: int, listed: bool) -> Progress:
-        """Batches that are done count before their page is."""
+        """Report the progress; finished batches count before their page is done."""
         under_way = sum(page.size for page in self._pages)
         folded = progress.folded + min(self._done * KEYS_PER_BATCH, under_way)
         seconds = (self._region.clock.now_us() - self._began_us) / 1_000_000

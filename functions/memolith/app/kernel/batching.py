@@ -10,14 +10,14 @@ T = TypeVar("T")
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """`items`, at most `size` at a time; each batch is taken when it is asked for."""
+    """Yield `items`, at most `size` at a time; each batch is taken when it is asked for."""
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
 
 
 def gallop(probe: Callable[[int], T | None]) -> T | None:
-    """The last of a run of taken positions 1..n, by doubling and then bisecting; None when position 1 is free."""
+    """Find the last of a run of taken positions 1..n, by doubling and then bisecting; None when position 1 is free."""
     last, low, step = None, 0, 1
     while (found := probe(low + step)) is not None:
         last, low, step = found, low + step, step * 2

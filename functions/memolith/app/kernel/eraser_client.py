@@ -10,7 +10,7 @@ from memolith.app.kernel.region import Region
 
 
 def erase(region: Region, key: str) -> bool:
-    """Has this region's eraser look at an object; whether it found a reason to erase it, which it decides for itself.
+    """Ask this region's eraser to check an object; return whether it found a reason to erase it.
 
     Raises:
         Unavailable: not erased yet; the order stands, and its event brings the eraser again.
@@ -19,10 +19,10 @@ def erase(region: Region, key: str) -> bool:
 
 
 def ask_eraser(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """This region's eraser's answer.
+    """Ask this region's eraser and return its answer.
 
     Raises:
-        Unavailable: it gave none; what it was asked for stands, and its event asks again.
+        Unavailable: it gave none; the request stands, and its event repeats it.
     """
     with repeatable():
         return region.peers.call(region.name, "eraser", payload)

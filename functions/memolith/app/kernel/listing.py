@@ -8,7 +8,7 @@ from memolith.ports.objects import Objects
 
 
 def keys_under(objects: Objects, prefix: str, after: str | None = None, region: str | None = None) -> Iterator[str]:
-    """Every key that begins with `prefix` and comes after `after`, in byte order. One LIST a thousand, when it is due.
+    """Yield every key that begins with `prefix` and comes after `after`, in byte order. One lazy LIST per thousand.
 
     Raises:
         PortError: the bucket does not answer.
@@ -22,7 +22,7 @@ def keys_under(objects: Objects, prefix: str, after: str | None = None, region: 
 
 
 def keys_missing(objects: Objects, prefix: str, source: str) -> Iterator[str]:
-    """Keys that the bucket of `source` holds under a prefix and this region's does not: both listings are in one order.
+    """Yield keys that `source`'s bucket has under a prefix and this region's has not; both listings have one order.
 
     Raises:
         PortError: a bucket does not answer.

@@ -10,15 +10,15 @@ class NoPacks:
     """`ports.packs.Packs` where there are none: a function that only writes."""
 
     def new(self) -> Pack:
-        """Raises Unavailable."""
+        """Raise Unavailable."""
         raise Unavailable("this function does not search; ask a reader")
 
     def open(self, body: bytes) -> Pack:
-        """As `new`."""
+        """Raise Unavailable, as `new` does."""
         return self.new()
 
     def stem(self, word: str) -> str:
-        """The word itself."""
+        """Return the word itself."""
         return word
 
 

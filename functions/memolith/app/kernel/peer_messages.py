@@ -26,22 +26,22 @@ class NotHome(Exception):
 
 
 def encode_placed(placed: PlacedRecord) -> dict[str, str]:
-    """A record as JSON, with its slot."""
+    """Write a record as JSON, with its slot."""
     return {"slot": str(placed.slot), "record": placed.record.to_json().decode()}
 
 
 def decode_placed(payload: Mapping[str, str]) -> PlacedRecord:
-    """The inverse of `encode_placed`. Raises ValueError."""
+    """Parse what `encode_placed` made. Raises ValueError."""
     return PlacedRecord(Slot.parse(payload["slot"]), StoreRecord.from_json(payload["record"].encode()))
 
 
 def encode_settled(settled: Iterable[ResolvedEntry]) -> list[dict[str, Any]]:
-    """Entries as JSON: key, metadata, and whether void."""
+    """Write entries as JSON: key, metadata, and whether void."""
     return [{"key": str(one.entry.key), "metadata": one.entry.to_metadata(), "void": one.void} for one in settled]
 
 
 def decode_settled(payload: Iterable[Mapping[str, Any]]) -> list[ResolvedEntry]:
-    """The inverse of `encode_settled`. Raises ValueError."""
+    """Parse what `encode_settled` made. Raises ValueError."""
     settled = []
     for one in payload:
         key = parse_key(one["key"])
@@ -52,13 +52,13 @@ def decode_settled(payload: Iterable[Mapping[str, Any]]) -> list[ResolvedEntry]:
 
 
 def encode_error(error: errors.MemolithError) -> dict[str, Any]:
-    """An error as JSON: its class and its own fields."""
+    """Write an error as JSON: its class and its own fields."""
     fields = {name: value for name, value in vars(error).items() if name not in ("message",)}
     return {"type": type(error).__name__, "message": error.message, "fields": fields}
 
 
 def decode_error(payload: Mapping[str, Any]) -> errors.MemolithError:
-    """The inverse of `encode_error`."""
+    """Rebuild the error that `encode_error` wrote."""
     kind = getattr(errors, payload["type"])
     error: errors.MemolithError = kind.__new__(kind)
     errors.MemolithError.__init__(error, payload["message"])

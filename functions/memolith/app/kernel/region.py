@@ -32,7 +32,7 @@ class View:
     `watermarks` says, for each home, up to when these tables hold everything that was acknowledged there (microseconds
     since 1970, by that home's clock), and `regions` which homes there are; `period` is the journal's open one, as far
     as this batch knows. `ticks_us` is when the batch began to be read, by the region's ticks: leases begin there.
-    `mark` is what stands in every table of this generation until somebody empties it; None before the first tick.
+    `mark` is in every table of this generation until it is emptied; None before the first tick.
     """
 
     index: Index
@@ -52,7 +52,7 @@ class View:
         return self.complete_until_of(self.regions)
 
     def complete_until_of(self, homes: Iterable[str]) -> int | None:
-        """The same for what was acknowledged in these regions alone, such as the homes that one store has had."""
+        """Return the same for what was acknowledged in these regions alone, such as one store's homes so far."""
         return watermark.least(self.watermarks, homes)
 
     @property
@@ -61,7 +61,7 @@ class View:
         return (self.index,) if self.building is None else (self.index, self.index.at(self.building))
 
     def require_complete(self) -> None:
-        """Raises Unavailable while the index is being rebuilt."""
+        """Raise Unavailable while the index is being rebuilt."""
         if not self.complete:
             raise Unavailable("this region's index is being rebuilt and cannot answer this yet; try another region")
 
@@ -83,10 +83,10 @@ class Region:
     completeness: dict[int, CompletenessRow] = field(default_factory=dict)
 
     def view(self, keys: Sequence[RowKey] = (), marked: Iterable[str] = ()) -> View:
-        """One consistent batch: which tables serve, how complete they are, and `keys`. One read.
+        """Read which tables serve, how complete they are, and `keys`, in one consistent batch. One read.
 
-        The marks of the tables in `marked` are read with it: where one is missing, somebody has emptied that table, and
-        the view is not complete and claims nothing. A second read only then, and just after a switch of generations.
+        The marks of the tables in `marked` are read with it: where one is missing, that table was emptied, and the view
+        is not complete and claims nothing. A second read only then, and just after a switch of generations.
 
         Raises:
             Unavailable: the tables are throttled or gone.
@@ -115,7 +115,7 @@ class Region:
         began_us: int,
         ticks_us: int,
     ) -> View:
-        """What this region acknowledged itself it folded before, so that of its own writes it has all up to now."""
+        """Make the view. This region projected its own acknowledged writes before, so it has all of those up to now."""
         attributes = rows.get(CompletenessRow.key(control.serving))
         row = None if attributes is None else CompletenessRow.from_attributes(attributes)
         watermarks = watermark.claimable(row, self.completeness.get(control.serving))
@@ -136,7 +136,7 @@ class Region:
         )
 
     def _is_marked(self, view: View, rows: Mapping[RowKey, Attributes], marks: Collection[RowKey]) -> bool:
-        """Whether these tables carry their marks. Looked at again where not: a batch is not one moment."""
+        """Tell whether these tables have their marks. Reads again if they do not: a batch is not one moment."""
         mark = {"mark": view.mark}
         if view.mark is None or all(rows.get(key) == mark for key in marks):
             return True
@@ -144,10 +144,10 @@ class Region:
         return all(again.get(key) == mark for key in marks)
 
     def is_whole(self, view: View, *tables: str) -> bool:
-        """Whether the index is complete, and nobody has emptied these tables until now.
+        """Tell whether the index is complete, and none of these tables has been emptied until now.
 
-        To be asked after what it is to vouch for was read: that a row is not there, or that a page holds all there is.
-        One read; none where the index is incomplete, or has not been marked yet.
+        Call it after the read that it is to confirm: that a row does not exist, or that a page has every row. One read;
+        none where the index is incomplete, or has not been marked yet.
 
         Raises:
             Unavailable: the index does not answer.
@@ -158,9 +158,9 @@ class Region:
         return self._is_marked(view, self.read(view.index, marks), marks)
 
     def read_whole(self, view: View, keys: Sequence[RowKey], *tables: str) -> Mapping[RowKey, Attributes]:
-        """Rows, and with them, in one read, whether anybody has emptied these tables until now.
+        """Read rows and, in the same read, check that none of these tables has been emptied until now.
 
-        What it vouches for is what `is_whole` does. No call where there is nothing to read.
+        It confirms what `is_whole` does. No call where there is nothing to read.
 
         Raises:
             Unavailable: a table has been emptied, or the index does not answer.
@@ -172,13 +172,13 @@ class Region:
         return {key: row for key, row in rows.items() if key not in marks}
 
     def require_whole(self, view: View, *tables: str) -> None:
-        """Raises Unavailable unless `is_whole`, which says what it costs and when to ask."""
+        """Raise Unavailable unless `is_whole`, which says what it costs and when to call it."""
         view.require_complete()
         if not self.is_whole(view, *tables):
             raise _emptied()
 
     def _batch(self, index: Index, keys: Sequence[RowKey]) -> Mapping[RowKey, Attributes]:
-        """The rows of the region and `keys`; the control row alone where another generation serves and this is gone."""
+        """Read the region's rows and `keys`; the control row alone where another generation serves and this is gone."""
         try:
             return self.read(index, (ControlRow.KEY, CompletenessRow.key(index.generation), *keys))
         except Unavailable:
@@ -193,15 +193,15 @@ class Region:
         return index.read(keys)
 
     def new_id(self, prefix: str) -> str:
-        """``mem_…`` and the like, from the clock and the randomness port."""
+        """Make an id, ``mem_…`` and the like, from the clock and the randomness port."""
         return f"{prefix}_{ids.ulid(self.clock.now_us() // 1000, self.randomness.bytes(10))}"
 
     def new_regional_id(self, prefix: str) -> str:
-        """An id that carries this region, for stores and keys."""
+        """Make an id that names this region, for stores and keys."""
         return self.new_id(f"{prefix}_{ids.region_code(self.name)}")
 
     def back_off(self, attempt: int) -> None:
-        """A pause with full jitter: up to 10 ms at first, doubling up to 640 ms.
+        """Pause with full jitter: up to 10 ms at first, doubling up to 640 ms.
 
         Source: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
         """

@@ -175,7 +175,7 @@ class Version:
     """A memory_version. Text is None for a deletion and once redacted or blanked by retention.
 
     Actors are texts such as ``api_key:apikey_…``. `withheld` is as a memory's; `imported` says that time and actor are
-    as somebody told them who brought the version in.
+    as the importer supplied them.
     """
 
     id: str
@@ -206,7 +206,7 @@ class StoreToAttach:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session. `token` is given once, to whoever began the session or asked for another one."""
+    """A session. `token` is given once, to the caller that began the session or renewed it."""
 
     record: SessionRecord
     token: str | None = None

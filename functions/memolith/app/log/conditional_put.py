@@ -28,9 +28,9 @@ class ConditionalPut:
         self._logs = logs
 
     def take(self, entry: Entry, body: bytes) -> Put:
-        """Puts `entry` into its slot, or finds it taken; one PUT when nothing is in doubt.
+        """Put `entry` into its slot, or find it taken; one PUT when nothing is in doubt.
 
-        A slot that is taken may be taken by this very call, whose reply was lost: the entry there tells.
+        A taken slot may be taken by this very call, whose reply was lost: the entry there decides.
 
         Raises:
             Unavailable: refused, and nothing was done.

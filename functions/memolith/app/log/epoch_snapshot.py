@@ -34,14 +34,14 @@ class EpochSnapshots:
         self._kept: dict[str, Cut] = {}
 
     def tail(self, store: StoreRow, path_hash: str) -> Slot | None:
-        """The tail that the present epoch began with; None in the first, or where the path was new.
+        """Return the tail that the present epoch began with; None in the first, or where the path was new.
 
-        At most one GET, of one shard. Raises Unavailable: the cut has not arrived, or is not made yet.
+        At most one GET, of one shard. Raises Unavailable: the snapshot has not arrived, or is not made yet.
         """
         return None if len(store.epochs) == 1 else self.tail_of(store, len(store.epochs) - 1, path_hash)
 
     def place(self, store: StoreRow, memory_id: str) -> LogRef | None:
-        """Where a live memory stood as the present epoch began; None where there was none. At most one GET.
+        """Return where a live memory was as the present epoch began; None where it did not exist. At most one GET.
 
         Raises as `tail`.
         """
@@ -49,21 +49,21 @@ class EpochSnapshots:
         return None if text is None else LogRef.parse(text)
 
     def resident(self, store: StoreRow, path_hash: str) -> str | None:
-        """The live memory at a path as the present epoch began. At most one GET. Raises as `tail`."""
+        """Return the live memory at a path as the present epoch began. At most one GET. Raises as `tail`."""
         return self._shard(store, len(store.epochs) - 1, Cut.shard_of(path_hash)).residents.get(path_hash)
 
     def places(self, store: StoreRow) -> dict[str, LogRef]:
-        """Every live memory's place as the present epoch began: 16 GETs at most. Raises as `tail`."""
+        """Return every live memory's place as the present epoch began: 16 GETs at most. Raises as `tail`."""
         shards = [self._shard(store, len(store.epochs) - 1, shard) for shard in range(Cut.SHARDS)]
         return {id: LogRef.parse(text) for shard in shards for id, text in shard.occupants.items()}
 
     def tails(self, store: StoreRow) -> dict[str, Slot]:
-        """Every path's tail as the present epoch began: 16 GETs at most. Raises as `tail`."""
+        """Return every path's tail as the present epoch began: 16 GETs at most. Raises as `tail`."""
         shards = [self._shard(store, len(store.epochs) - 1, shard) for shard in range(Cut.SHARDS)]
         return {hash: Slot.parse(text) for shard in shards for hash, text in shard.tails.items()}
 
     def is_here(self, store: StoreRow, number: int) -> bool:
-        """Whether this region's bucket has all of the cut that the `number`-th epoch, from 0, began with. One LIST.
+        """Tell whether this region's bucket has the whole snapshot of the `number`-th epoch, from 0. One LIST.
 
         Raises:
             Unavailable: the bucket does not answer.
@@ -72,20 +72,21 @@ class EpochSnapshots:
         return not self.missing(store.store_id, epoch, run, self._region.name)
 
     def missing(self, store_id: str, epoch: Epoch, run: str, region: str) -> list[str]:
-        """The keys of the shards of a cut that a region's bucket does not have. One LIST. Raises Unavailable."""
+        """Return the keys of a snapshot's shards that a region's bucket does not have. One LIST. Raises Unavailable."""
         keys = [str(CutKey(store_id, epoch, run, shard)) for shard in range(Cut.SHARDS)]
         prefix = keys[0].rpartition("/")[0] + "/"
         there = set(self._region.objects.list(prefix, region=region).keys)
         return [key for key in keys if key not in there]
 
     def is_late(self, store: StoreRow, path_hash: str, slot: Slot) -> bool:
-        """Whether a slot is of an epoch that is over, or was never accepted, and above what a later one began with.
+        """Tell whether a slot is of a closed or never accepted epoch, and above the snapshot that a later epoch began
+        with.
 
-        No call for the present epoch. An epoch that is newer than the record is not judged yet, nor is anything while a
-        fail-over is making its cut: whoever folds the record then judges again.
+        No call for the present epoch. An epoch that is newer than the record is not late yet, nor is any slot while a
+        failover is making its snapshot: the projection of that record checks again.
 
         Raises:
-            Unavailable: a cut that decides has not arrived.
+            Unavailable: a snapshot that decides has not arrived.
         """
         epochs = [parse_epoch(text) for text in store.epochs]
         if slot.epoch == epochs[-1]:
@@ -96,12 +97,12 @@ class EpochSnapshots:
         return any((tail := self.tail_of(store, number, path_hash)) is None or slot > tail for number in later)
 
     def tail_of(self, store: StoreRow, number: int, path_hash: str) -> Slot | None:
-        """The tail that the `number`-th epoch, from 0, began with. Raises as `tail`."""
+        """Return the tail that the `number`-th epoch, from 0, began with. Raises as `tail`."""
         text = self._shard(store, number, Cut.shard_of(path_hash)).tails.get(path_hash)
         return None if text is None else Slot.parse(text)
 
     def _shard(self, store: StoreRow, number: int, shard: int) -> Cut:
-        """One shard of the cut that the `number`-th epoch, from 0, began with."""
+        """Read one shard of the snapshot that the `number`-th epoch, from 0, began with."""
         epoch, cuts = parse_epoch(store.epochs[number]), store.cuts or ()
         if not 0 < number <= len(cuts):
             raise Unavailable("the store's present epoch is only beginning; try again")

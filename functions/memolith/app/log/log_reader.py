@@ -33,13 +33,12 @@ class LogReader:
         return None if found is None else Entry.from_metadata(key, found.metadata)
 
     def next_slot(self, store: StoreRow, path_hash: str, known: Slot | None) -> Slot:
-        """The position to look at, or to put, after `known`; the first one, when nothing is known.
+        """Return the slot to look at, or to put, after `known`; the first one, when nothing is known.
 
-        A position of an epoch other than the present one is taken for certain, and never to be put. No call in the
-        store's first epoch, nor for a slot of its present one; otherwise one GET of the cut's shard: an epoch's own
-        slots follow the tail that it began with, never what the index believes of an older epoch. What is known beyond
-        that tail came late, and does not count: who holds such a row has it judged first
-            (`memolith.app.epochs.epoch_repair`).
+        A slot of an epoch other than the present one is certainly taken, and never to be put. No call in the store's
+        first epoch, nor for a slot of its present one; otherwise one GET of the snapshot's shard: an epoch's own slots
+        follow the tail that it began with, never what the index believes of an older epoch. Slots beyond that tail are
+        stragglers and do not count: the caller first has such a row repaired (`memolith.app.epochs.epoch_repair`).
 
         Raises:
             Unavailable: what is known is of a later epoch than the record, which is not the home's any more; or as
@@ -56,11 +55,11 @@ class LogReader:
         return tail if known is None or known.epoch != tail.epoch else known.following
 
     def cut_tail(self, store: StoreRow, path_hash: str) -> Slot | None:
-        """See `EpochSnapshots.tail`."""
+        """Return the snapshot's tail. See `EpochSnapshots.tail`."""
         return self._cuts.tail(store, path_hash)
 
     def tail(self, store: StoreRow, path_hash: str) -> Entry | None:
-        """The last entry of a log of which the index knows nothing. About two HEADs per doubling of its length."""
+        """Find the last entry of a log that the index does not know. About two HEADs per doubling of its length."""
         epoch = current_epoch(store)
 
         def probe(sequence: int) -> Entry | None:
@@ -79,11 +78,11 @@ class LogReader:
         region: str | None = None,
         store: StoreRow | None = None,
     ) -> tuple[ResolvedEntry, ...]:
-        """What an entry means, with the other half of its rename. Empty while that cannot be told.
+        """Resolve an entry with the other half of its rename. Empty while that cannot be decided.
 
-        `help_with` is the writer's way of finishing a rename whose source slot is still free; without it such a
-        `moved_in` is left pending. `region` says whose bucket has the other half (default: this one's). With `store`,
-        an entry that came late settles to nothing, and a rename that is half late to what the cut made of it.
+        `help_with` is the writer's way of completing a rename whose source slot is still free; without it such a
+        `moved_in` is left pending. `region` says whose bucket has the other half (default: this one's). With `store`, a
+        straggler resolves to nothing, and a rename that is half late to what the snapshot made of it.
         """
         over = store is not None and entry.slot.epoch != current_epoch(store)
         settled = self._settled(entry, None if over else help_with, region)
@@ -110,9 +109,9 @@ class LogReader:
         return (ResolvedEntry(entry, void=True),)
 
     def _accepted(self, store: StoreRow, entry: Entry, settled: tuple[ResolvedEntry, ...]) -> tuple[ResolvedEntry, ...]:
-        """What of it counts in the store's present epoch, for an entry of one that is over.
+        """Return what of a closed epoch's entry counts in the store's present epoch.
 
-        A rename counts if both its halves are below the cut, or the first is and something followed it there.
+        A rename counts if both its halves are below the snapshot, or the first is and another entry followed it there.
         """
         if entry.operation is Operation.MOVED_OUT and not settled and entry.destination is not None:
             return ()
@@ -126,7 +125,7 @@ class LogReader:
         return (ResolvedEntry(arrival),) if self._was_followed(store, arrival) else ()
 
     def _was_followed(self, store: StoreRow, arrival: Entry) -> bool:
-        """Whether a version that was built on this one is below the cut."""
+        """Tell whether a version that was built on this one is below the snapshot."""
         child = self.entry(LogKey(arrival.key.store_id, arrival.key.path_hash, arrival.slot.following))
         return (
             child is not None
@@ -135,7 +134,7 @@ class LogReader:
         )
 
     def is_late(self, store: StoreRow, entry: Entry) -> bool:
-        """See `EpochSnapshots.is_late`."""
+        """Tell whether it is late. See `EpochSnapshots.is_late`."""
         return self._cuts.is_late(store, entry.key.path_hash, entry.slot)
 
     def _at(self, entry: Entry, ref: LogRef | None, region: str | None) -> Entry | None:

@@ -23,12 +23,12 @@ class StoreLog:
         self._region = region
 
     def find(self, store_id: str) -> StoreRow | None:
-        """A record that the index lacks, from this bucket or else from the birth region's. A LIST and a GET, or two.
+        """Find a record that the index lacks, in this bucket or else the birth region's. A LIST and a GET, or two.
 
-        Nothing is folded: a reader may not, and the record's own event will.
+        It projects nothing: a reader may not, and the record's own event will.
 
         Raises:
-            Unavailable: the birth region does not answer, so nobody here can tell.
+            Unavailable: the birth region does not answer, so this region cannot tell.
         """
         birth = ids.birth_region(store_id, self._region.regions)
         if birth is None:
@@ -37,7 +37,7 @@ class StoreLog:
         return None if placed is None else to_row(placed)
 
     def newest(self, store_id: str, region: str | None = None) -> PlacedRecord | None:
-        """The record that stands, of all that a bucket has. A LIST for each region, and a GET if there is one.
+        """Return the current record, of all that a bucket has. A LIST for each region, and a GET if there is one.
 
         Raises:
             Unavailable: the bucket does not answer.
@@ -63,7 +63,7 @@ class StoreLog:
         return None if found is None else StoreRecord.from_json(found.body)
 
     def deletion(self, store_id: str) -> StoreRecord | None:
-        """The record that ends a store, if this bucket has one, in whichever region and epoch it was written.
+        """Return the record that ends a store, if this bucket has one, of any region and epoch.
 
         A LIST for each region, and a GET for each epoch. Raises Unavailable.
         """
@@ -77,9 +77,9 @@ class StoreLog:
         return None
 
     def put(self, placed: PlacedRecord, exact: bool = False) -> bool:
-        """Takes the record's slot; False when it is taken by another record.
+        """Take the record's slot; return False when another record has taken it.
 
-        `exact`: also by one of the same version_id that another copy of the call has put, at another instant.
+        `exact`: also one of the same version_id that another copy of the call has put, at another instant.
 
         Raises:
             Unavailable, Busy: nothing was done. OutcomeUnknown: it may have been.
@@ -115,9 +115,9 @@ class StoreLog:
         raise Busy("others kept writing here; try again")
 
     def newer(self, row: StoreRow, region: str | None = None, own: str | None = None) -> PlacedRecord | None:
-        """What the record's log holds after `row`, in `region`'s bucket (default: this one). One GET if nothing.
+        """Return what the record's log has after `row`, in `region`'s bucket (default: this one). One GET if nothing.
 
-        The last record; or the one whose version_id is `own`, if it is there.
+        That is the last record; or the one whose version_id is `own`, if it is there.
 
         Raises:
             Unavailable: the bucket does not answer.

@@ -105,7 +105,7 @@ TRY_AGAIN_AFTER_S = 2.0
 
 
 def homes(region: Region) -> Iterator[Home]:
-    """Every store that a region knows, as its reconciler tells. One invocation for a hundred stores.
+    """Yield every store that a region knows, from its reconciler. One invocation for a hundred stores.
 
     Raises:
         Unavailable: it does not answer.
@@ -122,7 +122,7 @@ def homes(region: Region) -> Iterator[Home]:
 
 
 def move(region: Region, store_id: str) -> Iterator[Step]:
-    """Moves a store's home to `region`; a step for each call of its reconciler, the last one ``moved`` or ``at home``.
+    """Move a store's home to `region`; yield a step for each call of its reconciler, the last ``moved`` or ``at home``.
 
     Raises:
         whatever the reconciler answers; Unavailable, OutcomeUnknown: begin again, and it goes on.
@@ -139,7 +139,7 @@ def _steps(region: Region, payload: Mapping[str, Any]) -> Iterator[Step]:
 
 
 def _step(region: Region, payload: Mapping[str, Any]) -> Step:
-    """Asked again where it may not have been done, or not to its end: whoever repeats it goes on with it."""
+    """Take a step, again where it may not have been done, or not to its end: a repetition goes on with it."""
     for _ in range(TRIES - 1):
         try:
             return Step(**_reconciler(region, payload))
@@ -149,12 +149,12 @@ def _step(region: Region, payload: Mapping[str, Any]) -> Step:
 
 
 def fail_over(region: Region, store_id: str, old: str) -> Iterator[Step]:
-    """Makes `region` the home of a store whose home was `old`, which is not asked. Steps, and raises, as `move`."""
+    """Make `region` the home of a store whose home was `old`, without asking `old`. Yields and raises as `move`."""
     yield from _steps(region, {"call": "homes.fail_over", "store_id": store_id, "old": old})
 
 
 def is_held(region: Region, store_id: str) -> bool:
-    """Whether a fail-over to `region` begins with all that the store has acknowledged in two regions.
+    """Tell whether a failover to `region` begins with all that the store has acknowledged in two regions.
 
     Raises:
         whatever the reconciler answers; Unavailable, OutcomeUnknown: it does not answer.
@@ -170,7 +170,7 @@ def _reconciler(region: Region, payload: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def index_status(region: Region, queues: Mapping[str, DeadLetters]) -> IndexStatus:
-    """Asks the region's tables and queues. One read, and two requests a queue.
+    """Ask the region's tables and queues. One read, and two requests a queue.
 
     Raises:
         Unavailable: the tables or the queues do not answer.
@@ -194,7 +194,7 @@ def depths(queue: DeadLetters) -> Depths:
 
 
 def look(queue: DeadLetters, limit: int) -> list[DeadLetter]:
-    """Up to `limit` dead letters, a line for each object that they are about. They stay where they are.
+    """Show up to `limit` dead letters, a line for each object that they are about. They stay where they are.
 
     Raises:
         Unavailable: the queue does not answer.
@@ -204,7 +204,7 @@ def look(queue: DeadLetters, limit: int) -> list[DeadLetter]:
 
 
 def send_back(queue: DeadLetters) -> Iterator[int]:
-    """Tries again what was set aside; yields how many letters are on their way so far. Repeatable at any point.
+    """Redrive the dead letters; yield how many are on their way so far. Repeatable at any point.
 
     Raises:
         Unavailable: the queue does not answer; what was not moved is where it was.
@@ -213,7 +213,7 @@ def send_back(queue: DeadLetters) -> Iterator[int]:
 
 
 def letters_of(body: str) -> list[DeadLetter]:
-    """What one dead letter is about, whoever wrote it: S3, a rebuild, or a function that set it aside itself."""
+    """Return what one dead letter is about, whether from S3, a rebuild, or the function that dead-lettered it."""
     try:
         payload = json.loads(body)
     except ValueError:
@@ -243,7 +243,7 @@ def _subjects(message: Mapping[str, Any]) -> list[str]:
 
 
 def _event_key(record: Any) -> str:
-    """The key as the event has it, encoded: it is shown, not used."""
+    """Return the key as the event has it, encoded: it is shown, not used."""
     try:
         return str(record["s3"]["object"]["key"])
     except (KeyError, TypeError, IndexError):

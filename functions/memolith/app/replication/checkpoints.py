@@ -50,7 +50,7 @@ class Checkpoints:
         self._key = JournalStateRow.key(region.name)
 
     def turn(self, deadline_us: int) -> int:
-        """Opens the next period and publishes the one before it; or goes on with publishing that. The open period.
+        """Open the next period and publish the one before it; or go on with publishing that. Return the open period.
 
         A period with few acknowledged writes costs a transaction, a write and a query for each partition, one PUT.
         `deadline_us` is when to stop, between two parts of a long checkpoint.
@@ -71,7 +71,7 @@ class Checkpoints:
     # ---- opening ------------------------------------------------------------------------------------------------
 
     def _begin(self) -> JournalStateRow:
-        """A new journal. What was acknowledged before it is in the listing that its first checkpoint is made from."""
+        """Begin a new acknowledgement log. Its first checkpoint comes from a listing of earlier acknowledged writes."""
         last = gallop(self._published)
         state = JournalStateRow(
             run=self._region.new_id("run"),
@@ -87,7 +87,7 @@ class Checkpoints:
         return None if head is None else period
 
     def _open_next(self, state: JournalStateRow) -> JournalStateRow:
-        """Whoever begins to write from now on does so in the next period: the clock is read before anybody can."""
+        """Open the next period, in which later writers write: the clock is read before any of them can."""
         now_us = max(self._region.clock.now_us(), state.opened_at)
         turned = JournalStateRow(
             run=state.run,
@@ -101,7 +101,7 @@ class Checkpoints:
         return turned
 
     def _open(self, before: JournalStateRow | None, after: JournalStateRow) -> None:
-        """The period's rows, together with the state that names it: nobody ever opens again what somebody closed."""
+        """Put the period's rows together with the state that names it, so that no caller reopens a closed period."""
         row = PeriodRow(open=True).to_attributes()
         keys = [PeriodRow.key(self._home, after.open, shard) for shard in range(JOURNAL_SHARDS)]
         found = self._region.read(self._region.index, keys)
@@ -111,7 +111,7 @@ class Checkpoints:
     # ---- closing ------------------------------------------------------------------------------------------------
 
     def _close(self, state: JournalStateRow) -> bool:
-        """Closes every partition; whether the journal that stands in them is whole."""
+        """Close every partition; return whether the log in them is whole."""
         whole = self._region.clock.now_us() - (state.until or 0) < TRUSTED_US
         keys = [PeriodRow.key(self._home, state.closing or 0, shard) for shard in range(JOURNAL_SHARDS)]
         found = self._region.read(self._region.index, keys)
@@ -136,7 +136,7 @@ class Checkpoints:
         raise Busy("writers kept the period busy; it is closed the next time")
 
     def _list_instead(self, state: JournalStateRow) -> JournalStateRow:
-        """The journal cannot be trusted. Under another run's name, so that no part made from it is taken for ours."""
+        """Replace an acknowledgement log that cannot be trusted, under a new run, so that no part of it is reused."""
         listed = from_listing(state, self._region.new_id("run"))
         self._set(state, listed)
         return listed
@@ -144,7 +144,7 @@ class Checkpoints:
     # ---- publishing ---------------------------------------------------------------------------------------------
 
     def _publish(self, state: JournalStateRow, deadline_us: int) -> None:
-        """Puts the closing period's checkpoint, or as much of it as there is time for: the next call goes on."""
+        """Put the closing period's checkpoint, or as much of it as there is time for: the next call goes on."""
         names = self._names(state)
         while part := tuple(islice(names, NAMES_PER_PART)):
             if state.parts == 0 and len(part) < NAMES_PER_PART:
@@ -157,7 +157,7 @@ class Checkpoints:
         self._put_checkpoint(state, ())
 
     def _names(self, state: JournalStateRow) -> Iterator[tuple[Named, str]]:
-        """What the checkpoint names, each with where to go on after it."""
+        """Yield what the checkpoint names, each with where to go on after it."""
         return self._listed(state.cursor) if state.listed else self._journaled(state.closing or 0, state.cursor)
 
     def _journaled(self, period: int, cursor: str | None) -> Iterator[tuple[Named, str]]:
@@ -183,7 +183,7 @@ class Checkpoints:
                 yield Named(key), key
 
     def _put_part(self, state: JournalStateRow, part: tuple[tuple[Named, str], ...]) -> JournalStateRow:
-        """One part more, and a note of how far that is. What an invocation put that then died stands, and counts."""
+        """Put one more part, and note how far that is. A part of an invocation that died stays, and counts."""
         cursor = part[-1][1]
         self._sweeping.note(name for name, _ in part)
         key = str(self._checkpoint(state).part_key(state.parts))
@@ -194,7 +194,7 @@ class Checkpoints:
         return further
 
     def _put_checkpoint(self, state: JournalStateRow, names: tuple[Named, ...]) -> None:
-        """The checkpoint stands, and the period is over; if the journal is, after all was read, still what it was."""
+        """Put the checkpoint, which ends the period; if the state is, after all was read, still what it was."""
         if self._state() != state:
             raise Busy("the journal has changed meanwhile; the period is published the next time")
         self._sweeping.note(names)
@@ -214,7 +214,7 @@ class Checkpoints:
     # ---- ports --------------------------------------------------------------------------------------------------
 
     def _put(self, key: str, body: bytes) -> bool:
-        """Whether the object is new."""
+        """Put the object; return whether it is new."""
         try:
             self._region.objects.put_if_absent(key, body, {})
         except port_errors.ObjectExists:

@@ -30,14 +30,14 @@ class CompareCheckpoints:
         self._holding = MissingObjects(region, Indexer(region))
 
     def run(self, deadline_us: int) -> ScanProgress:
-        """Goes on where time ran out. Of a checkpoint one GET, and a read for a hundred names; a fold for what lacks.
+        """Go on where time ran out. Of a checkpoint one GET, and a read for a hundred names; repairs what is missing.
 
         Raises as `walk`.
         """
         return walk(self._region, "checkpoints", self._page, deadline_us)
 
     def _page(self, view: View, after: str | None) -> tuple[ScanProgress, str | None]:
-        """A few periods of one home; a part of a checkpoint at a time is all that is held."""
+        """Compare a few periods of one home, holding one part of a checkpoint at a time."""
         home, period = self._next(view, after)
         if home is None:
             return ScanProgress(), None
@@ -50,7 +50,7 @@ class CompareCheckpoints:
         return walked, f"{home} {until - 1}"
 
     def _next(self, view: View, after: str | None) -> tuple[str | None, int]:
-        """The first period that follows, of this home or, after its last one, of the next."""
+        """Return the first period that follows, of this home or, after its last one, of the next."""
         at, _, number = (after or "").partition(" ")
         for home in sorted(set(self._region.regions) - {self._region.name}):
             last = self._last(view, home)
@@ -62,7 +62,7 @@ class CompareCheckpoints:
         return None, 0
 
     def _last(self, view: View, home: str) -> int:
-        """The last checkpoint that the watermark has passed; what follows is the watermark's."""
+        """Return the last checkpoint that the watermark has passed; what follows is the watermark's."""
         key = CompletenessRow.key(view.index.generation)
         row = self._region.read(view.index, [key]).get(key)
         folded = {} if row is None else CompletenessRow.from_attributes(row).folded

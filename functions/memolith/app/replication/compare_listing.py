@@ -4,7 +4,7 @@
     what has text that should be gone (`memolith.app.replication.missed_erasures`)
 
 A pass is as many pages as there is time for; where it goes on stands in a row of the control table, so that a pass over
-a million objects is a few invocations. It also looks for the one thing that may go wrong without anybody's error: a
+a million objects is a few invocations. It also looks for the one thing that may go wrong without any error: a
 path and its ancestor that are both memories, created in the very moment in which the tables vanished.
 """
 
@@ -63,7 +63,7 @@ class CompareListing:
         self._unerased = MissedErasures(region)
 
     def run(self, deadline_us: int) -> ComparedPage:
-        """Goes on with the pass under way, or begins one if the last is a day old; until `deadline_us` at most.
+        """Go on with the pass under way, or begin one if the last is a day old; until `deadline_us` at most.
 
         Costs a LIST for a thousand keys, a HEAD an entry, a read for a hundred, and a Query for a hundred paths.
 
@@ -111,7 +111,7 @@ class CompareListing:
         return compared, page.next_after
 
     def _names(self, keys: Sequence[str]) -> tuple[list[Named], list[ListedEntry]]:
-        """Keys with what shows that they are folded, without those that leave no row; and the entries of logs."""
+        """Return keys with what shows that they are projected, without those that leave no row; and the log entries."""
         entries: list[LogKey] = []
         names: list[Named] = []
         for key in keys:
@@ -133,9 +133,9 @@ class CompareListing:
             yield from (met for met in self._region.parallel.run(tasks) if met is not None)
 
     def _look(self, key: LogKey) -> ListedEntry | None:
-        """None for what cannot be read, which is its event's to report.
+        """Look at an entry; None for one that cannot be read, which its event reports.
 
-        A void, and a rename that never came to be, leave no row that would show them.
+        An abort entry, and a rename that never came to be, leave no row that would show them.
         """
         try:
             entry = self._logs.entry(key)
@@ -152,7 +152,7 @@ class CompareListing:
         return ListedEntry(entry, Named(str(key), entry.version_id))
 
     def _send(self, keys: Sequence[str]) -> None:
-        """As the bucket's own events."""
+        """Send messages like the bucket's own events."""
         messages = [json.dumps({"Records": [{"s3": {"object": {"key": quote_plus(key)}}}]}) for key in keys]
         if messages:
             self._queue.send(messages)
@@ -165,7 +165,7 @@ class CompareListing:
         return [key.store_id for key in parsed if isinstance(key, StoreKey) and key.slot.sequence == 1]
 
     def _pairs(self, view: View, store_id: str) -> int:
-        """How many live memories of a store stand below another one."""
+        """Count the live memories of a store that are below another one."""
         pairs, after = 0, None
         while True:
             found = view.index.query(Query("paths", store_id, after=after, limit=PATHS_PER_PAGE))

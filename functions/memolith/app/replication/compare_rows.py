@@ -3,9 +3,9 @@
     a page of rows of one table -> the rows of the others that must agree -> those that still disagree at a second look
     -> the tail of the path's log goes through the index queue
 
-A fold writes the three in one transaction, so that they agree whenever nobody has meddled. A listed path whose memory
-is elsewhere, a live memory that is not listed, a log whose occupant nobody knows: each names a path, and the tail of
-that path's log says what is so.
+A fold writes the three in one transaction, so that they agree unless rows were changed by hand. A listed path whose
+memory is elsewhere, a live memory that is not listed, a log whose occupant is unknown: each names a path, and the tail
+of that path's log says what is so.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CompareRows:
         self._logs = LogReader(region)
 
     def run(self, deadline_us: int) -> ScanProgress:
-        """Goes on where time ran out. A LIST for a store; of fifty rows a query and a read.
+        """Go on where time ran out. A LIST for a store; of fifty rows a query and a read.
 
         Where rows disagree, a few HEADs and a message. Raises as `walk`.
         """
@@ -83,7 +83,7 @@ class CompareRows:
     # ---- places -------------------------------------------------------------------------------------------------
 
     def _following(self, place: _Place) -> str | None:
-        """The next table of the store, the next store of its home, the first one of the next home."""
+        """Return the next table of the store, the next store of its home, the first one of the next home."""
         position = COMPARED.index(place.table) + 1
         if position < len(COMPARED):
             return str(_Place(place.home, place.store_id, COMPARED[position], ""))
@@ -106,7 +106,7 @@ class CompareRows:
         return None
 
     def _rows(self, view: View, place: _Place) -> tuple[list[Attributes], str | None]:
-        """A page of rows; after which to go on, None at the end."""
+        """Return a page of rows; after which to go on, None at the end."""
         query = Query(place.table, place.store_id, after=place.after or None, limit=ROWS_PER_PAGE)
         found = view.index.query(query)
         rows: list[Attributes] = [{"table": place.table, **one.attributes} for one in found]
@@ -115,7 +115,7 @@ class CompareRows:
     # ---- what must agree ----------------------------------------------------------------------------------------
 
     def _disagreeing(self, view: View, store: StoreRow, rows: Iterable[Attributes]) -> set[str]:
-        """The hashes of the paths of these rows of one table that others contradict."""
+        """Return the hashes of the paths of these rows of one table that others contradict."""
         memories = [MemoryRow.from_attributes(row) for row in rows if row["table"] == "memories"]
         paths = [PathRow.from_attributes(row) for row in rows if row["table"] == "paths"]
         logs = [LogRow.from_attributes(row) for row in rows if row["table"] == "logs"]
@@ -133,7 +133,7 @@ class CompareRows:
         }
 
     def _fold_again(self, store: StoreRow, path_hashes: Sequence[str]) -> int:
-        """Sends the tails of these paths' logs, with what stands before them where they are void. How many paths."""
+        """Send the tails of these paths' logs, with what is before them if they are aborts. Return how many paths."""
         sent = 0
         for hash in path_hashes:
             keys = self._entries(store, hash)
@@ -160,7 +160,7 @@ class CompareRows:
 
 
 def _is_listed(row: MemoryRow, others: Mapping[RowKey, Attributes]) -> bool:
-    """Whether a live memory occupies its path, and the listing has it there; of any other nothing is asked."""
+    """Tell whether a live memory occupies its path and the listing shows it; True for any other memory."""
     if not fold.is_live(row) or row.path is None:
         return True
     log, path = others.get(LogRow.key(row.store_id, row.path_hash)), others.get(PathRow.key(row.store_id, row.path))
@@ -170,12 +170,12 @@ def _is_listed(row: MemoryRow, others: Mapping[RowKey, Attributes]) -> bool:
 
 
 def _is_there(row: PathRow, others: Mapping[RowKey, Attributes]) -> bool:
-    """Whether the memory that is listed at a path says that it is there."""
+    """Tell whether the memory that is listed at a path has that path itself."""
     found = others.get(MemoryRow.key(row.store_id, row.memory_id or ""))
     return found is not None and fold.is_live(memory := MemoryRow.from_attributes(found)) and memory.path == row.path
 
 
 def _occupies(store: StoreRow, hash: str, memory_id: str, others: Mapping[RowKey, Attributes]) -> bool:
-    """Whether a log's occupant is known, and says that it is there."""
+    """Tell whether a log's occupant is known, and has that path itself."""
     found = others.get(MemoryRow.key(store.store_id, memory_id))
     return found is not None and not found.get("gone") and found["path_hash"] == hash

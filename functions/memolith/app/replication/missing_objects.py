@@ -58,13 +58,13 @@ class MissingObjects:
         listed: bool = False,
         seen: MutableMapping[RowKey, Attributes] | None = None,
     ) -> list[Named]:
-        """Those of which this region does not show that they are here and folded.
+        """Return those that this region does not show to be here and projected.
 
         One read for a hundred names, and a HEAD for each record of a store or key, and each order to redact; none for
         names that the caller has just `listed` in this region's bucket. Versions that the rows do not show cost a
         second read for a hundred.
 
-        The rows that were read are added to `seen`, for a caller who has more to ask of them.
+        The rows that were read are added to `seen`, for a caller that has more to ask of them.
 
         Raises:
             Unavailable: the index or the bucket does not answer.
@@ -81,7 +81,7 @@ class MissingObjects:
         return found if listed else found + self._gone(set(names) - set(found))
 
     def _gone(self, names: Iterable[Named]) -> list[Named]:
-        """Those that a row shows, though it may be another object's, and that are not in this region's bucket."""
+        """Return those that a row shows, perhaps for another object, and that are not in this region's bucket."""
         alone = sorted(name for name in names if isinstance(_parsed(name), (StoreKey, ApiKeyKey, RedactionKey)))
         here: list[bool] = []
         for start in range(0, len(alone), AT_ONCE):
@@ -90,10 +90,10 @@ class MissingObjects:
         return [name for name, is_here in zip(alone, here, strict=True) if not is_here]
 
     def _without_late(self, view: View, names: Sequence[Named]) -> list[Named]:
-        """Without the versions that came late and stand apart, or stand elsewhere. Reads only where one is missing.
+        """Leave out the versions that are divergent stragglers, or count elsewhere. Reads only where one is missing.
 
-        A version that was adopted has the id of the late original: a row of the one says nothing of the other, which
-        is what the positions tell.
+        A replayed version has the id of the late original: a row of the one says nothing of the other; the positions
+        do.
         """
         parsed = {name: _parsed(name) for name in names if name.version_id is not None}
         versions = {name: key for name, key in parsed.items() if isinstance(key, LogKey)}
@@ -114,9 +114,10 @@ class MissingObjects:
     def _counts_elsewhere(
         self, rows: Mapping[RowKey, Attributes], late_key: RowKey, store_key: RowKey, key: LogKey
     ) -> bool:
-        """Whether a version is known here at another position, and what is named came late: then nothing is missing.
+        """Tell whether a version is known at another position and the named one is a straggler: then nothing is
+        missing.
 
-        So it is with what a home adopted whose epoch was not accepted. Where that cannot be told, it is missing.
+        So it is with what a home replayed whose epoch was not accepted. Where that cannot be decided, it is missing.
         """
         known = [rows.get(late_key), rows.get(VersionRow.key(key.store_id, _id_of(late_key)))]
         at = [row["position"] for row in known if row is not None and row.get("position") is not None]
@@ -129,13 +130,13 @@ class MissingObjects:
             return False
 
     def is_shown(self, name: Named) -> bool:
-        """Whether a row tells that the object is folded; otherwise it must be looked at itself."""
+        """Tell whether a row shows that the object is projected; otherwise the object itself must be read."""
         return _shown_by(name) is not None
 
     def bring(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, RepairOutcome]:
-        """Folds what is missing, several at once; `fetch`: what has not arrived is copied from its home.
+        """Project what is missing, several at once; `fetch`: copy from its home what has not arrived.
 
-        Of a name one HEAD and a fold; a GET from the home and a PUT for what is fetched.
+        Of a name one HEAD and a projection; a GET from the home and a PUT for what is fetched.
 
         Raises:
             Unavailable: the index does not answer.
@@ -179,7 +180,7 @@ class MissingObjects:
         return find_head(self._region.objects, key) is not None
 
     def _copy(self, key: str, home: str) -> bool:
-        """Copies an object from its home, whose copies go no further; False when there is none there either."""
+        """Copy an object from its home, whose copies go no further; False when there is none there either."""
         try:
             found = self._region.objects.get(key, home)
         except port_errors.ObjectNotFound:
@@ -191,7 +192,7 @@ class MissingObjects:
         return True
 
     def _fold(self, view: View, key: str, done: RepairOutcome) -> RepairOutcome:
-        """As its event would have: with all that follows from it."""
+        """Project as its event would have: with all that follows from it."""
         try:
             reactions: Sequence[Callable[[], object]] = self._indexing.fold_object(view, key, journal=False)
         except Malformed:
@@ -212,7 +213,7 @@ def _parsed(name: Named) -> ObjectKey | None:
 
 
 def _shown_by(name: Named) -> _Shown | None:
-    """The row that shows whether an object is folded; None where no row does, and it must be looked at itself."""
+    """Return the row that shows whether an object is projected; None where the object itself must be read."""
     key = _parsed(name)
     if isinstance(key, LogKey) and name.version_id is not None:
         return VersionRow.key(key.store_id, name.version_id), key
@@ -244,9 +245,9 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
 
 
 def _shows_entry(row: VersionRow, key: LogKey) -> bool:
-    """Whether the row of a version shows that one of its objects is folded: its own, or the end of its rename.
+    """Tell whether a version's row shows that one of its objects is projected: its own, or the end of its rename.
 
-    Its own at the position of the row, or at an earlier one of the same log, from which it was adopted since.
+    Its own at the position of the row, or at an earlier one of the same log, from which it was replayed since.
     """
     if row.memory_id is None or row.position is None:
         return False

@@ -33,9 +33,9 @@ class Reconciler:
         self._sweeping = EpochSweep(region)
 
     def tick(self) -> ReconcilerResult:
-        """Turns the period, advances the watermarks, goes on with sweeps. Repeatable, and safe beside another.
+        """Rotate the period, advance the watermarks, go on with sweeps. Repeatable, and safe beside another.
 
-        What fails is left to the next tick, and does not stop the rest.
+        What fails is left to the next run, and does not stop the rest.
         """
         ticked = ReconcilerResult()
         deadline_us = self._region.clock.now_us() + TICK_US

@@ -2,8 +2,8 @@
 
 Replication copies what is put from now on; everything older has to be brought once. A key begins with the region that
 wrote it, and that region holds all of its own, so each prefix is copied from its own home; what a region wrote that has
-left since comes from whoever still has it. Copies keep key, body and metadata, so that they fold to the same rows; a
-copy is never replicated onward, and never lands on something that is there already.
+left since comes from a region that still has it. Copies keep key, body and metadata, so that they fold to the same
+rows; a copy is never replicated onward, and never lands on something that is there already.
 
     find the prefixes -> compare two listings, copy what is missing -> again, until nothing is
 
@@ -60,7 +60,7 @@ class RegionBackfill:
         self._others = tuple(others)
 
     def run(self, report: Report) -> int:
-        """Copies until a pass finds nothing missing; how many objects that were.
+        """Copy until a pass finds nothing missing; return how many objects that were.
 
         Costs one LIST a thousand keys on both sides in each pass, one GET and one conditional PUT an object.
 
@@ -80,7 +80,7 @@ class RegionBackfill:
         raise Unavailable(f"after {PASSES_MAX} passes objects were still missing; run it again")
 
     def _sources(self) -> list[tuple[str, str]]:
-        """Every prefix, and where it is copied from."""
+        """List every prefix, and where it is copied from."""
         holders: dict[str, list[str]] = {}
         for region in self._others:
             for prefix in self._prefixes(region):
@@ -92,7 +92,7 @@ class RegionBackfill:
         ]
 
     def _prefixes(self, region: str) -> Iterator[str]:
-        """Whose keys the region holds: one LIST of one key each."""
+        """Yield the regions whose keys the region has: one LIST of one key each."""
         after: str | None = None
         while keys := self._objects.list("", after, 1, region).keys:
             if not keys[0].startswith(LOCAL_PREFIX):
@@ -104,7 +104,7 @@ class RegionBackfill:
             yield sum(self._parallel.run([partial(self._copy, key, source) for key in some]))
 
     def _copy(self, key: str, source: str) -> int:
-        """Brings one object, if nobody has meanwhile; how many this brought. What is undecided, the next pass sees."""
+        """Copy one object if it is not here yet; return how many were copied. The next pass sees what is undecided."""
         try:
             found = self._objects.get(key, source)
             self._objects.put_if_absent(key, found.body, found.metadata)

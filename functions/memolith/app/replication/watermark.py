@@ -5,7 +5,7 @@ checkpoints up to the one that speaks of T. Checkpoints are followed in order, w
 like a named object that does not, is fetched from its home after a while.
 
 What is said is said of the tables that serve. Each of them carries a mark, put there when their watermark began, and
-the watermark moves in one transaction with a check of every mark: so nobody empties a table unnoticed. Where a mark is
+the watermark moves in one transaction with a check of every mark: so no table is emptied unnoticed. Where a mark is
 gone, the index declares itself incomplete, and waits to be rebuilt; what is rebuilt is followed anew, from the first
 checkpoint.
 """
@@ -81,10 +81,10 @@ class Watermark:
         self._sweeping = EpochSweep(region)
 
     def advance(self, period: int | None, deadline_us: int) -> None:
-        """Follows every home as far as it goes, until `deadline_us` at most, and says so in the row that calls read.
+        """Follow every home as far as possible, until `deadline_us` at most, and write that to the row that calls read.
 
-        `period` is the journal's open one, which that row hints at. Of each checkpoint a GET, and a read for a hundred
-        of its names; then one transaction.
+        `period` is the acknowledgement log's open one, which that row hints at. Of each checkpoint a GET, and a read
+        for a hundred of its names; then one transaction.
 
         Raises:
             Busy: another reconciler is at it. Unavailable, OutcomeUnknown: to be repeated.
@@ -111,7 +111,7 @@ class Watermark:
         self._write(tables, row, followed, period)
 
     def _tables(self) -> _Tables | None:
-        """None while they are not complete anyway: then nothing is claimed."""
+        """Return the tables; None while they are not complete anyway: then nothing is claimed."""
         view = self._region.view()
         key = CompletenessRow.key(view.index.generation)
         rows = self._region.read(view.index, [ControlRow.KEY, key, *_MARKS])
@@ -126,7 +126,7 @@ class Watermark:
         return _Tables(view, control, row, {mark: rows[mark] for mark in _MARKS if mark in rows})
 
     def _begin(self, tables: _Tables, period: int | None) -> None:
-        """Marks the tables. Nothing is known of any home yet."""
+        """Mark the tables. Nothing is known of any home yet."""
         mark = self._region.new_id("mark")
         row = CompletenessRow(
             mark=mark, until={}, before={}, folded={}, period=period, written_at=self._region.clock.now_us()
@@ -136,7 +136,7 @@ class Watermark:
         self._commit([*changes, Change(ControlRow.KEY, tables.control, tables.control)])
 
     def _declare_emptied(self, tables: _Tables, row: CompletenessRow) -> None:
-        """A table has lost its mark, and with it who knows what: nothing is complete until it has been rebuilt.
+        """Declare a table without its mark emptied: nothing is complete until it has been rebuilt.
 
         Unless the marks were read just before another reconciler put them, and the row just after: a batch is not one
         moment. Marks come with the row, so that those which are read after it, while it stays as it is, are missing.
@@ -166,10 +166,10 @@ class Watermark:
     # ---- following one home -------------------------------------------------------------------------------------
 
     def _follow(self, view: View, one: _Followed, deadline_us: int) -> None:
-        """As far as the checkpoints reach that are folded here whole. A hole, or the deadline, is where it stops.
+        """Follow a home's checkpoints as far as they are projected here whole. Stops at a hole, or the deadline.
 
-        A checkpoint that speaks of a time to come was made while its home's clock was ahead. What that home will
-        acknowledge until then is in no checkpoint yet: it counts up to now.
+        A checkpoint of a future time was made while its home's clock was ahead. What that home will acknowledge until
+        then is in no checkpoint yet: it counts up to now.
         """
         while self._region.clock.now_us() <= deadline_us:
             try:
@@ -186,7 +186,7 @@ class Watermark:
         return None if body is None else Checkpoint.from_json(body)
 
     def _fold_all(self, view: View, one: _Followed, checkpoint: Checkpoint, deadline_us: int) -> bool:
-        """Whether everything that it names is in the tables; as many parts as there is time for."""
+        """Project what it names, as many parts as there is time for; return whether the tables have everything."""
         late = self._is_late(checkpoint.until)
         if not self._fold_names(view, checkpoint.names, one.home, late):
             return False
@@ -209,7 +209,7 @@ class Watermark:
         return until is None or self._region.clock.now_us() - until > FETCH_AFTER_US
 
     def _body(self, key: str, home: str, late: bool) -> bytes | None:
-        """A checkpoint, or a part of one: from this bucket, or, once it is late, copied from the home's."""
+        """Read a checkpoint, or a part of one: from this bucket, or, once it is late, copied from the home's."""
         objects = self._region.objects
         try:
             return objects.get(key).body
@@ -231,5 +231,5 @@ class Watermark:
 
 
 def _marked(marks: Mapping[RowKey, Attributes], row: CompletenessRow) -> bool:
-    """Whether every table carries the mark of this row."""
+    """Tell whether every table has the mark of this row."""
     return all(marks.get(key) == {"mark": row.mark} for key in _MARKS)

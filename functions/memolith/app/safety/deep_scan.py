@@ -62,7 +62,7 @@ class DeepScanner(Protocol):
     def scan_deeply(
         self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
     ) -> Report:
-        """As `Scanner.scan`, with the rules that are too slow or too eager for the write path. Pure."""
+        """Scan as `Scanner.scan` does, with the rules that are too slow or too eager for the write path. Pure."""
 
 
 class DeepScanResult(StrEnum):
@@ -103,7 +103,7 @@ class DeepScan:
         self._verdicts = Verdicts(region)
 
     def inspect(self, key: str) -> DeepScanResult:
-        """Looks at one version. Repeatable: a message that comes twice leaves one verdict.
+        """Scan one version. Repeatable: a message that comes twice leaves one verdict.
 
         One GET, one index read and one query for a version in which nothing is found; for any other one what
         `Verdicts.put` costs besides.
@@ -111,7 +111,7 @@ class DeepScan:
         Raises:
             ValueError: no key of Memolith, or an object that no writer made; it will never be readable.
             Unavailable, OutcomeUnknown, Busy: try again later. The guardrail's silence is among them; the rules'
-                verdict stands then already.
+                verdict is stored already then.
             ScannerUnavailableError: the text was not scanned.
         """
         name = parse_key(key)
@@ -152,7 +152,7 @@ class DeepScan:
         return _Subject(entry, text, store, policy, allow, self._verdicts.hmac(store, entry.content_sha256))
 
     def _committed(self, entry: Entry) -> bool:
-        """Whether it is a version, as a `moved_in` is once its other half stands. Raises Unavailable until then."""
+        """Tell whether it is a version, as a `moved_in` is once its other half exists. Before, raises Unavailable."""
         if entry.operation is not Operation.MOVED_IN:
             return True
         settled = self._logs.settle(entry)
@@ -177,7 +177,7 @@ class DeepScan:
                     return
 
     def _quoted(self, view: View, subject: _Subject, report: Report) -> Iterator[Finding]:
-        """The worst secret of another memory that stands here too, unless the scan has found it by itself."""
+        """Yield the worst secret of another memory that this text contains too, unless the scan itself found it."""
         known = self._known_secrets(view, subject)
         if not known:
             return
@@ -190,7 +190,7 @@ class DeepScan:
             yield _quotation(subject.text, position, Severity(row.severity))
 
     def _known_secrets(self, view: View, subject: _Subject) -> dict[str, SightingRow]:
-        """Secrets that verdicts on other memories of the store have told of, by digest; of several, the worst."""
+        """Return secrets from verdicts on other memories of the store, by digest; of several sightings, the worst."""
         rows = self._sightings(view, subject, SightingRow.prefix(Kind.SECRET), SECRETS_COMPARED_MAX)
         known: dict[str, SightingRow] = {}
         for row in rows:
@@ -199,7 +199,7 @@ class DeepScan:
         return known
 
     def _memories_with(self, view: View, subject: _Subject, finding: Finding) -> set[str]:
-        """Other memories of the store in which the phrase of a finding was found; those a person released not."""
+        """Return other memories of the store that have a finding's phrase, except texts that a person released."""
         phrase = phrase_at(subject.text, offset_of(subject.text, finding.line, finding.column))
         if phrase is None:
             return set()
@@ -215,7 +215,7 @@ class DeepScan:
         return [row for row in rows if row.memory_id != subject.entry.memory_id]
 
     def _released(self, view: View, row: SightingRow) -> bool:
-        """Whether a person has let the text through in which it was seen."""
+        """Tell whether a person has released the text in which it was seen."""
         key = VerdictRow.key(row.store_id, row.content_hmac)
         attributes = self._region.read(view.index, [key]).get(key)
         judged = None if attributes is None else VerdictRow.from_attributes(attributes)
@@ -224,7 +224,7 @@ class DeepScan:
     # ---- what a model makes of it -------------------------------------------------------------------------------
 
     def _ask(self, subject: _Subject, report: Report) -> tuple[Opinion | None, port_errors.Unavailable | None]:
-        """The guardrail's opinion, or its silence; neither where it is off or the rules withhold the text anyway."""
+        """Ask the guardrail; return its opinion, or its silence; neither if it is off or the rules withhold anyway."""
         if self._guardrail is None or report.verdict is Verdict.REJECT or GUARDRAIL_RULE in subject.allow:
             return None, None
         try:
@@ -264,7 +264,7 @@ def _worth_telling(report: Report) -> Sequence[Finding]:
 
 
 def _fingerprints(subject: _Subject, report: Report) -> list[Fingerprint]:
-    """What of a text is to be recognised elsewhere: its secrets, and the phrases that rules found."""
+    """Return what identifies parts of a text elsewhere: its secrets, and the phrases that rules found."""
     found: dict[tuple[Kind, str], Fingerprint] = {}
     for finding in _worth_telling(report):
         if finding.line == 0 or finding.rule in STORE_RULES:
@@ -310,13 +310,13 @@ def _repeated(finding: Finding, memories: int) -> Finding:
 
 
 def with_opinion(report: Report, opinion: Opinion, allow: frozenset[str]) -> Report:
-    """A report with what a guardrail made of the text, unless its rule is allowed."""
+    """Add what a guardrail made of the text to a report, unless its rule is allowed."""
     added = [] if GUARDRAIL_RULE in allow else _of_opinion(opinion)
     return judge([*report.findings, *added], report.policy) if added else report
 
 
 def _of_opinion(opinion: Opinion) -> list[Finding]:
-    """What a guardrail blocks is as bad as what a rule is sure of; what it only suspects is a flag."""
+    """Make findings of an opinion: what a guardrail blocks is high, as a sure rule's; what it suspects is a flag."""
     if not opinion.blocked and opinion.confidence in (Confidence.NONE, Confidence.LOW):
         return []
     severity = Severity.HIGH if opinion.blocked else Severity.MEDIUM

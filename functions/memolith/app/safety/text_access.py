@@ -50,12 +50,12 @@ class TextReader:
         self._verdicts = verdicts or Verdicts(region)
 
     def show(self, access: StoreAccess, wanted: Sequence[TextRequest]) -> list[TextView]:
-        """Several texts at once, in order; a withheld one only to whoever may release it.
+        """Show several texts at once, in order; a withheld one only to a caller that may release it.
 
         One index read and, beside it, a GET for each; a second one where a text has not arrived. One round trip.
 
         Raises:
-            Unavailable: a text is not here, and its home does not answer; or nobody can tell whether it may be shown.
+            Unavailable: a text is not here, and its home does not answer; or it is not known whether it may be shown.
         """
         if not wanted:
             return []
@@ -76,12 +76,12 @@ class TextReader:
         ]
 
     def read(self, store_id: str, position: LogRef) -> str | None:
-        """The text at a position; None once it has been blanked. Costs and raises as `entry`."""
+        """Return the text at a position; None once it has been blanked. Costs and raises as `entry`."""
         found = self.entry(store_id, position)
         return None if found is None else found[1]
 
     def entry(self, store_id: str, position: LogRef) -> tuple[Entry, str] | None:
-        """The entry at a position, and its text; None once blanked. One GET, a second one where it has not arrived.
+        """Return an entry and its text; None once blanked. One GET, a second one where it has not arrived.
 
         Raises:
             Unavailable: it is not here, and its home does not answer.
@@ -98,7 +98,7 @@ class TextReader:
 
 
 def withheld_by(row: VerdictRow | None) -> Withheld | None:
-    """Why the text of this row is withheld; None if it is not."""
+    """Return why the text of this row is withheld; None if it is not."""
     marks = withholdings(row)
     if not marks:
         return None
@@ -107,14 +107,14 @@ def withheld_by(row: VerdictRow | None) -> Withheld | None:
 
 
 def shown(text: str | None, verdict: VerdictRow | None, sees_withheld: bool) -> TextView:
-    """What a caller sees of a text that was found (None: erased), by what the verdicts say of it."""
+    """Return what a caller sees of a text that was found (None: erased), given its verdicts."""
     withheld = withheld_by(verdict)
     flags = tuple(verdict.flags or ()) if verdict is not None else ()
     return TextView(text if withheld is None or sees_withheld else None, withheld, flags, blank=text is None)
 
 
 def within_budget(sizes_bytes: Sequence[int], budget_bytes: int) -> int:
-    """How many of the first texts fit into one answer; at least one, so that a listing always moves on."""
+    """Count how many of the first texts fit into one answer; at least one, so that a listing always moves on."""
     total = 0
     for count, size_bytes in enumerate(sizes_bytes):
         total += size_bytes

@@ -29,7 +29,7 @@ from memolith.ports.index import Change, Index
 
 FOLD_ATTEMPTS = 20
 SCANNER = "scanner"
-"""Who decided, where nobody did: `VerdictRecord.decided_by` of the scanner's own verdicts."""
+"""Who decided, where no person did: `VerdictRecord.decided_by` of the scanner's own verdicts."""
 
 _NOT_KEPT = frozenset({"excerpt"})
 
@@ -42,7 +42,7 @@ class Verdicts:
 
     @staticmethod
     def hmac(store: StoreRow, content_sha256: str) -> str:
-        """What a text of this store is known by in its verdicts. Raises ValueError for a deleted store."""
+        """Return the key of a text of this store in its verdicts. Raises ValueError for a deleted store."""
         if not store.salt:
             raise ValueError("a deleted store has no salt")
         return verdicts.content_hmac(bytes.fromhex(store.salt), content_sha256)
@@ -50,12 +50,12 @@ class Verdicts:
     # ---- deciding -----------------------------------------------------------------------------------------------
 
     def put(self, record: VerdictRecord) -> VerdictRecord:
-        """Puts a verdict in this region, the store's home, and folds it; the one that stands afterwards.
+        """Put a verdict in this region, the store's home, and project it; return the verdict that holds afterwards.
 
         What says nothing new is not put: the same decision as the version's last one; a withholding of a text that is
-        withheld for the same rules already, under any version; one by the scanner of a text that a person released
-        from them. `region` and `sequence` of the record are set here, and excerpts are left out of its findings, so
-        that no verdict keeps what a redaction erases.
+        withheld for the same rules already, under any version; one by the scanner of a text that a person released from
+        them. Sets `region` and `sequence` of the record, and leaves excerpts out of its findings, so that no verdict
+        keeps what a redaction erases.
 
         One index read, one GET that finds nothing, one PUT, a read and a transaction of the index. Repeatable.
 
@@ -84,7 +84,7 @@ class Verdicts:
         raise Busy("others kept deciding on this version; try again")
 
     def _last(self, view: View, known: VerdictKey) -> VerdictRecord | None:
-        """The version's last verdict after the one that is known, all of them folded; None if there is none."""
+        """Return the version's last verdict after the known one, projecting each; None if there is none."""
         last, key = None, replace(known, sequence=known.sequence + 1)
         while (found := self._find(key)) is not None:
             self.fold(view, found)
@@ -92,7 +92,7 @@ class Verdicts:
         return last
 
     def _take(self, draft: VerdictRecord) -> bool:
-        """Puts the object; False when another verdict has taken the sequence."""
+        """Put the object; return False when another verdict has taken the sequence."""
         in_doubt = False
         for attempt in range(WRITE_ATTEMPTS):
             try:
@@ -119,7 +119,7 @@ class Verdicts:
         return None if found is None else VerdictRecord.from_json(found.body)
 
     def read(self, key: VerdictKey) -> VerdictRecord:
-        """A verdict in full: one that is indexed here, so that its object is here too. One GET. Raises Unavailable."""
+        """Read an indexed verdict in full; its object is in this bucket too. One GET. Raises Unavailable."""
         found = self._find(key)
         if found is None:
             raise Unavailable("a verdict that is indexed here is not in the bucket; try again")
@@ -128,9 +128,9 @@ class Verdicts:
     # ---- folding ------------------------------------------------------------------------------------------------
 
     def fold(self, view: View, record: VerdictRecord, journal: bool = True, new: bool = False) -> None:
-        """Joins one verdict into every generation of tables. Repeatable, in any order.
+        """Join one verdict into every generation of tables. Repeatable, in any order.
 
-        At home it is journalled if it changes a row, and in any case if it is `new`.
+        At home it is logged as acknowledged if it changes a row, and in any case if it is `new`.
 
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the verdict itself stands.
@@ -156,7 +156,7 @@ class Verdicts:
             raise OutcomeUnknown("the verdict was written, but is not indexed yet; repeat the call") from error
 
     def _changed(self, index: Index, record: VerdictRecord) -> list[Change]:
-        """What a verdict says that the index does not hold yet. One index read."""
+        """Return what a verdict says that the index does not have yet. One index read."""
         key, seen = VerdictRow.key(record.store_id, record.content_hmac), verdicts.sightings(record)
         rows = self._region.read(index, [key, *seen])
         judged = verdicts.join_verdict(VerdictRow.from_attributes(rows[key]) if key in rows else None, record)
@@ -170,21 +170,21 @@ class Verdicts:
     # ---- asking -------------------------------------------------------------------------------------------------
 
     def key(self, store: StoreRow, content_sha256: str) -> RowKey:
-        """Where the row of a text stands."""
+        """Return the key of a text's row."""
         return VerdictRow.key(store.store_id, self.hmac(store, content_sha256))
 
     def of(self, index: Index, store: StoreRow, content_sha256s: Iterable[str]) -> Mapping[str, VerdictRow]:
-        """What this region knows of texts, by their hash; those that nobody judged are left out. One index read.
+        """Return what this region knows of texts, by their hash, without those that have no verdict. One index read.
 
         Raises:
-            Unavailable: the index does not answer, so that nobody can tell whether a text may be shown.
+            Unavailable: the index does not answer, so that it is not known whether a text may be shown.
         """
         keys = {sha256: self.key(store, sha256) for sha256 in dict.fromkeys(content_sha256s)}
         rows = self._region.read(index, list(keys.values())) if keys else {}
         return {sha256: VerdictRow.from_attributes(rows[key]) for sha256, key in keys.items() if key in rows}
 
     def refuse_if_withheld(self, row: VerdictRow) -> None:
-        """A text that is known to be bad is refused as the scanner refuses one. A GET for each verdict on it.
+        """Refuse a text that is known to be bad, as the scanner would. A GET for each verdict on it.
 
         Raises:
             InvalidRequest: with the findings of every verdict that withholds it. Unavailable.
@@ -200,7 +200,7 @@ class Verdicts:
         )
 
     def put_for(self, store_id: str, version_id: str, regions: Iterable[str]) -> list[VerdictRecord]:
-        """Every verdict on one version that these regions put and that is here. A LIST a region, a GET a verdict.
+        """List every verdict on one version that these regions put and that is here. A LIST a region, a GET a verdict.
 
         Raises:
             Unavailable.
@@ -212,14 +212,14 @@ class Verdicts:
         return records
 
     def row(self, index: Index, store_id: str, content_hmac: str) -> VerdictRow | None:
-        """What this region knows of one text. One index read."""
+        """Return what this region knows of one text. One index read."""
         key = VerdictRow.key(store_id, content_hmac)
         attributes = self._region.read(index, [key]).get(key)
         return None if attributes is None else VerdictRow.from_attributes(attributes)
 
 
 def verdict_keys(store_id: str, salt: bytes, content: str | None) -> list[RowKey]:
-    """The row of a text that is about to be written; none where there is no text."""
+    """Return the row of a text that is about to be written; none where there is no text."""
     if content is None:
         return []
     return [VerdictRow.key(store_id, verdicts.content_hmac(salt, sha256_hex(content)))]

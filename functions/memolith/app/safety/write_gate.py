@@ -25,10 +25,10 @@ class TextScanner(Protocol):
     def scan(
         self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
     ) -> Report:
-        """Every finding in a text and its path, and the verdict. Pure; milliseconds for 100 KB."""
+        """Return every finding in a text and its path, and the verdict. Pure; milliseconds for 100 KB."""
 
     def knows(self, rule_id: str) -> bool:
-        """Whether there may be findings of this rule, so that an allow-list can name it."""
+        """Tell whether there may be findings of this rule, so that an allow-list can name it."""
 
 
 class Unscanning:
@@ -37,11 +37,11 @@ class Unscanning:
     def scan(
         self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()
     ) -> Report:
-        """Raises Unavailable."""
+        """Raise Unavailable."""
         raise Unavailable("this function does not scan, so it does not write")
 
     def knows(self, rule_id: str) -> bool:
-        """Raises Unavailable."""
+        """Raise Unavailable."""
         raise Unavailable("this function does not scan, so it changes no policy")
 
 
@@ -58,7 +58,7 @@ class LettingAllThrough:
 
 
 def admit(scanner: TextScanner, store: StoreRow, command: Command) -> tuple[str, ...]:
-    """The rules to be noted on the new version, under its store's policy; none for a deletion, which brings no text.
+    """Scan a command; return the rules to note on the new version. None for a deletion, which has no text.
 
     Raises:
         InvalidRequest: the text or the path is rejected; `findings` say why, never the secret itself.
@@ -78,12 +78,12 @@ def admit(scanner: TextScanner, store: StoreRow, command: Command) -> tuple[str,
 
 
 def policy_of(store: StoreRow) -> tuple[Policy, frozenset[str]]:
-    """How a store has its texts scanned: its policy, and the rules whose findings do not count."""
+    """Return how a store has its texts scanned: its policy, and the rules whose findings do not count."""
     return Policy(store.scan_policy or SCAN_POLICY_DEFAULT), frozenset(store.scan_allow or ())
 
 
 def told(finding: Finding) -> dict[str, object]:
-    """A finding as the API tells it."""
+    """Render a finding as the API does."""
     fields = asdict(finding)
     del fields["weight"]
     return {name: str(value) if isinstance(value, str) else value for name, value in fields.items()}

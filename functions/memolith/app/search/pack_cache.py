@@ -61,14 +61,14 @@ class PackCache:
 
     @contextmanager
     def pack(self, access: StoreAccess) -> Iterator[Pack]:
-        """The pack of a store that the caller may read, for one use at a time.
+        """Yield the search segment of a store that the caller may read, for one use at a time.
 
         It has every version that was in this region's index when `access` was given, and no text that was withheld
-        then, but what was judged meanwhile: compare before you show. Cold a LIST and a GET; and in any case a query for
-        what is new, and of that a read for a hundred memories, and a GET for each.
+        then; a text may have been withheld since: compare before showing it. Cold a LIST and a GET; and in any case a
+        query for what is new, and of that a read for a hundred memories, and a GET for each.
 
         Raises:
-            Unavailable: the region does not answer, or the pack is not made in time.
+            Unavailable: the region does not answer, or the segment is not made in time.
         """
         access.view.require_complete()
         held = self._shelved(access.store.store_id)
@@ -83,7 +83,8 @@ class PackCache:
         self._make_room(access.store.store_id)
 
     def contents(self, access: StoreAccess, versions: Mapping[str, str]) -> Mapping[str, str]:
-        """The texts of memories at these versions, as many as the pack has. Cold a LIST and a GET, else no call.
+        """Return the texts of memories at these versions, as many as the segment has. Cold a LIST and a GET, else no
+        call.
 
         Raises:
             Unavailable: the bucket does not answer.
@@ -101,7 +102,7 @@ class PackCache:
         return found
 
     def forget(self) -> None:
-        """Lets go of every pack."""
+        """Release every segment."""
         with self._lock:
             self._held.clear()
 
@@ -118,7 +119,7 @@ class PackCache:
             self._held.pop(store_id, None)
 
     def _make_room(self, kept: str) -> None:
-        """Lets go of those that were not used for longest; whoever uses one still goes on with it."""
+        """Release those that were not used for longest; a call that uses one still goes on with it."""
         with self._lock:
             sizes = {store_id: held.pack.size_bytes for store_id, held in self._held.items()}
             for store_id in list(sizes):
@@ -130,7 +131,7 @@ class PackCache:
     # ---- what the bucket has --------------------------------------------------------------------------------------
 
     def _renew(self, access: StoreAccess, held: _Held) -> None:
-        """Takes a newer pack, where there is one; what cannot be opened is made anew, once."""
+        """Take a newer segment, if there is one; rebuild what cannot be opened, once."""
         now_us = self._region.clock.now_us()
         if now_us - held.looked_at < LOOKED_FOR_EVERY_US:
             return
@@ -178,10 +179,10 @@ class PackCache:
         held.complete_until = access.complete_until
 
     def _newest_since(self, access: StoreAccess, complete_until: int) -> dict[str, VersionRow]:
-        """By memory, the newest of the versions that may have been acknowledged since.
+        """Return by memory the newest of the versions that may have been acknowledged since.
 
-        A version's id was made at most `SETTLE_US` before it was acknowledged, in whatever region; the table itself has
-        them in that order, so that nothing here waits for a global index.
+        A version's id was made at most `SETTLE_US` before it was acknowledged, in any region; the table itself has them
+        in that order, so that nothing here waits for a global index.
         """
         since_ms = max(complete_until - SETTLE_US, 0) // 1000
         after: str = f"memver_{ids.ulid(since_ms, bytes(10))}"
@@ -200,7 +201,7 @@ class PackCache:
             after = rows[-1].sort_key
 
     def _ask_packer(self, access: StoreAccess, *, anew: bool = False) -> None:
-        """Has the pack made, and waits for it. Raises Unavailable."""
+        """Ask for the segment, and wait for it. Raises Unavailable."""
         payload = {"call": "pack", "store_id": access.store.store_id, "anew": anew}
         with repeatable():
             answer = self._region.peers.call(self._region.name, "packer", payload)

@@ -47,9 +47,9 @@ class Packer:
         self._records = Ownership(region)
 
     def pack(self, store_id: str, since: int | None = None, anew: bool = False) -> int | None:
-        """Brings a store's pack up to now; the number of the one that counts, None where the store is gone.
+        """Bring a store's segment up to date; return the number of the one that counts, None if the store is deleted.
 
-        Nothing is done where the newest pack began after `since`. Otherwise a LIST, a GET, a query for a thousand
+        Does nothing where the newest segment began after `since`. Otherwise a LIST, a GET, a query for a thousand
         memories, a GET for each that changed, a PUT, and the eraser's own calls. Repeatable; several may try at once.
 
         Raises:
@@ -75,13 +75,13 @@ class Packer:
         return self._store(self._region.view([StoreRow.key(store_id)]), store_id) is not None
 
     def _store(self, view: View, store_id: str) -> StoreRow | None:
-        """The store's record; None once it is deleted, or where nobody has heard of it."""
+        """Return the store's record; None once it is deleted, or if no region knows it."""
         attributes = view.rows.get(StoreRow.key(store_id))
         store = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
         return None if store is None or store.state == StoreState.DELETED else store
 
     def _attempt(self, store_id: str, newest: PackKey | None, anew: bool) -> int | None:
-        """The number of the pack that counts now; None where somebody else was first, or the store is deleted."""
+        """Make the number of the segment that counts now; None if another packer was first, or the store is deleted."""
         began_at = self._region.clock.now_us()
         view = self._region.view([StoreRow.key(store_id)], marked=["memories", "verdicts", "versions"])
         view.require_complete()
@@ -111,7 +111,7 @@ class Packer:
         return key.number
 
     def _open(self, key: PackKey) -> OpenedPack | None:
-        """The pack; None where it is gone or cannot be read, so that the next one is made from nothing."""
+        """Open the segment; None where it is gone or cannot be read, so that the next one is made from nothing."""
         try:
             return self._kept.open(key)
         except DamagedPack as damaged:
@@ -119,7 +119,7 @@ class Packer:
             return None
 
     def _bring_up(self, pack: Pack, heads: Mapping[str, MemoryRow]) -> bool:
-        """Whether anything had to be done."""
+        """Bring the segment up to date; return whether anything had to be done."""
         has = pack.heads()
         put, gone = differences(has, heads, {**has, **heads})
         bound = text_max_bytes([head.content_size_bytes or 0 for head in heads.values()])
@@ -130,7 +130,7 @@ class Packer:
         return bool(put or gone)
 
     def _put(self, key: PackKey, body: bytes, manifest: Manifest) -> bool:
-        """False where the number is taken: by somebody else, or by this very put, which is as good."""
+        """Put the segment. False where the number is taken: by another packer, or equivalently by this very put."""
         for attempt in range(ATTEMPTS):
             try:
                 self._region.objects.put_if_absent(str(key), body, manifest.to_metadata(), manifest.sha256)
@@ -147,5 +147,5 @@ class Packer:
         raise Busy("the pack's number stayed contended; try again")
 
     def _remove_others(self, store_id: str) -> None:
-        """Older packs; of a store that was deleted meanwhile, this one too. The eraser looks for itself."""
+        """Remove older segments; of a store that was deleted meanwhile, this one too. The eraser decides for itself."""
         ask_eraser(self._region, {"call": "erase_packs", "store_id": store_id})

@@ -1,7 +1,7 @@
 """Packs as a region keeps them: finding the newest, and what a pack has to be told of a store's memories.
 
-A pack is as true as the index was when it was made. Whoever uses one compares: by version, memory for memory, with the
-heads that the index has now. So no order of events can bring back what is older, and none can be lost.
+A pack is as true as the index was when it was made. Each reader of one compares: by version, memory for memory, with
+the heads that the index has now. So no order of events can bring back what is older, and none can be lost.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class KeptPacks:
         self._packs = packs
 
     def newest(self, store_id: str) -> PackKey | None:
-        """The key of the pack that counts. One LIST. Raises Unavailable."""
+        """Return the key of the segment that counts. One LIST. Raises Unavailable."""
         after: str | None = None
         found: str | None = None
         while True:
@@ -91,7 +91,7 @@ class Heads:
         self._verdicts = Verdicts(region)
 
     def all(self, view: View, store: StoreRow) -> dict[str, MemoryRow]:
-        """Every live memory whose text is not withheld. A query for a thousand memories, and for the verdicts."""
+        """Return every live memory whose text is not withheld. A query for a thousand memories, and the verdicts."""
         hidden = self._withheld(view, store)
         rows = (row for row in self._rows(view, store.store_id) if is_live(row))
         return {
@@ -99,7 +99,7 @@ class Heads:
         }
 
     def of(self, view: View, store: StoreRow, memory_ids: Sequence[str]) -> dict[str, MemoryRow]:
-        """The same of these alone. A read for fifty of them."""
+        """Return the same of these alone. A read for fifty of them."""
         found: dict[str, MemoryRow] = {}
         for start in range(0, len(memory_ids), ROWS_PER_READ):
             keys = [MemoryRow.key(store.store_id, id) for id in memory_ids[start : start + ROWS_PER_READ]]
@@ -110,7 +110,7 @@ class Heads:
         return found
 
     def documents(self, rows: Iterable[MemoryRow], text_max_bytes: int) -> Iterator[list[Document]]:
-        """What a pack takes in of these, some at a time. A GET for each; those that were erased since are left out.
+        """Yield what a segment takes of these, some at a time, without erased texts. A GET for each.
 
         Raises:
             Unavailable: a text is not here, and its home does not answer.
@@ -159,7 +159,7 @@ class Heads:
             after = found[-1].sort_key
 
     def _withheld(self, view: View, store: StoreRow) -> set[str]:
-        """Of every text that is withheld now, what it is known by. Behind them stand sightings, which are none."""
+        """Return the keys of all texts that are withheld now. The sightings behind them in the table are skipped."""
         hidden: set[str] = set()
         after: str | None = None
         while True:
@@ -174,13 +174,13 @@ class Heads:
 
 
 def position_of(row: MemoryRow) -> LogRef:
-    """Where a memory's text stands."""
+    """Return the position of a memory's text."""
     return LogRef(row.path_hash, Slot.parse(row.slot))
 
 
 def differences(
     has: Mapping[str, str], heads: Mapping[str, MemoryRow], among: Iterable[str]
 ) -> tuple[list[MemoryRow], list[str]]:
-    """What a pack lacks or has at another version, and what it is to forget, of the memories `among`."""
+    """Return what a segment lacks or has at another version, and what to remove, of the memories `among`."""
     put = [head for id in among if (head := heads.get(id)) is not None and has.get(id) != head.version_id]
     return put, [id for id in among if id not in heads and id in has]

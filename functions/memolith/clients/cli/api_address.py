@@ -7,7 +7,7 @@
 
 The key is ``--api-key``. Without it, an address that was named is given ``ANTHROPIC_API_KEY``, or the key that is kept
 here for just that address; one that was not named is given the key that is kept here, and no other: a key that is in
-the environment for something else goes nowhere that nobody named.
+the environment for something else goes to no address that was not named.
 """
 
 from __future__ import annotations

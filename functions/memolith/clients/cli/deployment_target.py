@@ -30,7 +30,7 @@ class Target:
     regions: tuple[str, ...]
 
     def deployment(self, region: str | None = None) -> Deployment:
-        """Names as seen from `region`, by default the first. Raises InvalidRequest for one it does not have."""
+        """Return names as seen from `region`, by default the first. Raises InvalidRequest for one it does not have."""
         chosen = region or self.regions[0]
         if chosen not in self.regions:
             raise InvalidRequest("--region", f"{chosen} is not one of {', '.join(self.regions)}")

@@ -1,4 +1,4 @@
-"""``memolith divergent``: versions that a fail-over left behind, and that nobody could adopt: look, restore,
+"""``memolith divergent``: versions that a fail-over left behind, and that could not be replayed: look, restore,
 dismiss.
 """
 

@@ -99,5 +99,5 @@ def _run_editor(file: Path) -> None:
 
 
 def _forget(file: Path) -> None:
-    """Also what an editor leaves beside it: backups and the like."""
+    """Delete the file and what an editor leaves beside it: backups and the like."""
     rmtree(file.parent)

@@ -1,6 +1,6 @@
 """``memolith erasure``: whether what was to be erased is gone, region by region.
 
-Each region's eraser looks into its own bucket and tables and answers; whoever asks needs nothing but the permission to
+Each region's eraser looks into its own bucket and tables and answers; the caller needs nothing but the permission to
 invoke it.
 """
 

@@ -35,7 +35,7 @@ AT_ONCE = 4
 """How many stores are moved at a time: each is an invocation in both regions, which mostly waits."""
 
 FAILING_OVER_AT_ONCE = 16
-"""How many are failed over at a time: nobody writes to those that have not had their turn."""
+"""How many are failed over at a time: no client writes to those that have not had their turn."""
 
 To = Annotated[str, typer.Option("--to", help="The new home region.")]
 AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=100, help="How many stores to handle at a time.")]
@@ -142,7 +142,7 @@ def return_(
 
 
 def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) -> None:
-    """Names the stores of which `to` may lack acknowledged writes, and asks. Ends the command unless it is yes."""
+    """Name the stores of which `to` may lack acknowledged writes, and ask. Ends the command unless it is yes."""
     durable = [one for one in stores if one.home == old and one.second_region is not None]
     elsewhere = [one for one in durable if one.second_region != to]
     asked = [one for one in durable if one.second_region == to and one.second_stands_in]

@@ -91,7 +91,7 @@ def _import_history(
     ending: dict[str, Any],
     client_of: Callable[[], Any],
 ) -> None:
-    """Into a new store of the same name, or one that is named: to go on after a stop."""
+    """Import into a new store of the same name, or into a given one, to go on after a stop."""
     ending["source"], ending["store"] = str(path), store
     with history.opened(path) as (manifest, versions), speaking():
         client = client_of()

@@ -74,7 +74,7 @@ def rebuild(
 
 
 def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Console) -> int:
-    """Rebuilds a region's index, and says how far it is; the generation that serves then. Raises as `Rebuild.run`."""
+    """Rebuild a region's index with progress; return the generation that serves then. Raises as `Rebuild.run`."""
     deployment = target.deployment(region)
     memolith = region_on_aws(target.clients, deployment, RecordingMetrics())
     tables = translated_tables(DynamoTables(target.clients, deployment, memolith.clock), region)
@@ -113,7 +113,7 @@ def _rebuild(rebuilding: Rebuild, progress_on: Console) -> int:
 
 
 def _speed_and_rest(step: Step) -> str:
-    """``850/s, 3 min left``; less while less is known."""
+    """Format ``850/s, 3 min left``; less while less is known."""
     parts = [] if step.per_s is None else [f"{step.per_s:,.0f}/s"]
     if step.left_s is not None:
         parts.append(f"{_duration(int(step.left_s * 1000))} left")

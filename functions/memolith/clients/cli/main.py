@@ -138,7 +138,7 @@ def memolith() -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Entry point: an error of Memolith becomes a line that says what to do, and an exit code that says which kind."""
+    """Run the command line: an error becomes a line that says what to do, and an exit code that says which kind."""
     try:
         app(args=arguments, prog_name="memolith")
     except MemolithError as error:

@@ -1,4 +1,4 @@
-"""``memolith mcp``: a store over the Model Context Protocol, on standard input and output of whoever starts it."""
+"""``memolith mcp``: a store over the Model Context Protocol, on standard input and output."""
 
 from __future__ import annotations
 

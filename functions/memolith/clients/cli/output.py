@@ -52,12 +52,12 @@ def show_memory(memory: Any, done: str, as_json: bool) -> None:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Asks on standard error, so that standard output stays what it is. Ends the command, with 1, unless it is yes."""
+    """Ask on standard error, so that standard output stays what it is. Ends the command, with 1, unless it is yes."""
     if not yes:
         typer.confirm(question, abort=True, err=True)
 
 
 def visible(text: str) -> str:
-    """Names come from files and memories: nothing in them steers the terminal."""
+    """Escape a name from a file or a memory, so that it cannot steer the terminal."""
     shown = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return "".join(shown)

@@ -1,8 +1,8 @@
 """Bringing a store back to what it was: what is to be done, and doing it, by ordinary writes with preconditions.
 
 Nothing is written that a caller of the API could not write, and each write is conditional on what the plan was made of:
-what somebody has changed meanwhile stays as it is, and is told. A memory that was deleted comes back under a new id.
-Planning again after a stop finds what is left, because a plan is made of what is there.
+what another client has changed meanwhile stays as it is, and is reported. A memory that was deleted comes back under a
+new id. Planning again after a stop finds what is left, because a plan is made of what is there.
 """
 
 from __future__ import annotations

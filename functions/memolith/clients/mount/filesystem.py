@@ -38,7 +38,7 @@ ATTRIBUTES = "user.memolith."
 class Invalidating:
     """Tells the kernel which paths show something else now. In a thread of its own.
 
-    Whoever learns of a change may just be answering the kernel, which would wait for him to let it forget.
+    A thread that learns of a change may just be answering the kernel, which would wait for that answer first.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     def open(self, path: str, fi: Any) -> int:
         reads = fi.flags & os.O_ACCMODE == os.O_RDONLY
         if HistoryView.covers(path):
-            fi.direct_io = int(path == LOCAL)  # it changes, and nobody tells the kernel
+            fi.direct_io = int(path == LOCAL)  # it changes, and the kernel is not notified
             fi.keep_cache = int(path != LOCAL)
             return 0 if reads else -errno.EROFS
         if self._copy.read_only and TOLD:

@@ -1,6 +1,6 @@
 """A mount's life: what the dead left is taken over, the folder shows the store, others' writes come, and it ends.
 
-It ends when somebody unmounts the folder, or with SIGTERM, SIGINT or SIGHUP. What was not committed by then is on disk,
+It ends when the folder is unmounted, or with SIGTERM, SIGINT or SIGHUP. What was not committed by then is on disk,
 and offered at the next start; so it is after `kill -9`.
 """
 
@@ -152,7 +152,7 @@ class Freshness:
         self._silent = False
 
     def start(self) -> None:
-        """Begins; the first question comes after one interval."""
+        """Begin; the first question comes after one interval."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -170,7 +170,7 @@ class Freshness:
             self._copy.settle()
 
     def _tell(self, error: StoreClientError | None) -> None:
-        """Once when the store falls silent, once when it answers again."""
+        """Log once when the store falls silent, and once when it answers again."""
         if error is not None and not self._silent:
             log.warning("the store cannot be asked: %s. What is here is shown; edits wait.", error.message)
         if error is None and self._silent:
@@ -179,7 +179,7 @@ class Freshness:
 
 
 def let_go(folder: Path) -> None:
-    """Unmounts what a process left mounted that died. Repeatable."""
+    """Unmount what a dead process left mounted. Repeatable."""
     tool = next(filter(None, map(shutil.which, ("fusermount3", "fusermount"))), None)
     words = ["umount", "-f", str(folder)] if tool is None else [tool, "-u", "-z", str(folder)]
     subprocess.run(words, check=False, capture_output=True)

@@ -23,7 +23,7 @@ def place_of(namespace: tuple[str, ...], key: str) -> str:
 
 
 def item_at(path: str) -> tuple[tuple[str, ...], str] | None:
-    """Namespace and key of the item at a path; None where only somebody else can have put a memory."""
+    """Return namespace and key of the item at a path; None for a path that this store cannot have made."""
     *folders, name = path[1:].split("/")
     if not name.endswith(SUFFIX) or any("." in folder for folder in folders):
         return None

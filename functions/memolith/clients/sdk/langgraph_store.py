@@ -46,7 +46,7 @@ KNOWN_IDS_MAX = 10_000
 
 
 class ItemConflict(Exception):
-    """A put that lost against somebody else's; it has changed nothing.
+    """A put that lost against another client's; it has changed nothing.
 
     Attributes:
         namespace, key: of the item.
@@ -112,18 +112,18 @@ class MemolithStore(BaseStore):
     # ---- LangGraph's interface --------------------------------------------------------------------------------
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carries out operations: first all reads, in order, on what was there before; then the puts.
+        """Run operations: first all reads, in order, on what was there before; then the puts.
 
-        Of several puts of one item, the last is carried out. All operations are looked at before the first is carried
-        out, so that one that cannot be meant changes nothing. Each put is a commit of its own: where one fails, those
-        before it stand, and those after it were not begun.
+        Of several puts of one item, only the last is done. It checks all operations before it runs the first, so that
+        an invalid one changes nothing. Each put is a commit of its own: where one fails, those before it stand, and
+        those after it were not begun.
 
         Cost: a get of an item that was met before is one request, else one for each 100 items of its namespace up to it
         and one more. A put is one request for a new item and two for one that exists. A search is one request for each
         20 items under its prefix, up to the last that it returns. A list of namespaces is one for each 100 items.
 
         Raises:
-            ItemConflict: a memory that is no item stands above an item's place or under it.
+            ItemConflict: a memory that is no item is above an item's place or under it.
             UnreadableItem: a get of what is no item.
             InvalidNamespaceError: a label that is empty, or that has a period.
             NotImplementedError: a query, or a TTL.
@@ -253,7 +253,7 @@ class MemolithStore(BaseStore):
                 yield listed
 
     def _remember(self, memory: Memory) -> None:
-        """Ids stay with their memories, so that one that is known saves a look-up; who uses it compares the path."""
+        """Remember a memory's id, so that its next look-up is one request; the caller compares the path."""
         if len(self._ids) >= KNOWN_IDS_MAX:
             self._ids.clear()
         self._ids[memory.path] = memory.id
@@ -261,7 +261,7 @@ class MemolithStore(BaseStore):
     # ---- writing ----------------------------------------------------------------------------------------------
 
     def _put(self, namespace: Namespace, key: str, document: str) -> None:
-        """Whatever is there or is not. Each further attempt means that somebody else created or deleted the item."""
+        """Put over any item, or none. Each further attempt means that another client created or deleted the item."""
         path = place_of(namespace, key)
         for _ in range(PUT_ATTEMPTS):
             memory = self._created(namespace, key, document)
@@ -338,7 +338,7 @@ def _checked(op: Op) -> str | None:
 
 
 def _document(value: Mapping[str, Any]) -> str:
-    """Text as it is and a line for each field: people and the scanner read it, and edits of two fields merge."""
+    """Write text as it is and a line for each field: people and the scanner read it, and edits of two fields merge."""
     try:
         _check_names(value)
         document = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, indent=2) + "\n"

@@ -8,7 +8,7 @@ What is repeated in another region is only what may be:
 |---|---|---|
 | no connection: nothing was sent | next region | next region |
 | 503 that Memolith itself answered: nothing was done | next region | next region |
-| any other 5xx, or the connection broke | next region | told, and repeated by nobody: it may have been done |
+| any other 5xx, or the connection broke | next region | reported, and never repeated: it may have been done |
 | anything else, 409 among it | told | told |
 
 A write that may have been done comes back as status 504, `timeout_error`, ``x-should-retry: false``: the SDK, which

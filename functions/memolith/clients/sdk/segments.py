@@ -1,6 +1,6 @@
 """Any text as one segment of a path, and back: what a path may not have is UTF-8 in hexadecimal, `a/b` is `a=2Fb`.
 
-Not percent-encoding, though everybody reads it: the scanner decodes that in paths, and refuses what comes out.
+Not percent-encoding, though every client reads it: the scanner decodes that in paths, and refuses what comes out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DOTS = re.compile(r"^\.+|\.{2,}")
 
 
 def escaped(text: str) -> str:
-    """Legal in a path, and NFC; two texts are never escaped to the same. The empty text stays empty."""
+    """Escape a text for a path, in NFC; two texts are never escaped to the same. The empty text stays empty."""
     light = "".join(character if _is_legal(character) else _encoded(character) for character in text)
     light = _DOTS.sub(lambda found: f"{SIGN}2E" * len(found[0]), light)
     if unicodedata.is_normalized("NFC", light):

@@ -71,7 +71,7 @@ class Here:
 
     Attributes:
         stamp: taken before it was read.
-        proof: the same, if whoever writes the file from then on leaves another one; else `UNKNOWN`.
+        proof: the same, if every later write of the file leaves another one; else `UNKNOWN`.
     """
 
     file: File
@@ -175,12 +175,12 @@ class SyncFolder:
         return is_local(path) and not (may_be_meant(path) and not 0 <= left_alone_us < STAYS_US)
 
     def agree(self, path: str, memory_id: str, digest: str, stamp: Stamp) -> None:
-        """Remembers that both sides have this text at a path, and that the file with the stamp has it."""
+        """Remember that both sides have this text at a path, and that the file with the stamp has it."""
         self.memory.common[path] = Common(memory_id, digest, *astuple(stamp))
         self.memory.refused.pop(path, None)
 
     def forget(self, path: str) -> None:
-        """Remembers that neither side has anything at a path."""
+        """Remember that neither side has anything at a path."""
         self.memory.common.pop(path, None)
         self.memory.refused.pop(path, None)
 

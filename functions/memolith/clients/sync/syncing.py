@@ -1,8 +1,8 @@
 """One pass: look at both sides, decide each path, carry it out.
 
 Every write to the store is conditional on what the pass saw there, and every change of a file on the file being what
-the pass saw: whoever changes either side meanwhile is met by the next pass. A pass that stops leaves what it has done,
-and the next one goes on, because equal texts agree whoever made them so.
+the pass saw: a change of either side meanwhile is met by the next pass. A pass that stops leaves what it has done,
+and the next one goes on, because equal texts agree, for whatever reason.
 """
 
 from __future__ import annotations

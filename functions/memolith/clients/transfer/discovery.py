@@ -139,7 +139,7 @@ def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str]) 
         elif child.is_file():
             try:
                 status = child.stat()
-            except OSError:  # it was there when the folder was listed: a temporary file, and somebody is at work
+            except OSError:  # it was there when the folder was listed: a temporary file, and a program is at work
                 continue
             found.files.append(File(path, status.st_size, Path(child.path).read_bytes))
             if status.st_mode & stat.S_IXUSR:

@@ -91,7 +91,7 @@ def _line(version: Any, tell: Tell) -> bytes:
 
 
 def _write(path: Path, store: Mapping[str, Any], spool: BinaryIO, starts: list[int]) -> None:
-    """Oldest first: the lines from the last to the first."""
+    """Write the versions oldest first: the lines from the last to the first."""
     size, hashed = spool.tell(), hashlib.sha256()
     for line in _backwards(spool, starts):
         hashed.update(line)
@@ -219,12 +219,12 @@ class HistoryImporter:
         self._memories: dict[str, _Memory] = {}
 
     def run(self, versions: Iterable[dict[str, Any]], tell: Tell) -> Counter[str]:
-        """Tells what became of each memory; how many versions were ``imported`` and how many were ``known``.
+        """Report what became of each memory; return how many versions were ``imported`` and how many were ``known``.
 
-        Repeatable: what is there already is known by its id.
+        Repeatable: a version that is there already is known by its id.
 
         Raises:
-            What the SDK raises; what was brought in stays, and the same call goes on after it.
+            What the SDK raises; what was imported stays, and the same call goes on after it.
         """
         waiting = self._pass(self._in_order(versions))
         while waiting:
@@ -237,7 +237,7 @@ class HistoryImporter:
         return sum((memory.told for memory in self._memories.values()), Counter())
 
     def _in_order(self, versions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Erased versions come right before the next one of their memory: they hold no path, and show none."""
+        """Put erased versions right before the next one of their memory: they have no path, and show none."""
         for version in versions:
             memory = self._memories.setdefault(version["memory_id"], _Memory())
             memory.path = version["path"] or memory.path
@@ -249,7 +249,7 @@ class HistoryImporter:
             yield version
 
     def _pass(self, versions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Brings them in; those that have to wait for others."""
+        """Import them; return those that have to wait for others."""
         waiting: list[dict[str, Any]] = []
         for memory in self._memories.values():
             memory.waits = False

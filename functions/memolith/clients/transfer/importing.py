@@ -1,6 +1,6 @@
 """Files become memories, each by one conditional write; what is there already with the same text is left alone.
 
-Whoever stops an import runs it again: it goes on with what is missing.
+An import that was stopped is run again: it goes on with what is missing.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Importer:
         self._dry_run = dry_run
 
     def run(self, files: Iterable[File], tell: Tell) -> None:
-        """Tells what became of each file, in any order. A call a file that is new or changed, and a listing.
+        """Import files and report what became of each, in any order. A call per new or changed file, and a listing.
 
         Raises:
-            anthropic.APIConnectionError; anthropic.APIStatusError: 401, 403, 429 and 5xx. What was told was done.
+            anthropic.APIConnectionError; anthropic.APIStatusError: 401, 403, 429 and 5xx. What was reported was done.
         """
         there = self._there()
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
@@ -67,7 +67,7 @@ class Importer:
         return {row.path: row for row in pages if row.type == "memory"}
 
     def _submit(self, pool: ThreadPoolExecutor, file: File, there: Mapping[str, Any]) -> Future[Row]:
-        """Files are read here, in one thread, because an archive has one position."""
+        """Submit a file after reading it here, in one thread, because an archive has one position."""
         done: Future[Row] = Future()
         try:
             text = text_of(file)

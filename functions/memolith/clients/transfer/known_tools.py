@@ -37,7 +37,7 @@ class KnownTool:
         folder: where it is; it need not be there yet.
         name: what a new store of them is called.
         description: what an agent is told of such a store.
-        program: whose place it is; empty for a folder of anybody's.
+        program: whose place it is; empty for any other folder.
         beside: other folders that may hold memories of the same project, which are left alone.
         own_files: what the program keeps there for itself, by the beginning of its name; and why it is left out.
     """
@@ -87,7 +87,7 @@ def claude(start: Path) -> KnownTool:
 
 
 def codex(where: Path | None) -> KnownTool:
-    """Codex's memories: ``memories`` in its home, which is ``CODEX_HOME`` or ``~/.codex``."""
+    """Find Codex's memories: ``memories`` in its home, which is ``CODEX_HOME`` or ``~/.codex``."""
     home = where or Path(os.environ.get("CODEX_HOME") or "~/.codex")
     home = home.expanduser()
     folder = home / "memories" if (home / "memories").is_dir() or where is None else home
@@ -119,7 +119,10 @@ def basic_memory(what: str | None) -> KnownTool:
 
 
 def _basic_home() -> Path:
-    """Source: ``resolve_data_dir`` of Basic Memory 0.23."""
+    """Return the folder of Basic Memory's configuration.
+
+    Source: ``resolve_data_dir`` of Basic Memory 0.23.
+    """
     if named := os.environ.get("BASIC_MEMORY_CONFIG_DIR"):
         return Path(named).expanduser()
     configured = os.environ.get("XDG_CONFIG_HOME")
@@ -127,7 +130,7 @@ def _basic_home() -> Path:
 
 
 def _project_path(project: Any) -> str | None:
-    """Older configurations have the path alone, newer ones a record; of a project in the cloud, its copy here."""
+    """Return a project's path. Older configurations have the path alone; for a project in the cloud, its copy here."""
     if not isinstance(project, dict):
         return project if isinstance(project, str) and project else None
     path, copy = project.get("path"), project.get("local_sync_path") or project.get("cloud_sync_path")

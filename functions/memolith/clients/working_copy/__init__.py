@@ -9,7 +9,7 @@ The words:
 - A **local text** is one that the store does not have: an edit that is under way, a temporary file of an editor, or
   a text that was kept because its commit was refused. It stands on disk from its first byte on (`unsaved_texts`).
 - A **commit** makes a local text the store's: one conditional write on the head that the edit was made on
-  (`conditional_commit`). This is the interface for whoever else brings local texts into a store:
+  (`conditional_commit`). This is the interface for every other client that brings local texts into a store:
 
       outcome = ConditionalCommit(client, clock, randomness).commit(Edit(path, base, text))
 

@@ -20,12 +20,12 @@ class AppendGroups:
         self._expected: dict[str, set[int]] = {}
 
     def opened(self, path: str, who: object) -> None:
-        """Somebody has opened a file to append."""
+        """Note that a program has opened a file to append."""
         with self._changed:
             self._expected.setdefault(path, set()).add(id(who))
 
     def settled(self, path: str, who: object) -> None:
-        """He has written, or has closed it. Repeatable."""
+        """Note that the program has written, or has closed it. Repeatable."""
         with self._changed:
             expected = self._expected.get(path)
             if expected is not None:

@@ -1,6 +1,6 @@
 """From a local text to the store: what a close, an fsync and a rename over a file come down to.
 
-Whatever becomes of the commit, the text is not lost: it is the store's, or it waits (nobody answered), or it is kept
+Whatever becomes of the commit, the text is not lost: it is the store's, or it waits (no answer), or it is kept
 beside the file, and the error says which.
 """
 

@@ -1,4 +1,4 @@
-"""One local text becomes the store's: one conditional write, and what to do when somebody else was first.
+"""One local text becomes the store's: one conditional write, and what to do when another writer was first.
 
 An edit is made on a base: the head whose text was read, or none where nothing was there. The write is conditional on
 it. Where it fails, an edit that only appended is made again on what is there now; any other edit is `Overtaken`, and

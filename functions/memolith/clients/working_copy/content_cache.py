@@ -2,7 +2,7 @@
 
 It is a cache of what the store has and no more: what the store does not have any more is forgotten.
 
-Where many texts come at once, nobody who reads them waits for the disk: a file for each can take longer than the
+Where many texts come at once, no reader waits for the disk: a file for each can take longer than the
 network. They can be read as soon as they are here, and the disk gets them after that.
 """
 
@@ -19,7 +19,7 @@ from secrets import token_hex
 from memolith.adapters.local.files import PRIVATE_FILE, PRIVATE_FOLDER
 
 AHEAD_MAX_BYTES = 64 * 1024 * 1024
-"""Of texts that are in memory alone; whoever brings more waits for the disk."""
+"""Of texts that are in memory alone; a thread that adds more waits for the disk."""
 
 
 class ContentCache:

@@ -143,7 +143,7 @@ class ContentFetcher:
         return [head for head in heads if not head.withheld and not self._contents.has(head.content_sha256)]
 
     def _units_missing(self) -> Iterator[_Unit]:
-        """Folders of which enough is missing."""
+        """Yield folders of which enough is missing."""
         for unit in self._units("/"):
             missing = self._missing(unit.heads)
             if missing and len(missing) * WORTH >= len(unit.heads):

@@ -94,7 +94,7 @@ class HeadCache:
     # ---- others' writes -----------------------------------------------------------------------------------------
 
     def refresh(self) -> set[str]:
-        """Asks what has changed; the paths that did. One request while little changes, else one a hundred.
+        """Ask what has changed; return the paths that did. One request while little changes, else one a hundred.
 
         Raises:
             NoAnswer, Denied, Gone.
@@ -152,7 +152,7 @@ class HeadCache:
         return changed
 
     def _evict(self, path: str) -> None:
-        """Whoever is known to be at a path that another memory has: it has moved or is deleted, as will be told."""
+        """Remove the memory known at a path that another memory has now: it has moved or is deleted."""
         memory_id = self._paths.pop(path, None)
         if memory_id is not None:
             del self._heads[memory_id]

@@ -1,4 +1,4 @@
-"""``.memolith`` of a mount, which nobody can write: ``local`` (`local_status`), and ``versions/PATH/``, a memory's
+"""``.memolith`` of a mount, which is read-only: ``local`` (`local_status`), and ``versions/PATH/``, a memory's
 versions.
 
 One file for each version that has a text, its name in the order of time:

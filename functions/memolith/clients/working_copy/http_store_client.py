@@ -1,7 +1,7 @@
 """`store_client.StoreClient` over HTTP: one address, one key, a few connections that stay open.
 
 It speaks the API without the SDK, whose import takes longer than a mount may take to start. What only reads is asked
-again where nobody answers; what writes never is, for whoever writes must know what became of it.
+again without an answer; what writes never is, for its caller must know what became of it.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
 
 
 def _when(told: httpx2.Headers) -> tuple[int | None, int | None]:
-    """Up to when the region was complete when it answered, and when that was by its clock."""
+    """Return up to when the region was complete when it answered, and when that was by its clock."""
     until = told.get(COMPLETE_UNTIL, "")
     date = told.get("date")
     complete_until_us = parse_rfc3339(until) if until[:1].isdigit() else None

@@ -156,7 +156,7 @@ class Rename:
             self._state.displaced[head.path] = Displaced(base, new, self._state.clock.now_us())
 
     def _replace(self, head: Head, new: str) -> None:
-        """First its text there, then its end here: who dies in between leaves both."""
+        """Put its text there first, then delete it here: a process that dies in between leaves both."""
         check_name(new)
         base = self._state.base_unseen(new)
         text = self._text(head)

@@ -54,7 +54,7 @@ def errno_of(error: StoreClientError) -> int:
 class Displaced:
     """A memory whose file a program has moved to a temporary name, as editors do before they write it anew.
 
-    Nothing of it reaches the store: the file comes back if nobody writes it anew.
+    Nothing of it reaches the store: the file comes back if no program writes it again.
     """
 
     base: Head
@@ -66,8 +66,8 @@ class State:
     """The state of one working copy, shared by its parts; `lock` guards what is not a part with a lock of its own.
 
     Attributes:
-        changed: told of paths that show something else now, though nobody here wrote them.
-        seen: by path, the hash of the text that was last shown to somebody who opened it to read.
+        changed: told of paths that show something else now, though no program here wrote them.
+        seen: by path, the hash of the text that was last shown to a program that opened it to read.
         times_ns: by path, a text's hash and the time that the file of that text is to show.
         reasons: by path, why its last local text was refused.
     """
@@ -127,7 +127,7 @@ class State:
         return local
 
     def show_local(self, local: LocalText) -> None:
-        """Lays a local text over its path."""
+        """Show a local text over its path."""
         with self.lock:
             if local.path not in self.locals:
                 self._places.add(local.path)
@@ -141,7 +141,7 @@ class State:
                 self._places.remove(local.path)
 
     def drop_local(self, local: LocalText) -> None:
-        """Forgets a local text."""
+        """Drop a local text."""
         local.waiting = False
         self.hide_local(local)
         self.shelf.drop(local)
@@ -171,7 +171,7 @@ class State:
                 self._places.remove(path + "/")
 
     def folders_under(self, path: str) -> list[str]:
-        """Folders that are there though nothing need be in them, the path itself included, the innermost last."""
+        """List folders that exist even when empty, the path itself included, the innermost last."""
         with self.lock:
             return sorted(folder for folder in self._folders if folder == path or within(folder, path))
 
@@ -208,7 +208,7 @@ class State:
 
     @contextmanager
     def hold(self, *paths: str) -> Iterator[None]:
-        """Alone in this block among all who write these paths. It may take as long as a request."""
+        """Lock out all other writers of these paths for this block. It may take as long as a request."""
         with ExitStack() as held:
             for number in sorted({hash(path) % STRIPES for path in paths}):
                 held.enter_context(self._stripes[number])

@@ -1,11 +1,11 @@
 """What the desk asks of a store, and how it is refused.
 
 DeskError
-├── Overtaken      somebody else was first; nothing was written
+├── Overtaken      another writer was first; nothing was written
 ├── Gone           there is no such memory, or store
 ├── Refused        the store will not have this text or path, and says why
 ├── Denied         this key may not do that, or the text is withheld
-└── NoAnswer       nobody answers, or not now; whether it was done may be unknown
+└── NoAnswer       no answer, or not now; whether it was done may be unknown
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class StoreClientError(Exception):
 
 
 class Overtaken(StoreClientError):
-    """Somebody else was first; nothing was written.
+    """Another writer was first; nothing was written.
 
     Attributes:
         now: what is at the path now, where that is known.
@@ -56,7 +56,7 @@ class Denied(StoreClientError):
 
 
 class NoAnswer(StoreClientError):
-    """Nobody answers, or not now.
+    """The store does not answer, or not now.
 
     Attributes:
         maybe_done: a write may have been done all the same.
@@ -129,13 +129,13 @@ class StoreClient(Protocol):
         """List every memory, without text. One request for each hundred."""
 
     def changes(self, since_us: int) -> Changes:
-        """Versions made at or after an instant. One request for each hundred."""
+        """List versions made at or after an instant. One request for each hundred."""
 
     def text(self, memory_id: str) -> tuple[Head, bytes]:
         """Return a memory and its text. One request. Raises Denied: it is withheld."""
 
     def texts(self, folder: str, *, deep: bool) -> Iterator[tuple[Head, bytes]]:
-        """Memories in a folder (``/``, ``/notes``) with their texts, withheld ones left out.
+        """Yield memories in a folder (``/``, ``/notes``) with their texts, without withheld ones.
 
         One request for each twenty. `deep`: those in the folders in it too.
         """

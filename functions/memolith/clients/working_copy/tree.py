@@ -15,7 +15,7 @@ class Tree:
         self._folders: dict[str, dict[str, int]] = {}
 
     def add(self, path: str) -> None:
-        """Cost: one step for each segment."""
+        """Add a path. Costs one step for each segment."""
         self._count(path, 1)
 
     def remove(self, path: str) -> None:
@@ -51,7 +51,7 @@ class Tree:
 
 
 def split(path: str) -> tuple[str, str]:
-    """``/a/b`` -> ``/a``, ``b``."""
+    """Split ``/a/b`` into ``/a``, ``b``."""
     folder, _, name = path.rpartition("/")
     return folder or "/", name
 

@@ -137,7 +137,7 @@ class UnsavedTexts:
         self.record(local)
 
     def drop(self, local: LocalText) -> None:
-        """Forgets a text, from the disk as well. Repeatable."""
+        """Drop a text, from the disk as well. Repeatable."""
         (self._folder / (local.id + RECORD)).unlink(missing_ok=True)
         (self._folder / (local.id + TEXT)).unlink(missing_ok=True)
         if local.descriptor >= 0:
@@ -145,7 +145,7 @@ class UnsavedTexts:
             local.descriptor = -1
 
     def close(self) -> None:
-        """Lets go of the folder; an empty one goes."""
+        """Release the folder; delete it if it is empty."""
         for name in self._folder.glob("*.new"):
             name.unlink(missing_ok=True)
         if not any(self._folder.glob("*" + RECORD)):
@@ -153,7 +153,7 @@ class UnsavedTexts:
         self.abandon()
 
     def abandon(self) -> None:
-        """Lets go of the folder as a process that dies does: what is in it is the next one's. Repeatable."""
+        """Release the folder as a process that dies does: what is in it is the next one's. Repeatable."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -8,7 +8,7 @@ What a write comes to, and when:
 - A file that is opened to write has a `Writing`. Its first write makes a local text of the file, on disk at once.
 - `flush` (each close, and fsync) commits it. A shell closes a copy of the file before it writes a byte; so a file that
   was only made or emptied is committed at its last close instead (`release`).
-- What nobody closes any more (a commit that got no answer, a truncate by name) `settle` commits.
+- What no program closes any more (a commit that got no answer, a truncate by name) `settle` commits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memolith.ports.ids import Randomness
 
 LOCAL_MAX_BYTES = 16 * 1024 * 1024
 QUIET_US = 2_000_000
-"""A text that nobody has open is committed once it was left alone for so long."""
+"""A text that no program has open is committed once it was left alone for so long."""
 
 log = logging.getLogger("memolith.mount")
 
@@ -206,7 +206,7 @@ class WorkingCopy:
         return len(content)
 
     def truncate(self, path: str, size: int, writing: Writing | None = None) -> None:
-        """Cuts a text, or fills it with NUL bytes. Raises OSError."""
+        """Cut a text, or fill it with NUL bytes. Raises OSError."""
         self.state.check_writable()
         if size > LOCAL_MAX_BYTES:
             fail(errno.EFBIG, "it is too long")
@@ -311,15 +311,15 @@ class WorkingCopy:
     # ---- from time to time --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Learns what is in the store. One request for each hundred memories. Raises DeskError."""
+        """List what is in the store. One request for each hundred memories. Raises DeskError."""
         self.state.table.refresh()
         self.contents.keep_only(self.state.table.hashes())
 
     def refresh(self) -> set[str]:
-        """Learns what others wrote; the paths that show something else now. One request while nothing changes.
+        """Fetch what others wrote; return the paths that show something else now. One request while nothing changes.
 
         Raises:
-            DeskError: nobody answers, or not to this key.
+            DeskError: the store does not answer, or not to this key.
         """
         changed = self.state.table.refresh()
         self.contents.forget(self.state.table.let_go())

@@ -1,7 +1,7 @@
 """Checkpoints: what a home acknowledged in one period, as an object that replicates like any other.
 
 A checkpoint names objects of its home, each by its key and, for a version of a memory, by the version's id too, so that
-whoever checks it need not read the object. A short one holds the names itself; a long one is in parts, each an object
+a check need not read the object. A short one holds the names itself; a long one is in parts, each an object
 of its own, so that neither who writes it nor who checks it ever holds more than one part.
 """
 

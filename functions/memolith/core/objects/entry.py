@@ -117,7 +117,7 @@ class Entry:
         return replace(self, path=None, content_sha256=None, content_size_bytes=None, flags=(), blank=True)
 
     def to_metadata(self) -> dict[str, str]:
-        """User metadata of its object: short lower-case keys, ASCII values, absent where None.
+        """Write its object's user metadata: short lower-case keys, ASCII values, absent where None.
 
         Raises:
             ValueError: flags that would not be given back, or would not fit beside the longest path.

@@ -73,7 +73,7 @@ class Manifest:
     sha256: str
 
     def to_metadata(self) -> dict[str, str]:
-        """Printable US-ASCII, as S3 has it."""
+        """Write printable US-ASCII, as S3 has it."""
         known = {} if self.complete_until is None else {"complete-until": str(self.complete_until)}
         return {"began-at": str(self.began_at), "count": str(self.count), "sha256": self.sha256, **known}
 

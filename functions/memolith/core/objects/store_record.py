@@ -14,7 +14,7 @@ SCAN_POLICY_DEFAULT = "standard"
 
 
 class StoreState(StrEnum):
-    """Who may write: the home (`active`); nobody, while its term ends or begins; nobody any more (`deleted`).
+    """Who may write: the home (`active`); no region, while its term ends or begins; none any more (`deleted`).
 
     `moving` is put by the old home of a planned move, and by the new one of a fail-over until its cut stands; `moved`
     is a planned move's commit: the last record of an old home, from which the new one's first follows.

@@ -29,9 +29,9 @@ class VerdictRecord:
         content_hmac: `core.verdicts.content_hmac` of the text's hash: what the verdict holds for, under any version.
         findings: as the API tells them, each with its ``rule``, without the excerpt.
         decided_by: ``scanner``, or who released it: ``api_key:…``.
-        reason: one line; for a release, in the words of whoever released it.
+        reason: one line; for a release, in the words of the person that released it.
         fingerprints: `core.fingerprints` of what was found, by which other memories of the store are compared with it.
-        region, sequence: its key's; whoever makes a record leaves them to `app.safety.verdicts.Verdicts.put`.
+        region, sequence: its key's; the maker of a record leaves them to `app.safety.verdicts.Verdicts.put`.
     """
 
     store_id: str
@@ -53,7 +53,7 @@ class VerdictRecord:
 
     @property
     def by_person(self) -> bool:
-        """Whether somebody decided it, rather than the scanner."""
+        """Whether a person decided it, rather than the scanner."""
         return ":" in self.decided_by
 
     @property

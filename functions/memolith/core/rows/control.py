@@ -27,12 +27,12 @@ class ControlRow(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildRow(Row):
-    """How far the rebuild of one generation is; whoever runs it next goes on from here, on whatever machine.
+    """How far the rebuild of one generation is; the next run goes on from here, on any machine.
 
     Attributes:
         generation: the one that is being built.
         run: who drives it now (`ControlRow.run`); taken over, it has another name.
-        mark: what stands in each of the generation's tables for as long as nobody has emptied it.
+        mark: what is in each of the generation's tables until it is emptied.
         settled: every call that knew nothing of this generation has ended.
         after, folded: everything in the bucket's listing up to this key is folded, and how many objects those are.
         counted_after, found, counted: how far the objects have been counted, how many there are, whether all.
@@ -56,7 +56,7 @@ class CompletenessRow(Row):
     """Up to when one generation of tables is complete; written by the reconciler alone, read with every batch.
 
     Attributes:
-        mark: what stands in each of the generation's tables for as long as nobody has emptied it.
+        mark: what is in each of the generation's tables until it is emptied.
         until: by home, the watermark: microseconds since 1970, as text.
         before: `until` as it was before the row was last written, which is what a batch may claim that read this row
             after the others.

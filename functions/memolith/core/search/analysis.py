@@ -19,7 +19,7 @@ PASSAGE_WORDS = 110
 """How long a passage is: about a paragraph, so that words that stand together weigh more than words that do not."""
 
 WORD_MAX_CHARS = 40
-"""What is longer is a hash or a blob, which nobody types; it is cut, so that it still finds itself."""
+"""What is longer is a hash or a blob, which no one types; it is cut, so that it still finds itself."""
 
 ENDING_MAX_CHARS = 5
 """``.md``, ``.json``: what comes after a path's last dot and is no longer says of what kind it is, not what of."""
@@ -92,7 +92,7 @@ def _pairs(run: str, start: int) -> Iterator[Word]:
 
 
 def folded(word: str) -> str:
-    """Lower case, without accents, and not longer than `WORD_MAX_CHARS`."""
+    """Fold a word to lower case, without accents, and not longer than `WORD_MAX_CHARS`."""
     if word.isascii():
         return word.lower()[:WORD_MAX_CHARS]
     plain = unicodedata.normalize("NFKD", word.casefold())
@@ -107,7 +107,7 @@ class Analysed:
     Attributes:
         passages: its stems, a passage at a time; all of them together are what a search can find of it.
         names: words that look like names, in lower case: a capital where no sentence begins, or before a colon, as
-            where somebody speaks.
+            where a person speaks.
     """
 
     passages: tuple[tuple[str, ...], ...]

@@ -115,7 +115,7 @@ def _bm25(counts: Mapping[str, int], weights: Mapping[str, float], relative_leng
 
 
 def nearness(candidate: Candidate, when: Sequence[Interval]) -> float:
-    """1 for what was made or changed in one of the intervals, less for shortly before or after, 0 for the rest."""
+    """Return 1 for what was made or changed in one of the intervals, less shortly before or after, 0 for the rest."""
     best = 0.0
     for since, until in when:
         for instant in (candidate.created_at, candidate.updated_at):

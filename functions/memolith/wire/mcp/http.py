@@ -45,7 +45,7 @@ class McpHttp:
         self._open_store = open_store
 
     def answer(self, event: Event) -> dict[str, Any]:
-        """The response. A request of the protocol that fails is told in the protocol's own words."""
+        """Answer an event. A request of the protocol that fails gets the protocol's own error."""
         if event["requestContext"]["http"]["method"] != "POST":
             return _refused(405, "only POST is answered: there are no sessions and no streams", {"allow": "POST"})
         headers = {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
@@ -61,7 +61,7 @@ class McpHttp:
 
 
 def _bearer(headers: Mapping[str, str]) -> str:
-    """The API key or session's token. Raises Unauthenticated for what is neither; whether it is true is not known."""
+    """Return the API key or session's token, not verified yet. Raises Unauthenticated for what is neither."""
     scheme, _, text = headers.get("authorization", "").strip().partition(" ")
     bearer = text.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
     if not bearer.startswith(PREFIX):
@@ -70,7 +70,7 @@ def _bearer(headers: Mapping[str, str]) -> str:
 
 
 def _store_of(path: str, bearer: str) -> str:
-    """The store that the path names, or else the token's only one. Raises InvalidRequest."""
+    """Return the store that the path names, or else the token's only one. Raises InvalidRequest."""
     named = path.removeprefix(ROOT).strip("/")
     if named:
         if not ids.STORE.fullmatch(named):
@@ -83,7 +83,7 @@ def _store_of(path: str, bearer: str) -> str:
 
 
 def _stores_in(token: str) -> list[str]:
-    """The stores that a token says it opens. It is not verified: the API does that, with each request."""
+    """List the stores that a token says it opens. It is not verified: the API does that, with each request."""
     try:
         claims = jwt.decode(token.removeprefix(PREFIX), options={"verify_signature": False})
     except jwt.InvalidTokenError:
@@ -93,7 +93,7 @@ def _stores_in(token: str) -> list[str]:
 
 
 async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
-    """One request through a session manager that lives as long as it."""
+    """Run one request through a session manager that lives as long as it."""
     domain = str(event["requestContext"].get("domainName", ""))
     security = TransportSecuritySettings(allowed_hosts=[domain], allowed_origins=[f"https://{domain}"])
     manager = StreamableHTTPSessionManager(
@@ -135,14 +135,14 @@ class _Exchange:
         }
 
     async def receive(self) -> dict[str, Any]:
-        """The body, and then nothing: an event's client is not seen to leave."""
+        """Return the body, and then nothing: a function does not see an event's client leave."""
         if self._received:
             await sleep_forever()
         self._received = True
         return {"type": "http.request", "body": self._body, "more_body": False}
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Keeps a part of the response."""
+        """Keep a part of the response."""
         if message["type"] == "http.response.start":
             self._status = int(message["status"])
             self._headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in message["headers"]}
@@ -150,7 +150,7 @@ class _Exchange:
             self._content += message.get("body", b"")
 
     def response(self) -> dict[str, Any]:
-        """As Lambda answers."""
+        """Return the response in Lambda's form."""
         headers = {**self._headers, "cache-control": "no-store"}
         headers.pop("content-length", None)
         return {

@@ -25,7 +25,7 @@ class Notes:
         self._tree = tree
 
     def read(self, path: str) -> Note:
-        """A note with its content. A listing of its folder and one read."""
+        """Read a note with its content. A listing of its folder and one read."""
         file = self._file(path)
         try:
             return _note(self._tree.read(file.id))
@@ -33,7 +33,7 @@ class Notes:
             raise ToolFailure(tool_texts.VANISHED.format(path=path)) from None
 
     def write(self, path: str, content: str, expected_sha256: str | None) -> Written:
-        """A new note, or, on exactly the content that was read, a new content for one. One conditional commit."""
+        """Create a note, or give one new content, on exactly what was read. One conditional commit."""
         target, content = place(path), text(content, "content")
         sha256 = hashlib.sha256(content.encode()).hexdigest()
         found = self._tree.find(target)
@@ -54,7 +54,7 @@ class Notes:
         return Written(path=f"{ROOT}{target}", outcome="created", content_sha256=sha256)
 
     def directory(self, path: str) -> Directory:
-        """What stands directly in a directory. One listing."""
+        """List what is directly in a directory. One listing."""
         folder = place(path)
         found = self._tree.find(folder)
         if found is None:
@@ -64,16 +64,16 @@ class Notes:
         return Directory(path=f"{ROOT}{folder}", entries=[_entry(item) for item in self._tree.children(folder)])
 
     def search(self, query: str, directory: str, limit: int) -> Hits:
-        """The notes below a directory that answer a query best. One search."""
+        """Find the notes below a directory that answer a query best. One search."""
         rows = self._tree.search(query, place(directory), limit)
         return Hits(hits=[_found(row) for row in rows])
 
     def activity(self, limit: int) -> Versions:
-        """The store's newest versions. One listing."""
+        """List the store's newest versions. One listing."""
         return Versions(versions=[_version(row) for row in self._tree.versions(limit)])
 
     def versions(self, path: str, limit: int) -> Versions:
-        """A note's newest versions. A listing of its folder, and one of its versions."""
+        """List a note's newest versions. A listing of its folder, and one of its versions."""
         file = self._file(path)
         return Versions(versions=[_version(row) for row in self._tree.versions(limit, file.id)])
 
@@ -103,7 +103,7 @@ class Notes:
 
 
 def _unchanged_or_refused(path: str, standing: File, sha256: str) -> Written:
-    """A write that was made already, as after a lost answer, is none; anything else would lose what stands there."""
+    """Accept a write that was done already, as after a lost answer; refuse one that would lose other content."""
     if standing.content_sha256 != sha256:
         raise ToolFailure(texts.STANDS_ALREADY.format(path=path))
     return Written(path=f"{ROOT}{standing.path}", outcome="unchanged", content_sha256=sha256)

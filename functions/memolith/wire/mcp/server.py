@@ -53,7 +53,7 @@ Context = ServerRequestContext[Any]
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
-    """A store with the rights of whoever asks: what the tools act on."""
+    """A store with the rights of the caller: what the tools act on."""
 
     store_id: str
     tree: Tree
@@ -72,7 +72,7 @@ class Offered:
 
 
 def server_on(store: OpenStore) -> Server[Any]:
-    """A server on one store. It keeps nothing between calls."""
+    """Make a server on one store. It keeps nothing between calls."""
     handlers = _Handlers(store)
     return Server(
         NAME,
@@ -171,7 +171,7 @@ class _Handlers:
         )
 
     async def call_tool(self, _: Context, params: CallToolRequestParams) -> CallToolResult:
-        """A tool that fails is a result too, in words for the model."""
+        """Call a tool. A tool that fails is a result too, in words for the model."""
         try:
             offered = TOOLS[params.name]
         except KeyError:
@@ -189,7 +189,7 @@ class _Handlers:
         return CallToolResult(content=[TextContent(text=text)], structured_content=answer.model_dump(mode="json"))
 
     async def list_resources(self, _: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-        """A page of the store's memories, in order of path."""
+        """Return a page of the store's memories, in order of path."""
         cursor = params.cursor if params else None
         try:
             files, following = await run_sync(self._store.tree.page, cursor)
@@ -204,7 +204,7 @@ class _Handlers:
         return ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, _: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """A memory's content. Another store's URI is as unknown as one of nothing."""
+        """Return a memory's content. Another store's URI is as unknown as one of nothing."""
         path = self._path_of(params.uri)
         try:
             note = await run_sync(Notes(self._store.tree).read, f"{ROOT}{path}")
@@ -238,7 +238,7 @@ def _told(failure: str) -> CallToolResult:
 
 
 def _arguments_in_words(wrong: ValidationError) -> list[str]:
-    """Each argument that is wrong, and why; what was given is not repeated."""
+    """Name each wrong argument and why; the message does not repeat its value."""
     return [
         texts.BAD_ARGUMENT.format(name=".".join(map(str, one["loc"])) or "object", reason=one["msg"])
         for one in wrong.errors(include_url=False, include_input=False)

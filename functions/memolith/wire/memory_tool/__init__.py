@@ -2,7 +2,7 @@
 
     places   `/memories/a/b` <-> `/a/b`
     texts    what each command says, in the words of the SDK's own local tool
-    edits    what `str_replace` and `insert` make of a content, and of one that somebody else changed meanwhile
+    edits    what `str_replace` and `insert` make of a content, and of one that another client changed meanwhile
     tree     a store as folders: looked up, listed and changed through the HTTP API
     tool     the commands
     invoked  the API asked by invoking the functions behind it

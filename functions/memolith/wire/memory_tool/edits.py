@@ -1,6 +1,6 @@
 """What `str_replace` and `insert` make of a content. Pure.
 
-Both are asked for by somebody who has read the content a moment ago. If somebody else committed in between, the edit is
+Both are asked for by a caller that read the content a moment ago. If another client committed in between, the edit is
 made on the new content where it still means the same: a replacement if the old text is still there once; an insertion
 if one of the two lines that it was to stand between is still there, where that line is now.
 """
@@ -16,7 +16,7 @@ CONTEXT_LINES = 2
 
 
 def replaced(path: str, content: str, old: str, new: str) -> str:
-    """The content with `old` literally replaced by `new`.
+    """Return the content with `old` literally replaced by `new`.
 
     Raises:
         ToolFailure: `old` is not there, or more than once (the lines of every occurrence, overlapping ones too).
@@ -30,7 +30,7 @@ def replaced(path: str, content: str, old: str, new: str) -> str:
 
 
 def snippet(content: str, old: str, edited: str) -> str:
-    """The lines about the first changed one, from two before to two after, as they are now."""
+    """Return the lines about the first changed one, from two before to two after, as they are now."""
     changed = content.count("\n", 0, content.find(old))
     lines = edited.split("\n")
     first = max(0, changed - CONTEXT_LINES)
@@ -38,7 +38,7 @@ def snippet(content: str, old: str, edited: str) -> str:
 
 
 def inserted(content: str, line: int, addition: str) -> str:
-    """The content with `addition` after its line `line` (0: on top), ending with one newline.
+    """Return the content with `addition` after its line `line` (0: on top), ending with one newline.
 
     Raises:
         ToolFailure: no such line.
@@ -52,7 +52,7 @@ def inserted(content: str, line: int, addition: str) -> str:
 
 
 def moved_line(read: str, line: int, now: str) -> int | None:
-    """Where in `now` an insertion after line `line` of `read` belongs; None where both its neighbours are gone.
+    """Find where in `now` an insertion after line `line` of `read` belongs; None where both neighbours are gone.
 
     The line before decides; where that one was changed, the line after.
     """
@@ -69,13 +69,13 @@ def moved_line(read: str, line: int, now: str) -> int | None:
 
 
 def split(content: str) -> list[str]:
-    """Lines at LF alone, without the empty one that a last newline leaves."""
+    """Split lines at LF alone, without the empty one that a last newline leaves."""
     lines = content.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def _lines_of(content: str, old: str) -> list[str]:
-    """The line of each occurrence, as many as are worth showing."""
+    """Return the line of each occurrence, as many as are worth showing."""
     lines: list[str] = []
     position, line, counted = content.find(old), 1, 0
     while position != -1 and len(lines) < texts.OCCURRENCES_SHOWN:

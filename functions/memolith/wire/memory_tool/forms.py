@@ -5,7 +5,7 @@
     Gateway    a Lambda target of AgentCore Gateway: the event is the arguments, the tool's name is in the context
 
 Store and token never come from what the model wrote: in the plain shape the caller puts them beside the command, for
-Bedrock they are session attributes of whoever invokes the agent, for Gateway the operator has set them up by target.
+Bedrock they are session attributes of the agent's caller, for Gateway the operator has set them up by target.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/agents-lambda.html,
 https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/gateway-add-target-lambda.html
@@ -58,7 +58,7 @@ class Forms:
         self._targets = targets
 
     def answer(self, event: object, context: object) -> Mapping[str, Any]:
-        """The response. What fails is told in it; nothing is raised for what a caller or a model got wrong.
+        """Answer a call. The response reports errors; nothing is raised for what a caller or a model got wrong.
 
         The context decides before the event does: in a gateway's call the event is the model's own words.
         """
@@ -118,23 +118,23 @@ def _plain(result: Result) -> Mapping[str, Any]:
 
 
 def _gateway_tool(context: object) -> str | None:
-    """`{target}___{tool}` where a gateway invoked the function, else None."""
+    """Return `{target}___{tool}` where a gateway invoked the function, else None."""
     custom = getattr(getattr(context, "client_context", None), "custom", None)
     name = custom.get(GATEWAY_TOOL_NAME) if isinstance(custom, Mapping) else None
     return name if isinstance(name, str) else None
 
 
 def _command(name: str, parameters: Event) -> Event:
-    """A command as the tool takes it. `name` is the tool's, or a command's own, alone or after the tool's.
+    """Build a command as the tool takes it. `name` is the tool's, or a command's own, alone or after the tool's.
 
-    An agent's function has at most five parameters, so that there is one for each command.
+    An agent's function has at most five parameters, so there is one for each command.
     """
     command = name.removeprefix(f"{TOOL}_")
     return {**parameters, "command": command} if command in COMMANDS else parameters
 
 
 def _bedrock_parameters(event: Event) -> dict[str, Any]:
-    """The parameters by name, those of a request's body too; numbers and lists are read from their text."""
+    """Return the parameters by name, a request body's too; numbers and lists are parsed from their text."""
     content = (event.get("requestBody") or {}).get("content") or {}
     bodies = [part for media in content.values() for part in media.get("properties") or ()]
     given = {str(part["name"]): part.get("value") for part in [*(event.get("parameters") or ()), *bodies]}
@@ -142,7 +142,7 @@ def _bedrock_parameters(event: Event) -> dict[str, Any]:
 
 
 def _parsed(value: object) -> object:
-    """What a text says as JSON; the text itself where it says nothing, for the tool to refuse."""
+    """Parse a text as JSON; return the text itself where it is none, for the tool to refuse."""
     if not isinstance(value, str):
         return value
     try:
@@ -152,7 +152,7 @@ def _parsed(value: object) -> object:
 
 
 def _function_response(event: Event, result: Result, *, set_up: bool) -> Mapping[str, Any]:
-    """A failed command is shown to the model (REPROMPT); an agent that is not set up fails (FAILURE)."""
+    """Make the response. The model sees a failed command (REPROMPT); an agent that is not set up fails (FAILURE)."""
     response: dict[str, Any] = {"responseBody": {"TEXT": {"body": result.text}}}
     if result.is_error:
         response["responseState"] = "REPROMPT" if set_up else "FAILURE"
@@ -180,7 +180,7 @@ def _bedrock(event: Event, fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _fitted(result: Result, respond: Callable[[Result], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The response, its text cut, at a line's end if it has lines, where the whole would be more than Bedrock takes."""
+    """Cut the response's text, at a line's end if it has lines, where the whole is more than Bedrock takes."""
     whole = respond(result)
     if _size_bytes(whole) <= BEDROCK_RESPONSE_MAX_BYTES:
         return whole
@@ -196,5 +196,5 @@ def _fitted(result: Result, respond: Callable[[Result], Mapping[str, Any]]) -> M
 
 
 def _size_bytes(response: Mapping[str, Any]) -> int:
-    """At most how large it is as Lambda sends it."""
+    """Return an upper bound of its size as Lambda sends it."""
     return len(json.dumps(response))

@@ -42,7 +42,7 @@ class InvokedApi:
     def call(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
     ) -> Reply:
-        """One request. Raises ToolFailure where there is no answer."""
+        """Send one request. Raises ToolFailure where there is no answer."""
         raw = b"" if body is None else json.dumps(body).encode()
         encoded = urlencode(dict(query or {}), quote_via=quote, errors="surrogatepass")
         event = to_event(method, quote(path), encoded, self._headers.items(), raw)

@@ -11,7 +11,7 @@ ROOT = "/memories"
 
 
 def place(path: object) -> str:
-    """The store's path, `""` for the root itself; `.`, `..`, doubled and trailing slashes are resolved.
+    """Return the store's path, `""` for the root itself; resolve `.`, `..`, doubled and trailing slashes.
 
     Raises:
         ToolFailure: not under `/memories`. The SDK takes `/memoriesfoo/x` for `/memories/foo/x`, which is not copied.
@@ -27,5 +27,5 @@ def place(path: object) -> str:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether `path` is in `folder`, at any depth; both as the store has them."""
+    """Tell whether `path` is in `folder`, at any depth; both as the store has them."""
     return path.startswith(f"{folder}/")

@@ -79,15 +79,15 @@ class ToolFailure(Exception):
 
 
 def numbered(lines: Iterable[str], first: int) -> str:
-    """Lines as the tool shows them: the number to six places, a tab, the line."""
+    """Write lines as the tool shows them: the number to six places, a tab, the line."""
     return "\n".join(f"{str(number).rjust(NUMBER_WIDTH)}\t{line}" for number, line in enumerate(lines, first))
 
 
 def file_view(path: str, content: str, view_range: object) -> str:
-    """A file with line numbers, or a range of it. Lines end at LF alone, so that CR and a last empty line show.
+    """Show a file with line numbers, or a range of it. Only LF ends a line, so that CR and a last empty line show.
 
     Args:
-        view_range: `[first, last]`, last -1 for the end; anything that is not a list of two is passed over.
+        view_range: `[first, last]`, last -1 for the end; anything that is not a list of two is ignored.
 
     Raises:
         ToolFailure: too many lines, or a range that is not of whole numbers.
@@ -103,13 +103,13 @@ def file_view(path: str, content: str, view_range: object) -> str:
 
 
 def directory_view(path: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A directory's rows, `(size, relative path)`, under its own; the path is echoed exactly as it was given."""
+    """Show a directory's rows, `(size, relative path)`, under its own; the path is echoed exactly as given."""
     lines = [f"{DIRECTORY_SIZE}\t{path}", *(f"{size}\t{path}/{relative}" for size, relative in rows)]
     return "\n".join([DIRECTORY.format(path=path), *lines])
 
 
 def size_text(size_bytes: int) -> str:
-    """`0B`, `512B`, `4K`, `1.1K`: base 1024, one decimal where the number is not whole."""
+    """Format a size: `0B`, `512B`, `4K`, `1.1K`: base 1024, one decimal where the number is not whole."""
     if size_bytes == 0:
         return "0B"
     power = min((size_bytes.bit_length() - 1) // 10, 3)
@@ -119,7 +119,7 @@ def size_text(size_bytes: int) -> str:
 
 
 def age_remark(age_us: int) -> str:
-    """What follows a content that was last changed more than a day ago: how long, and what that means. Else nothing."""
+    """Return a remark for content last changed more than a day ago: how long, and what that means; else nothing."""
     days = age_us // DAY_US
     if days < 1:
         return ""
@@ -127,14 +127,14 @@ def age_remark(age_us: int) -> str:
 
 
 def whole_number(value: object, name: str) -> int:
-    """The number. Raises ToolFailure for anything else, `True` and `1.5` among them."""
+    """Return the number. Raises ToolFailure for anything else, `True` and `1.5` among them."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ToolFailure(NOT_A_NUMBER.format(name=name))
     return value
 
 
 def text(value: object, name: str) -> str:
-    """The text. Raises ToolFailure for what is none, or could not be stored as UTF-8."""
+    """Return the text. Raises ToolFailure for what is no text, or could not be stored as UTF-8."""
     if not isinstance(value, str) or any("\ud800" <= char <= "\udfff" for char in value):
         raise ToolFailure(NOT_A_STRING.format(name=name))
     return value

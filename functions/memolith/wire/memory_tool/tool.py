@@ -15,7 +15,7 @@ from memolith.wire.memory_tool.texts import ToolFailure, text, whole_number
 from memolith.wire.memory_tool.tree import Changed, File, Folder, Gone, Occupied, Tree
 
 EDIT_ATTEMPTS = 60
-"""Each lost race means that somebody else's edit was committed, so that a crowd of this size gets through."""
+"""Each lost race means that another client's edit was committed, so that a crowd of this size gets through."""
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.03, 0.8
 """Before an edit is tried again: at most so long, and twice as long each time, until a crowd has spread out."""
@@ -54,14 +54,14 @@ class MemoryTool:
         }
 
     def call(self, command: Mapping[str, Any]) -> Result:
-        """Carries out `{"command": …}`. A command that fails is a result too, in words for the model."""
+        """Run `{"command": …}`. A command that fails is a result too, in words for the model."""
         try:
             return Result(self.run(command))
         except ToolFailure as failure:
             return Result(str(failure), is_error=True)
 
     def run(self, command: Mapping[str, Any]) -> str:
-        """As `call`, for callers that have a way of their own to tell errors.
+        """Run a command as `call` does, for callers that report errors in their own way.
 
         Raises:
             ToolFailure: with the text for the model.
@@ -88,7 +88,7 @@ class MemoryTool:
         return shown + texts.age_remark(self._clock.now_us() - parse_rfc3339(file.updated_at))
 
     def _rows(self, folder: str, relative: str, level: int) -> Iterator[tuple[str, str]]:
-        """Depth first, each folder by name; what begins with a dot is left out, with all that is in it."""
+        """Yield rows depth first, each folder by name; skip what begins with a dot, with all that is in it."""
         for item in sorted(self._tree.children(folder), key=lambda item: item.path):
             name = item.path.rpartition("/")[2]
             if name.startswith("."):
@@ -147,7 +147,7 @@ class MemoryTool:
         return texts.INSERTED.format(path=path)
 
     def _edit(self, path: str, edit: Callable[[str, str], str]) -> tuple[str, str]:
-        """The content before and after an edit: committed on exactly what was read, tried again on what came between.
+        """Edit a file; return the content before and after. Commits on exactly what was read, and retries on changes.
 
         `edit` gets what was read first, and what is there now.
         """
@@ -178,7 +178,7 @@ class MemoryTool:
         return found
 
     def clear(self) -> str:
-        """Deletes every memory of the store. Raises ToolFailure, saying which part was done."""
+        """Delete every memory of the store. Raises ToolFailure, saying which part was done."""
         self._delete_all("", ROOT)
         return texts.CLEARED
 
@@ -226,7 +226,7 @@ class MemoryTool:
         return texts.RENAMED.format(old=old_path, new=new_path)
 
     def _is_half_moved(self, source: File | Folder | None, standing: File | Folder) -> bool:
-        """Whether everything in a folder came from the other, under the same names: a move that stopped half-way."""
+        """Tell whether everything in a folder came from the other, under the same names: an unfinished move."""
         if not isinstance(source, Folder) or not isinstance(standing, Folder) or standing.path == "":
             return False
         if source.path == standing.path:

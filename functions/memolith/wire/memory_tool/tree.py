@@ -24,12 +24,12 @@ class Reply:
 
 
 class Caller(Protocol):
-    """Whoever can ask the API: an SDK's client, or the functions behind it, invoked."""
+    """Any way to ask the API: an SDK's client, or the functions behind it, invoked."""
 
     def call(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
     ) -> Reply:
-        """One request. Errors of the API are replies too.
+        """Send one request. Errors of the API are replies too.
 
         Raises:
             ToolFailure: there is no answer.
@@ -85,9 +85,9 @@ class Tree:
         self._memories = f"/v1/memory_stores/{store_id}/memories"
 
     def find(self, path: str) -> File | Folder | None:
-        """What stands at `path`, without content; the root is always a folder.
+        """Find what is at `path`, without content; the root is always a folder.
 
-        One listing of its folder, a page at a time, up to where it would stand.
+        One listing of its folder, a page at a time, up to the place of the path.
         """
         if path == "":
             return Folder("")
@@ -99,15 +99,15 @@ class Tree:
         return None
 
     def children(self, folder: str) -> Iterator[File | Folder]:
-        """What stands directly in a folder, in order of path (a folder counts with its slash)."""
+        """List what is directly in a folder, in order of path (a folder counts with its slash)."""
         return self._pages({"path_prefix": f"{folder}/", "depth": "1"})
 
     def under(self, folder: str) -> list[File]:
-        """Every memory under a folder, at any depth."""
+        """List every memory under a folder, at any depth."""
         return [item for item in self._pages({"path_prefix": f"{folder}/"}) if isinstance(item, File)]
 
     def read(self, memory_id: str) -> File:
-        """A memory with its content.
+        """Read a memory with its content.
 
         Raises:
             Gone; ToolFailure, also where the content is withheld.
@@ -119,45 +119,45 @@ class Tree:
         return file
 
     def create(self, path: str, content: str) -> None:
-        """A new memory. Raises Occupied, ToolFailure."""
+        """Create a memory. Raises Occupied, ToolFailure."""
         self._ask("POST", self._memories, body={"path": path, "content": content})
 
     def update(self, file: File, content: str) -> None:
-        """New content, on the one that was read. Raises Changed, Gone, ToolFailure."""
+        """Replace the content that was read. Raises Changed, Gone, ToolFailure."""
         precondition = {"type": "content_sha256", "content_sha256": file.content_sha256}
         self._ask("POST", f"{self._memories}/{file.id}", body={"content": content, "precondition": precondition})
 
     def rename(self, file: File, path: str) -> None:
-        """Another path for a memory, whatever its content is by now. Raises Occupied, Gone, ToolFailure."""
+        """Rename a memory, even if its content changed. Raises Occupied, Gone, ToolFailure."""
         self._ask("POST", f"{self._memories}/{file.id}", body={"path": path})
 
     def delete(self, file: File) -> None:
-        """The end of a memory, whatever its content is by now; one that is gone already is no error."""
+        """Delete a memory, even if its content changed; one that is deleted already is no error."""
         try:
             self._ask("DELETE", f"{self._memories}/{file.id}")
         except Gone:
             return
 
     def paths_of(self, file: File) -> set[str]:
-        """Every path at which this memory has been."""
+        """List every path at which this memory has been."""
         query = {"memory_id": file.id, "limit": str(PAGE)}
         versions = f"/v1/memory_stores/{self._store_id}/memory_versions"
         return {row["path"] for row in self._rows(versions, query) if row["path"] is not None}
 
     def page(self, cursor: str | None) -> tuple[list[File], str | None]:
-        """Some of the store's memories, in order of path, and what to ask for the next ones with."""
+        """Return some of the store's memories, in order of path, and the cursor of the next ones."""
         query = {"limit": str(PAGE), **({"page": cursor} if cursor else {})}
         body = self._ask("GET", self._memories, query)
         return [_file(row) for row in body["data"] if row["type"] == "memory"], body["next_page"] or None
 
     def search(self, query: str, folder: str, limit: int) -> list[Mapping[str, Any]]:
-        """The memories below a folder that answer a query best, as the API has them. Raises ToolFailure."""
+        """Find the memories below a folder that answer a query best, as the API has them. Raises ToolFailure."""
         asked = {"query": query, "limit": str(limit), **({"path_prefix": f"{folder}/"} if folder else {})}
         rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/search", asked)["data"]
         return rows
 
     def versions(self, limit: int, memory_id: str | None = None) -> list[Mapping[str, Any]]:
-        """The newest versions of a memory, or of the whole store, as the API has them; 100 at most."""
+        """List the newest versions of a memory, or of the whole store, as the API has them; 100 at most."""
         query = {"limit": str(min(limit, PAGE)), **({"memory_id": memory_id} if memory_id else {})}
         rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/memory_versions", query)[
             "data"
@@ -209,6 +209,6 @@ def _file(row: Mapping[str, Any]) -> File:
 
 
 def _with_findings(reason: str, findings: Any) -> str:
-    """The reason, and for each thing that the scanner found: where, why, and what to change."""
+    """Return the reason, and for each finding of the scanner: where, why, and what to change."""
     told = [f"line {one['line']}: {one['reason']} ({one['rule']}). {one['remedy']}" for one in findings]
     return "\n".join([reason, *told])

@@ -52,7 +52,7 @@ def retrieve_store(exchange: Exchange) -> Json:
 
 
 def update_store(exchange: Exchange) -> Json:
-    """Null and absence are one: `description` is cleared with ``""``, a pair of metadata with null inside it."""
+    """Update a store. Null and absence are one: ``""`` clears `description`, null inside `metadata` removes a pair."""
     from memolith.wire.request_bodies import StoreUpdate, parse
 
     body = parse(StoreUpdate, exchange.request.body())

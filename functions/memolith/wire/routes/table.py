@@ -52,7 +52,7 @@ class Route:
     methods: dict[str, Callable[[Exchange], Json]]
 
     def ids(self, segments: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The ids in `segments`, or None where they are not of this path. An id is never empty."""
+        """Return the ids in `segments`, or None where they are not of this path. An id is never empty."""
         if len(segments) != len(self.path):
             return None
         pairs = list(zip(self.path, segments, strict=True))
@@ -98,7 +98,7 @@ ROUTES: tuple[Route, ...] = (
 
 
 def find(request: Request) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
-    """The operation a request asks for, and the ids in its path. Raises UnknownRoute, MethodNotAllowed, NotFound."""
+    """Find the operation of a request, and the ids in its path. Raises UnknownRoute, MethodNotAllowed, NotFound."""
     for route in ROUTES:
         ids = route.ids(request.segments)
         if ids is not None:

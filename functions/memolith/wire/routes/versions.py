@@ -62,7 +62,7 @@ def redact_version(exchange: Exchange) -> Json:
 
 
 def _actor(request: Request) -> str | None:
-    """The one actor asked for. A version has one author, so two of the filters could only be a mistake."""
+    """Return the one actor to filter by. A version has one author, so two of the filters could only be a mistake."""
     kinds = {"api_key_id": "api_key", "session_id": "session", "service_account_id": "service_account"}
     asked = {name: id for name in kinds if (id := request.query.id(name)) is not None}
     if len(asked) > 1:
