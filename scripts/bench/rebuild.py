@@ -50,7 +50,7 @@ class Writing:
         self.acknowledged.append(changed.version_id)
 
     def found(self) -> list[str]:
-        """The versions that the new tables hold, oldest first; without the creation."""
+        """Return the versions that the new tables hold, oldest first, without the creation."""
         page = self.memolith.versions.page(
             self.call, self.store, VersionFilter(memory_id=self.memory.id), limit=100, after=None, full=False
         )

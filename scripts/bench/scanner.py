@@ -233,7 +233,7 @@ def deep(bench: Bench) -> Iterator[Row]:
 
 
 def languages(bench: Bench) -> Iterator[Row]:
-    """The repository's own texts in ten languages, by half, kind and language; see `scripts.scanner_corpus`."""
+    """Measure the repository's own texts in ten languages, by half, kind and language; see `scripts.scanner_corpus`."""
     yield Row(
         "language", "held-out texts are the frozen ones", "yes", "yes" if corpus.frozen() else "NO", corpus.frozen()
     )
@@ -266,7 +266,7 @@ def _share(bench: Bench, what: str, texts: list[corpus.Text]) -> Row:
 
 
 def worst(bench: Bench) -> Iterator[Row]:
-    """The worst of some 800 texts of 100 KB that are built to take long; see `scripts.scanner_constructs`."""
+    """Measure the worst of some 800 texts of 100 KB that are built to take long; see `scripts.scanner_constructs`."""
     texts = list(constructs(100 * KB))
     for what, scan, limit, chosen in (
         ("write", bench.scanner.scan, 150, texts),

@@ -90,7 +90,7 @@ class Store:
             yield f"What did {self.chance.choice(NAMES)} say about {' '.join(asked)}?", f"/notes/{number}.md"
 
     def search(self, query: str) -> list[str]:
-        """The paths of the ten that answer best."""
+        """Return the paths of the ten that answer best."""
         found = self.memolith.search.search(self.call, self.id, query=query, limit=10)
         return [hit.memory.path for hit in found.items]
 

@@ -50,7 +50,7 @@ def writer_calls(memolith: Memolith) -> Rpc:
 
 
 def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]:
-    """Calls that landed in another region, and are carried out at the store's home."""
+    """Return the calls that landed in another region and are carried out at the store's home."""
     from memolith.app.api.redaction import answer as redacted  # here, so that no other function's start pays for them
     from memolith.app.commit.attempt import encode_outcome
 
@@ -83,7 +83,7 @@ def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]
 
 
 def _peer_requests(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]:
-    """What an indexer, or another region's writer, has met and the home has to see to."""
+    """Return the calls by which an indexer or another region's writer tells the home what it has met."""
     requests = memolith.peer_requests
     return {
         "help": lambda fields: {"settled": encode_settled(requests.help(fields["key"]))},
@@ -94,7 +94,7 @@ def _peer_requests(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str,
 
 
 def _keys(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]:
-    """An operator's calls about API keys. No answer but that of ``keys.create`` tells anything of a secret."""
+    """Return an operator's calls about API keys. Only the answer of ``keys.create`` contains a secret."""
     keys = memolith.api_keys
 
     def listed(fields: Fields) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def indexer_calls(indexer: Indexer) -> Rpc:
     """Return what answers the indexer's callers. It raises ValueError: no such call; and what the use case raises."""
 
     def arrived(fields: Fields) -> dict[str, Any]:
-        """A read has met an object in the log: it is folded before its event comes."""
+        """Project an object that a read has met in the log before its event comes."""
         indexer.object_arrived(fields["key"])
         return {"folded": fields["key"]}
 
@@ -170,7 +170,7 @@ def indexer_calls(indexer: Indexer) -> Rpc:
         return {"judged": fields["memory_id"]}
 
     def fold_key(fields: Fields) -> dict[str, Any]:
-        """Confirms a key's revocation here."""
+        """Confirm a key's revocation here."""
         return {"region": indexer.fold_key(ApiKeyRecord(**fields["record"])), "confirmed": True}
 
     return _raising({"arrived": arrived, "judge": judge, "fold_key": fold_key})

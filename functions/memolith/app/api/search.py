@@ -81,7 +81,7 @@ class Search:
     def search(
         self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
     ) -> Page[Hit]:
-        """The memories that answer best, the best first; at most `limit`, none where nothing matches.
+        """Return the memories that answer best, the best first; at most `limit`, none where nothing matches.
 
         One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
         is too long for the search segment.

@@ -104,7 +104,7 @@ class SessionContexts:
         return [head for head in heads if is_live(head)]
 
     def _newest(self, view: View, store_id: str) -> StorePins:
-        """The newest memories of a store; of a large one those that its newest versions are of."""
+        """Return the newest memories of a store; of a large one, those of its newest versions."""
         found = view.index.query(Query("paths", store_id, limit=PATHS_LOOKED_AT))
         heads = self._heads(view, [PathRow.from_attributes(one.attributes) for one in found])
         more = len(found) == PATHS_LOOKED_AT

@@ -318,7 +318,7 @@ def _chosen(retention: Mapping[str, int | None] | None, name: str, before: int |
 
 
 def _given(**fields: Any) -> dict[str, Any]:
-    """The fields that an update mentions."""
+    """Return the fields that an update names."""
     return {name: value for name, value in fields.items() if value is not UNSET}
 
 

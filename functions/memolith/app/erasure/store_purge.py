@@ -257,7 +257,7 @@ class StorePurge:
         return self._region.index.query(query)
 
     def _commit(self, changes: Sequence[Change]) -> bool:
-        """False where somebody else is at the same store, and goes on alone."""
+        """Return False where another call is at the same store, which then goes on alone."""
         return commit_as_owner(self._region.index, changes)
 
 

@@ -59,7 +59,7 @@ class StoreBackfill:
         return list(keys_missing(self._region.objects, prefix, source))
 
     def _at_a_glance(self, place: str, source: str) -> list[str] | None:
-        """What is missing under a prefix; None where there is more than one page there."""
+        """Return what is missing under a prefix; None if there is more than one page there."""
         there = self._region.objects.list(place, region=source)
         if not there.keys:
             return []

@@ -28,7 +28,7 @@ class LogReader:
         self._cuts = snapshots or EpochSnapshots(region)
 
     def entry(self, key: LogKey, region: str | None = None) -> Entry | None:
-        """What stands in a slot, or None while it is free. One HEAD. Raises Unavailable."""
+        """Return the entry in a slot, or None while it is free. One HEAD. Raises Unavailable."""
         found = find_head(self._region.objects, str(key), region)
         return None if found is None else Entry.from_metadata(key, found.metadata)
 

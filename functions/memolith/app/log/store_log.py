@@ -58,7 +58,7 @@ class StoreLog:
         return [key for key in map(parse_key, listed) if isinstance(key, StoreKey)]
 
     def at(self, store_id: str, slot: Slot) -> StoreRecord | None:
-        """The record in a slot, as this bucket has it; None while it is free here. One GET. Raises Unavailable."""
+        """Return the record in a slot of this bucket; None while it is free here. One GET. Raises Unavailable."""
         found = find(self._region.objects, str(StoreKey(store_id, slot)))
         return None if found is None else StoreRecord.from_json(found.body)
 

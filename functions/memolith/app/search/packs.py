@@ -60,7 +60,7 @@ class KeptPacks:
             after = page.next_after
 
     def manifest(self, key: PackKey) -> Manifest | None:
-        """What a pack says of itself; None for one that is gone, or says nothing. One HEAD. Raises Unavailable."""
+        """Return a pack's metadata; None if the pack is gone or has none. One HEAD. Raises Unavailable."""
         head = find_head(self._region.objects, str(key))
         try:
             return None if head is None else Manifest.from_metadata(head.metadata)
@@ -68,7 +68,7 @@ class KeptPacks:
             return None
 
     def open(self, key: PackKey) -> OpenedPack | None:
-        """A pack; None for one that is gone by now. One GET. Raises DamagedPack, Unavailable."""
+        """Return a pack; None if it is gone by now. One GET. Raises DamagedPack, Unavailable."""
         stored = find(self._region.objects, str(key))
         if stored is None:
             return None
