@@ -113,7 +113,7 @@ class Losses:
 
     def _fill(self, site: Site, others: list[str], copied: list[int]) -> None:
         region = site.open().region
-        copied.append(RegionBackfill(region.objects, region.parallel, others).run(lambda progress: None))
+        copied.append(RegionBackfill(region, others).run(lambda progress: None))
 
     # ---- packs --------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext, Version
+from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live, join_redaction
@@ -29,7 +30,6 @@ from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 
 
 class Redactions:
@@ -155,15 +155,8 @@ class Redactions:
     def _put(self, order: Redaction) -> Redaction:
         """Put the order; return the one that holds: this one, or the one that was there first."""
         key = str(RedactionKey(self._region.name, order.store_id, order.version_id))
-        try:
-            self._region.objects.put_if_absent(key, order.to_json(), {})
-            return order
-        except port_errors.ObjectExists:
-            return self._standing(key)
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket refuses writes now; try again") from error
-        except port_errors.PortError as error:
-            raise OutcomeUnknown("the order may have been written; read the version before trying again") from error
+        put = put_if_absent(self._region, key, order.to_json(), {})
+        return order if put is Put.MINE else self._standing(key)
 
     def _standing(self, key: str) -> Redaction:
         try:

@@ -10,14 +10,14 @@ from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, IssuedKey
+from memolith.app.log.conditional_put import put_if_absent
 from memolith.core import ids
-from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.errors import InvalidRequest, NotFound
 from memolith.core.object_keys import ApiKeyKey
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import ApiKeyRow
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Found, Index, Query
 
 SCOPES = ("read", "write", "admin")
@@ -53,7 +53,7 @@ class ApiKeys:
         digest = hashlib.sha256(text.encode()).hexdigest()
         record = ApiKeyRecord(workspace_id, key_id, name, scope, digest, self._region.clock.now_us())
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 1)
-        self._put(key, record)
+        put_if_absent(self._region, str(key), record.to_json(), {})
         self.fold(self._region.view(), record, Named(str(key)), own=True)
         return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at)
 
@@ -71,7 +71,7 @@ class ApiKeys:
             raise NotFound("api_key", key_id)
         record = ApiKeyRecord(**asdict(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us())))
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 2)
-        self._put(key, record)
+        put_if_absent(self._region, str(key), record.to_json(), {})
         self.fold(self._region.view(), record, Named(str(key)), own=True)
         return record
 
@@ -127,16 +127,6 @@ class ApiKeys:
         attributes = self._region.read(index, [key]).get(key)
         after = _join(None if attributes is None else ApiKeyRow.from_attributes(attributes), record).to_attributes()
         return [] if after == attributes else [Change(key, attributes, after)]
-
-    def _put(self, key: ApiKeyKey, record: ApiKeyRecord) -> None:
-        try:
-            self._region.objects.put_if_absent(str(key), record.to_json(), {})
-        except port_errors.ObjectExists:
-            return
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket refuses writes now; try again") from error
-        except port_errors.PortError as error:
-            raise OutcomeUnknown("the key may have been written; list the keys before trying again") from error
 
 
 def _join(before: ApiKeyRow | None, record: ApiKeyRecord) -> ApiKeyRow:

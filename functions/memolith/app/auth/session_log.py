@@ -8,14 +8,14 @@ from functools import partial
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
+from memolith.app.log.conditional_put import put_if_absent
 from memolith.core import ids
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import Unavailable
 from memolith.core.object_keys import SessionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import SessionRow
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Index
 
 
@@ -83,14 +83,7 @@ class SessionLog:
             Unavailable, OutcomeUnknown.
         """
         key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
-        try:
-            self._region.objects.put_if_absent(str(key), record.to_json(), {})
-        except port_errors.ObjectExists:
-            return key
-        except port_errors.Unavailable as error:
-            raise Unavailable("the bucket refuses writes now; try again") from error
-        except port_errors.PortError as error:
-            raise OutcomeUnknown("the session may have been written; read it before trying again") from error
+        put_if_absent(self._region, str(key), record.to_json(), {})
         return key
 
 

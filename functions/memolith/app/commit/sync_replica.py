@@ -19,7 +19,8 @@ from dataclasses import replace
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find_head, require
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import PUT_ATTEMPTS, ConditionalPut, Put
+from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.copy import put_copy
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch, has_cut
@@ -30,7 +31,6 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sync_replica import is_stand_in, second_of
-from memolith.ports import errors as port_errors
 from memolith.ports.objects import StoredObject
 
 
@@ -229,18 +229,4 @@ class SyncReplica:
 
     def _put(self, second: str, copied: StoredObject) -> None:
         """Puts a copy until it, or what replication has brought meanwhile, is known to be there. Raises Unavailable."""
-        for attempt in range(PUT_ATTEMPTS):
-            try:
-                self._region.objects.put_if_absent(copied.key, copied.body, copied.metadata, region=second)
-                return
-            except port_errors.ObjectExists:
-                return
-            except (port_errors.Contended, port_errors.OutcomeUnknown):
-                self._region.back_off(attempt)
-            except port_errors.PortError as error:
-                raise _silent(second) from error
-        raise _silent(second)
-
-
-def _silent(region: str) -> Unavailable:
-    return Unavailable(f"{region}, where this store's writes must stand too, does not answer; try again")
+        put_copy(self._region, copied, second)

@@ -8,10 +8,10 @@ from functools import partial
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_missing
 from memolith.app.kernel.region import Region
+from memolith.app.log.copy import copy_object
 from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 
 KINDS = ("log", "cut", "store", "redaction", "verdict")
 COPIES_AT_ONCE = 32
@@ -70,15 +70,8 @@ class StoreBackfill:
 
     def _copy(self, key: str, source: str) -> int:
         """Copy one object; a copy that another caller has put meanwhile is equivalent."""
-        try:
-            found = self._region.objects.get(key, source)
-            self._region.objects.put_if_absent(key, found.body, found.metadata)
-        except port_errors.ObjectNotFound:
+        if copy_object(self._region, key, source) is None:
             return 0
-        except port_errors.ObjectExists:
-            pass
-        except port_errors.PortError as error:
-            raise Unavailable("an object was not copied; try again") from error
         try:
             self._fold(key)
         except MemolithError as error:

@@ -23,9 +23,10 @@ from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import HOPS, decode_error, decode_placed
 from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
+from memolith.app.log.conditional_put import put_if_absent
 from memolith.core import ids
 from memolith.core.epochs import current_epoch
-from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.object_keys import CutKey
 from memolith.core.objects.checkpoint import Named
@@ -33,7 +34,6 @@ from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_row
-from memolith.ports import errors as port_errors
 
 SETTLE_ATTEMPTS = 5
 
@@ -193,12 +193,11 @@ class Transfer:
         return run
 
     def _put(self, key: str, cut: Cut) -> None:
+        """Put one shard. Raises Unavailable: it may not be there; the run's other shards are as good as nothing."""
         try:
-            self._region.objects.put_if_absent(key, cut.to_json(), {})
-        except port_errors.ObjectExists:
-            return
-        except port_errors.PortError as error:
-            raise Unavailable("the cut could not be written; try again") from error
+            put_if_absent(self._region, key, cut.to_json(), {})
+        except (Busy, OutcomeUnknown) as error:
+            raise Unavailable("the cut could not be written", object=key, hint="try again") from error
 
     # ---- the store, and its old home ----------------------------------------------------------------------------
 

@@ -1,7 +1,14 @@
-"""One conditional put, and the settling of its doubtful replies."""
+"""The one put-if-absent: one policy for S3's 409, and one way to settle a reply that was lost.
+
+409 (ConditionalRequestConflict)   undecided: back off and put again
+reply lost                         look whose object stands there; where nothing does, put again
+412                                taken, perhaps by this very put: look whose object it is
+refused                            nothing was done, unless an earlier attempt is in doubt
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 from memolith.app.kernel.region import Region
@@ -12,12 +19,71 @@ from memolith.ports import errors as port_errors
 
 PUT_ATTEMPTS = 6
 
+READ_FIRST = "read before trying again"
+
 
 class Put(Enum):
     """Whether the slot is ours."""
 
     MINE = "mine"
     TAKEN = "taken"
+
+
+def put_if_absent(
+    region: Region,
+    key: str,
+    body: bytes,
+    metadata: Mapping[str, str],
+    *,
+    is_mine: Callable[[], bool | None] | None = None,
+    content_sha256: str | None = None,
+    at: str | None = None,
+) -> Put:
+    """Put an object, or find its key taken. One PUT when nothing is in doubt.
+
+    Args:
+        is_mine: reads what stands at the key: True where this put did it, False where another did, None where the key
+            is free. Without it, whatever stands there counts as taken, as it should for an object that everybody would
+            put alike; an earlier attempt of this very call may have put it.
+        content_sha256: as `Objects.put_if_absent`.
+        at: the region whose bucket it is; this one by default.
+
+    Raises:
+        Unavailable: refused, and nothing was done.
+        Busy: still undecided after several tries, and the key is free.
+        OutcomeUnknown: the key can be neither put nor read.
+    """
+    in_doubt = False
+    for attempt in range(PUT_ATTEMPTS):
+        try:
+            region.objects.put_if_absent(key, body, metadata, content_sha256, at)
+            return Put.MINE
+        except port_errors.Contended:
+            region.back_off(attempt)
+            continue
+        except port_errors.ObjectExists:
+            if is_mine is None:
+                return Put.TAKEN
+        except OutcomeUnknown:
+            in_doubt = True
+        except Unavailable as error:
+            if in_doubt:
+                raise _unknown(region, key, at) from error
+            raise
+        try:
+            mine = None if is_mine is None else is_mine()
+        except Unavailable as error:
+            raise _unknown(region, key, at) from error
+        if mine is not None:
+            return Put.MINE if mine else Put.TAKEN
+        region.back_off(attempt)
+    if in_doubt:
+        raise _unknown(region, key, at)
+    raise Busy("others kept writing here; try again")
+
+
+def _unknown(region: Region, key: str, at: str | None) -> OutcomeUnknown:
+    return OutcomeUnknown("the write may have been committed", region=at or region.name, object=key, hint=READ_FIRST)
 
 
 class ConditionalPut:
@@ -28,45 +94,14 @@ class ConditionalPut:
         self._logs = logs
 
     def take(self, entry: Entry, body: bytes) -> Put:
-        """Put `entry` into its slot, or find it taken; one PUT when nothing is in doubt.
+        """Put `entry` into its slot, or find it taken. A slot that holds the same write is ours. As `put_if_absent`."""
 
-        A taken slot may be taken by this very call, whose reply was lost: the entry there decides.
+        def is_mine() -> bool | None:
+            found = self._logs.entry(entry.key)
+            return None if found is None else found.same_write(entry)
 
-        Raises:
-            Unavailable: refused, and nothing was done.
-            Busy: still undecided after several tries, and the slot is free.
-            OutcomeUnknown: the slot can be neither put nor read.
-        """
-        in_doubt = False
-        for attempt in range(PUT_ATTEMPTS):
-            try:
-                metadata = entry.to_metadata()
-                self._region.objects.put_if_absent(str(entry.key), body, metadata, entry.content_sha256)
-                return Put.MINE
-            except port_errors.Contended:
-                self._region.back_off(attempt)
-                continue
-            except port_errors.Unavailable as error:
-                if in_doubt:
-                    raise OutcomeUnknown("the write may have been committed; read before trying again") from error
-                raise Unavailable("the bucket refuses writes now; try again") from error
-            except port_errors.OutcomeUnknown:
-                in_doubt = True
-            except port_errors.ObjectExists:
-                pass
-            found = self._found(entry)
-            if found is not None and found.same_write(entry):
-                return Put.MINE
-            if found is not None:
-                self._region.metrics.count("slots_lost")
-                return Put.TAKEN
-            self._region.back_off(attempt)
-        if in_doubt:
-            raise OutcomeUnknown("the write may have been committed; read before trying again")
-        raise Busy("others kept writing here; try again")
-
-    def _found(self, entry: Entry) -> Entry | None:
-        try:
-            return self._logs.entry(entry.key)
-        except Unavailable as error:
-            raise OutcomeUnknown("the write may have been committed; read before trying again") from error
+        metadata, sha256 = entry.to_metadata(), entry.content_sha256
+        put = put_if_absent(self._region, str(entry.key), body, metadata, is_mine=is_mine, content_sha256=sha256)
+        if put is Put.TAKEN:
+            self._region.metrics.count("slots_lost")
+        return put

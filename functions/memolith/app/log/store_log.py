@@ -5,15 +5,13 @@ from __future__ import annotations
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region
+from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
-from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
-from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import Slot
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord, StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_row
-from memolith.ports import errors as port_errors
 
 
 class StoreLog:
@@ -84,35 +82,15 @@ class StoreLog:
         Raises:
             Unavailable, Busy: nothing was done. OutcomeUnknown: it may have been.
         """
-        key = str(StoreKey(placed.record.store_id, placed.slot))
-        in_doubt = False
-        for attempt in range(WRITE_ATTEMPTS):
-            try:
-                self._region.objects.put_if_absent(key, placed.record.to_json(), {})
-                return True
-            except port_errors.Contended:
-                self._region.back_off(attempt)
-                continue
-            except port_errors.Unavailable as error:
-                if in_doubt:
-                    raise OutcomeUnknown("the record may have been written; read before trying again") from error
-                raise Unavailable("the bucket refuses writes now; try again") from error
-            except port_errors.OutcomeUnknown:
-                in_doubt = True
-            except port_errors.ObjectExists:
-                pass
-            try:
-                body = self._region.objects.get(key).body
-                if exact:
-                    return body == placed.record.to_json()
-                return StoreRecord.from_json(body).version_id == placed.record.version_id
-            except port_errors.ObjectNotFound:
-                continue
-            except port_errors.PortError as error:
-                raise OutcomeUnknown("the record may have been written; read before trying again") from error
-        if in_doubt:
-            raise OutcomeUnknown("the record may have been written; read before trying again")
-        raise Busy("others kept writing here; try again")
+        key, body = str(StoreKey(placed.record.store_id, placed.slot)), placed.record.to_json()
+
+        def is_mine() -> bool | None:
+            found = find(self._region.objects, key)
+            if found is None or exact:
+                return None if found is None else found.body == body
+            return StoreRecord.from_json(found.body).version_id == placed.record.version_id
+
+        return put_if_absent(self._region, key, body, {}, is_mine=is_mine) is Put.MINE
 
     def newer(self, row: StoreRow, region: str | None = None, own: str | None = None) -> PlacedRecord | None:
         """Return what the record's log has after `row`, in `region`'s bucket (default: this one). One GET if nothing.

@@ -22,7 +22,8 @@ from memolith.app.kernel.batching import gallop
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import commit_or_busy, find_head, require
 from memolith.app.kernel.region import Region
-from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.errors import Busy
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import NAMES_PER_PART, Checkpoint, Named, part_from_json, part_to_json
 from memolith.core.rows.base import Attributes, Row, RowKey
@@ -215,15 +216,7 @@ class Checkpoints:
 
     def _put(self, key: str, body: bytes) -> bool:
         """Put the object; return whether it is new."""
-        try:
-            self._region.objects.put_if_absent(key, body, {})
-        except port_errors.ObjectExists:
-            return False
-        except (port_errors.Contended, port_errors.OutcomeUnknown) as error:
-            raise OutcomeUnknown("a checkpoint may have been put; the next time will tell") from error
-        except port_errors.PortError as error:
-            raise Unavailable("the bucket refuses writes now; try again") from error
-        return True
+        return put_if_absent(self._region, key, body, {}) is Put.MINE
 
     def _body(self, key: str) -> bytes:
         return require(self._region.objects, key).body

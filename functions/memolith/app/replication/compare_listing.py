@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import quote_plus
 
+from memolith.app.index.resumable_scan import ScanProgress, walk
 from memolith.app.indexer.indexer import Indexer
-from memolith.app.kernel.port_calls import commit_or_busy
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
@@ -30,10 +30,9 @@ from memolith.core.paths import ancestors
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import PathRow
 from memolith.core.rows.control import ReconcileRow
-from memolith.ports.index import Change, Query
+from memolith.ports.index import Query
 from memolith.ports.queue import Queue
 
-EVERY_US = 24 * 3600 * 1_000_000
 HEADS_AT_ONCE = 16
 PATHS_PER_PAGE = 100
 
@@ -70,23 +69,17 @@ class CompareListing:
         Raises:
             Busy: another pass is at it. Unavailable, OutcomeUnknown: to be repeated.
         """
-        view = self._region.view([ReconcileRow.KEY])
-        attributes = view.rows.get(ReconcileRow.KEY)
-        row = ReconcileRow() if attributes is None else ReconcileRow.from_attributes(attributes)
-        now_us = self._region.clock.now_us()
-        if not view.complete or (row.after is None and now_us - (row.began_at or 0) < EVERY_US):
-            return ComparedPage(finished=True)
-        row = replace(row, began_at=now_us) if row.after is None else row
         compared = ComparedPage()
-        while True:
-            compared, after = self._page(view, row.after, compared)
-            further = replace(row, after=after).to_attributes()
-            self._note(Change(ReconcileRow.KEY, attributes, further))
-            row, attributes = replace(row, after=after), further
-            if after is None:
-                return replace(compared, finished=True)
-            if self._region.clock.now_us() > deadline_us:
-                return compared
+
+        def step(view: View, after: str | None) -> tuple[ScanProgress, str | None]:
+            nonlocal compared
+            before = compared
+            compared, further = self._page(view, after, before)
+            seen = ScanProgress(compared.looked_at - before.looked_at, compared.repaired - before.repaired)
+            return seen, further
+
+        walked = walk(self._region, "listing", step, deadline_us, key=ReconcileRow.KEY)
+        return replace(compared, finished=walked.finished)
 
     def _page(self, view: View, after: str | None, so_far: ComparedPage) -> tuple[ComparedPage, str | None]:
         page = self._region.objects.list("", after=after)
@@ -97,9 +90,8 @@ class CompareListing:
         unerased = sorted(set(self._unerased.among(view, met, rows)) - {name.key for name in missing})
         self._send([*(name.key for name in missing), *unerased])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
-        for kind, count in (("listing", len(missing)), ("unerased", len(unerased))):
-            if count:
-                self._region.metrics.count("reconcile_repaired", count, kind=kind)
+        if unerased:
+            self._region.metrics.count("reconcile_repaired", len(unerased), kind="unerased")
         if pairs:
             self._region.metrics.count("ancestor_pairs", pairs)
         compared = ComparedPage(
@@ -179,6 +171,3 @@ class CompareListing:
         keys: list[RowKey] = [PathRow.key(row.store_id, above) for above in ancestors(row.path)]
         found = self._region.read(view.index, keys) if keys else {}
         return any(PathRow.from_attributes(above).memory_id is not None for above in found.values())
-
-    def _note(self, change: Change) -> None:
-        commit_or_busy(self._region.index, [change], "another pass is under way")

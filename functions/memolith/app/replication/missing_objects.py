@@ -14,6 +14,7 @@ from functools import partial
 from memolith.app.indexer.indexer import Indexer, Malformed
 from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region, View
+from memolith.app.log.copy import copy_object
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
@@ -181,15 +182,7 @@ class MissingObjects:
 
     def _copy(self, key: str, home: str) -> bool:
         """Copy an object from its home, whose copies go no further; False when there is none there either."""
-        try:
-            found = self._region.objects.get(key, home)
-        except port_errors.ObjectNotFound:
-            return False
-        try:
-            self._region.objects.put_if_absent(key, found.body, found.metadata)
-        except port_errors.ObjectExists:
-            return True
-        return True
+        return copy_object(self._region, key, home) is not None
 
     def _fold(self, view: View, key: str, done: RepairOutcome) -> RepairOutcome:
         """Project as its event would have: with all that follows from it."""

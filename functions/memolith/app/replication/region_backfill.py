@@ -19,11 +19,10 @@ from functools import partial
 
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_missing
+from memolith.app.kernel.region import Region
+from memolith.app.log.copy import copy_object
 from memolith.core.errors import Unavailable
 from memolith.core.object_keys import LOCAL_PREFIX
-from memolith.ports import errors as port_errors
-from memolith.ports.objects import Objects
-from memolith.ports.parallel import Parallel
 
 COPIES_AT_ONCE = 64
 PASSES_MAX = 20
@@ -49,14 +48,12 @@ class RegionBackfill:
     """Fills one region's bucket from the others.
 
     Args:
-        objects: the buckets, as seen from the region that joins.
-        parallel: copies several objects at once.
+        region: the region that joins.
         others: the regions that were there before.
     """
 
-    def __init__(self, objects: Objects, parallel: Parallel, others: Sequence[str]) -> None:
-        self._objects = objects
-        self._parallel = parallel
+    def __init__(self, region: Region, others: Sequence[str]) -> None:
+        self._region = region
         self._others = tuple(others)
 
     def run(self, report: Report) -> int:
@@ -94,22 +91,16 @@ class RegionBackfill:
     def _prefixes(self, region: str) -> Iterator[str]:
         """Yield the regions whose keys the region has: one LIST of one key each."""
         after: str | None = None
-        while keys := self._objects.list("", after, 1, region).keys:
+        while keys := self._region.objects.list("", after, 1, region).keys:
             if not keys[0].startswith(LOCAL_PREFIX):
                 yield keys[0].partition("/")[0]
             after = keys[0].partition("/")[0] + _AFTER_SLASH
 
     def _fill(self, prefix: str, source: str) -> Iterator[int]:
-        for some in batches(keys_missing(self._objects, f"{prefix}/", source), COPIES_AT_ONCE):
-            yield sum(self._parallel.run([partial(self._copy, key, source) for key in some]))
+        for some in batches(keys_missing(self._region.objects, f"{prefix}/", source), COPIES_AT_ONCE):
+            yield sum(self._region.parallel.run([partial(self._copy, key, source) for key in some]))
 
     def _copy(self, key: str, source: str) -> int:
         """Copy one object if it is not here yet; return how many were copied. The next pass sees what is undecided."""
-        try:
-            found = self._objects.get(key, source)
-            self._objects.put_if_absent(key, found.body, found.metadata)
-        except (port_errors.ObjectExists, port_errors.ObjectNotFound):
-            return 0
-        except (port_errors.Contended, port_errors.OutcomeUnknown):
-            return 1
-        return 1
+        copied = copy_object(self._region, key, source)
+        return 1 if copied is not None and copied.is_new else 0

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.indexer.indexer import Indexer
-from memolith.app.kernel.port_calls import commit_or_busy
+from memolith.app.kernel.port_calls import commit_or_busy, find
 from memolith.app.kernel.region import Region, View
+from memolith.app.log.copy import copy_object
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
 from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
@@ -210,20 +211,11 @@ class Watermark:
 
     def _body(self, key: str, home: str, late: bool) -> bytes | None:
         """Read a checkpoint, or a part of one: from this bucket, or, once it is late, copied from the home's."""
-        objects = self._region.objects
-        try:
-            return objects.get(key).body
-        except port_errors.ObjectNotFound:
-            if not late:
-                return None
-        try:
-            found = objects.get(key, home)
-            objects.put_if_absent(key, found.body, found.metadata)
-        except port_errors.ObjectNotFound:
-            return None
-        except port_errors.ObjectExists:
-            pass
-        return found.body
+        here = find(self._region.objects, key)
+        if here is not None or not late:
+            return None if here is None else here.body
+        copied = copy_object(self._region, key, home)
+        return None if copied is None else copied.found.body
 
     def _commit(self, changes: list[Change]) -> None:
         others = "another reconciler is at it, or the tables are no longer what they were"

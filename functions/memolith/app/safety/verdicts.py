@@ -14,6 +14,7 @@ from functools import partial
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
+from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import verdicts
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import Busy, InvalidRequest, OutcomeUnknown, Unavailable
@@ -24,7 +25,6 @@ from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import SightingRow, VerdictRow
-from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Index
 
 FOLD_ATTEMPTS = 20
@@ -93,26 +93,12 @@ class Verdicts:
 
     def _take(self, draft: VerdictRecord) -> bool:
         """Put the object; return False when another verdict has taken the sequence."""
-        in_doubt = False
-        for attempt in range(WRITE_ATTEMPTS):
-            try:
-                self._region.objects.put_if_absent(str(draft.key), draft.to_json(), {})
-                return True
-            except port_errors.Contended:
-                self._region.back_off(attempt)
-                continue
-            except port_errors.ObjectExists:
-                pass
-            except port_errors.OutcomeUnknown:
-                in_doubt = True
-            except port_errors.Unavailable as error:
-                if in_doubt:
-                    raise OutcomeUnknown("the verdict may have been written; repeat the call") from error
-                raise Unavailable("the bucket refuses writes now; try again") from error
+
+        def is_mine() -> bool | None:
             found = self._find(draft.key)
-            if found is not None:
-                return found == draft
-        raise OutcomeUnknown("the verdict may have been written; repeat the call")
+            return None if found is None else found == draft
+
+        return put_if_absent(self._region, str(draft.key), draft.to_json(), {}, is_mine=is_mine) is Put.MINE
 
     def _find(self, key: VerdictKey) -> VerdictRecord | None:
         found = find(self._region.objects, str(key))

@@ -14,15 +14,16 @@ from collections.abc import Mapping
 
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.eraser_client import ask_eraser
+from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region, View
+from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.app.search.packs import Heads, KeptPacks, OpenedPack, differences
 from memolith.core import ids
-from memolith.core.errors import Busy, InvalidRequest, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest
 from memolith.core.objects.search_pack import SIZE_MAX_BYTES, Manifest, PackKey, text_max_bytes
 from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 from memolith.ports.packs import DamagedPack, Pack, Packs
 
 ATTEMPTS = 5
@@ -131,20 +132,14 @@ class Packer:
 
     def _put(self, key: PackKey, body: bytes, manifest: Manifest) -> bool:
         """Put the segment. False where the number is taken: by another packer, or equivalently by this very put."""
-        for attempt in range(ATTEMPTS):
-            try:
-                self._region.objects.put_if_absent(str(key), body, manifest.to_metadata(), manifest.sha256)
-                return True
-            except port_errors.ObjectExists:
-                standing = self._kept.manifest(key)
-                return standing == manifest
-            except port_errors.Contended:
-                self._region.back_off(attempt)
-            except port_errors.Unavailable as error:
-                raise Unavailable("the bucket refuses writes now; try again") from error
-            except port_errors.OutcomeUnknown as error:
-                raise OutcomeUnknown("the pack may have been put; make it again") from error
-        raise Busy("the pack's number stayed contended; try again")
+
+        def is_mine() -> bool | None:
+            head = find_head(self._region.objects, str(key))
+            return None if head is None else self._kept.manifest_of(head) == manifest
+
+        metadata, sha256 = manifest.to_metadata(), manifest.sha256
+        put = put_if_absent(self._region, str(key), body, metadata, is_mine=is_mine, content_sha256=sha256)
+        return put is Put.MINE
 
     def _remove_others(self, store_id: str) -> None:
         """Remove older segments; of a store that was deleted meanwhile, this one too. The eraser decides for itself."""

@@ -24,6 +24,7 @@ from memolith.core.rows.safety import VerdictRow
 from memolith.core.search import analysis
 from memolith.core.verdicts import withholdings
 from memolith.ports.index import Query
+from memolith.ports.objects import StoredObject
 from memolith.ports.packs import DamagedPack, Document, Pack, Packs
 
 ROWS_PER_QUERY = 1_000
@@ -62,8 +63,12 @@ class KeptPacks:
     def manifest(self, key: PackKey) -> Manifest | None:
         """Return a pack's metadata; None if the pack is gone or has none. One HEAD. Raises Unavailable."""
         head = find_head(self._region.objects, str(key))
+        return None if head is None else self.manifest_of(head)
+
+    def manifest_of(self, head: StoredObject) -> Manifest | None:
+        """Return what an object says of itself; None if that is no manifest. No call."""
         try:
-            return None if head is None else Manifest.from_metadata(head.metadata)
+            return Manifest.from_metadata(head.metadata)
         except (ValueError, KeyError):
             return None
 

@@ -144,7 +144,7 @@ def copy(target: Target, region: str, said_on: Console) -> int:
             text = f"pass {step.number}: {origin}; {step.copied} objects copied"
             progress.update(task, description=text)
 
-        copied = RegionBackfill(memolith.objects, memolith.parallel, others).run(report)
+        copied = RegionBackfill(memolith, others).run(report)
     said_on.print(f"{region}: {copied} objects copied; its bucket holds what the others hold.", highlight=False)
     return copied
 

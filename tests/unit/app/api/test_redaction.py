@@ -143,11 +143,19 @@ def test_an_order_that_was_put_and_not_folded_is_taken_up_with_its_own_moment(sc
     assert not written_anywhere(scene, HOME, SECRET)
 
 
-def test_an_order_in_doubt_is_told_as_that(scene: Scene, memory: Memory) -> None:
-    strike = Strike(Fault.LOST_REPLY, "objects.put_if_absent")
-    with scene.struck_by(strike), pytest.raises(OutcomeUnknown):
+def test_an_order_that_is_refused_after_a_lost_reply_is_told_as_in_doubt(scene: Scene, memory: Memory) -> None:
+    put = "objects.put_if_absent"
+    strikes = Strike(Fault.LOST_REPLY, put), Strike(Fault.REFUSED, put, 2)
+    with scene.struck_by(*strikes), pytest.raises(OutcomeUnknown):
         scene.redact(memory.version_id)
     assert scene.redact(memory.version_id).redacted_at is not None
+
+
+@pytest.mark.parametrize("fault", [Fault.CONTENDED, Fault.LOST_REQUEST, Fault.LOST_REPLY])
+def test_an_order_whose_put_is_undecided_or_in_doubt_is_put_again(scene: Scene, memory: Memory, fault: Fault) -> None:
+    with scene.struck_by(Strike(fault, "objects.put_if_absent")):
+        assert scene.redact(memory.version_id).redacted_at is not None
+    assert not written_anywhere(scene, HOME, SECRET)
 
 
 def test_a_redaction_that_was_refused_before_its_order_was_put_is_told_as_undone(scene: Scene, memory: Memory) -> None:

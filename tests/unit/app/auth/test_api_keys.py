@@ -181,8 +181,16 @@ def test_a_key_that_cannot_be_looked_up_is_unavailable_and_not_unknown(scene: Sc
         works(scene, issued["api_key"])
 
 
-def test_a_key_whose_put_is_in_doubt_is_not_told_as_unwritten(scene: Scene) -> None:
-    with scene.struck_by(Strike(Fault.LOST_REPLY, "objects.put_if_absent")):
+@pytest.mark.parametrize("fault", [Fault.CONTENDED, Fault.LOST_REQUEST, Fault.LOST_REPLY])
+def test_a_key_whose_put_is_undecided_or_in_doubt_is_put_again(scene: Scene, fault: Fault) -> None:
+    with scene.struck_by(Strike(fault, "objects.put_if_absent")):
+        issued = issue(scene)
+    assert works(scene, issued["api_key"])
+
+
+def test_a_key_whose_put_is_refused_after_a_lost_reply_is_not_told_as_unwritten(scene: Scene) -> None:
+    put = "objects.put_if_absent"
+    with scene.struck_by(Strike(Fault.LOST_REPLY, put), Strike(Fault.REFUSED, put, 2)):
         answer = issue(scene)
     assert answer["error"]["type"] == OutcomeUnknown.__name__
 

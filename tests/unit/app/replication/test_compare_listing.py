@@ -8,7 +8,8 @@ from urllib.parse import unquote_plus
 import pytest
 
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
-from memolith.app.replication.compare_listing import EVERY_US, CompareListing
+from memolith.app.index.resumable_scan import EVERY_US
+from memolith.app.replication.compare_listing import CompareListing
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import PathRow, VersionRow
 from memolith.ports.index import Change
