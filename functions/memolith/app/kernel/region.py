@@ -160,16 +160,23 @@ class Region:
     def read_whole(self, view: View, keys: Sequence[RowKey], *tables: str) -> Mapping[RowKey, Attributes]:
         """Read rows and, in the same read, check that none of these tables has been emptied until now.
 
-        It confirms what `is_whole` does. No call where there is nothing to read.
+        It confirms what `is_whole` does. Of tables that are not marked yet, it is only that the index has not been
+        declared incomplete until now.
 
         Raises:
             Unavailable: a table has been emptied, or the index does not answer.
         """
-        marks = [mark_key(table) for table in tables] if view.mark is not None else []
-        rows = self.read(view.index, [*keys, *marks]) if keys or marks else {}
-        if not self._is_marked(view, rows, marks):
+        marks = [ControlRow.KEY] if view.mark is None else [mark_key(table) for table in tables]
+        rows = self.read(view.index, [*keys, *marks])
+        whole = self._is_marked(view, rows, marks) if view.mark is not None else self._is_still(view, rows)
+        if not whole:
             raise _emptied()
         return {key: row for key, row in rows.items() if key not in marks}
+
+    def _is_still(self, view: View, rows: Mapping[RowKey, Attributes]) -> bool:
+        """Tell whether an index that was complete has not been declared incomplete since."""
+        control = rows.get(ControlRow.KEY)
+        return not view.complete or (control is not None and ControlRow.from_attributes(control).complete)
 
     def require_whole(self, view: View, *tables: str) -> None:
         """Raise Unavailable unless `is_whole`, which says what it costs and when to call it."""

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from memolith.adapters.memory import MemoryQueue
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
 from memolith.core.errors import NotFound, Unavailable
-from memolith.core.rows.control import CompletenessRow
+from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.ports.index import Change
+from tests.support.cloud import straight
 from tests.support.rebuilds import Operator
 from tests.unit.app.replication.test_watermark import empty, settle
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -182,3 +185,26 @@ def test_a_batch_that_was_torn_by_the_first_marking_is_looked_at_again() -> None
 
     index.read = read  # type: ignore[method-assign]
     assert row is not None and site.region.view(marked=["memories"]).complete and torn
+
+
+def test_a_creation_does_not_trust_unmarked_tables_that_were_declared_incomplete_before_its_look() -> None:
+    """No tick has marked the tables yet: they vanish between a creator's claim and its look at the path's ancestors."""
+    scene = Scene()
+    scene.create("/a", "first")
+    scene.deliver()
+    index = MemoryIndex(scene.cloud.sites[HOME].database)
+    index.commit([Change(CompletenessRow.key(1), None, None, unconditional=True)])
+
+    def emptied_after_the_claim(call: PortCall, act: Callable[[], Any]) -> Any:
+        result = act()
+        if call.name == "index.commit":
+            scene.switch.around = straight
+            wipe(scene)
+            incomplete = ControlRow(serving=1, complete=False).to_attributes()
+            index.commit([Change(ControlRow.KEY, None, incomplete, unconditional=True)])
+        return result
+
+    with scene.intercepted_by(emptied_after_the_claim), pytest.raises(Unavailable):
+        scene.create("/a/b")
+    Operator(scene.cloud, MemoryQueue()).run()
+    assert scene.paths() == ["/a"]
