@@ -21,8 +21,8 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from tests.simulation.bugs.planting import Bug, in_place_of
-from tests.simulation.bugs.worlds import outlasting, wavering
-from tests.simulation.options import failing_over, frozen, saved, tearing
+from tests.simulation.bugs.worlds import moving_fast, outlasting, wavering
+from tests.simulation.options import failing_over, saved, tearing
 
 
 def _for_ever(self: fence.Fence, view: View, store: StoreRow) -> bool:
@@ -78,7 +78,7 @@ BUGS = (
         "start the epoch before the drain",
         lambda: in_place_of((handoff, "DRAIN_S", 0.0)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
-        frozen,
+        moving_fast,
     ),
     Bug(
         "write without listing in a new epoch",

@@ -208,7 +208,7 @@ def rejudged(seed: int) -> Options:
     return replace(options, operations=40, stores=1, paths=PATHS[:2], weights=weights)
 
 
-def consulted(seed: int) -> Options:
-    """An outlasting world in which as much is read as written."""
-    weights = Weights(create=2, write=8, rename=4, delete=2, read=14, list=0, redact=0, history=0)
-    return replace(outlasting(seed), weights=weights, paths=("/a", "/d"))
+def moving_fast(seed: int) -> Options:
+    """A frozen world in which one move follows the other, and nobody stands still for longer than a lease lasts."""
+    options = replace(frozen(seed), operations=100, links=Links(delay_s=0.05), stall=0.05, stall_s=2.8)
+    return replace(options, think_s=0.3, moves=10, moved_s=30.0)
