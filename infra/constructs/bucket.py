@@ -19,10 +19,10 @@ from constructs import Construct, IDependable
 from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
 
-WRITTEN_ONCE = ("log", "store", "key", "cut", "verdict", "session", "checkpoint", "pack")
+WRITTEN_ONCE = ("log", "store", "key", "cut", "verdict", "session", "checkpoint", "pack", "redaction")
 """Kinds of object that are put only where nothing is, under any region's prefix."""
 
-NEVER_DELETED = (*WRITTEN_ONCE, "checkpoint", "redaction")
+NEVER_DELETED = WRITTEN_ONCE
 """Kinds of object that only the eraser deletes, under any region's prefix."""
 
 

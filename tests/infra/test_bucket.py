@@ -12,8 +12,8 @@ from tests.infra.synthesized import ACCOUNT, HERE, THERE, App
 BUCKET = f"arn:aws:s3:::memolith-test-{ACCOUNT}-{HERE}"
 WRITER = role(f"memolith-test-writer-{HERE}")
 ERASER = role(f"memolith-test-eraser-{HERE}")
-WRITTEN_ONCE = ["log", "store", "key", "cut", "verdict", "checkpoint"]
-NEVER_DELETED = [*WRITTEN_ONCE, "checkpoint", "redaction"]
+WRITTEN_ONCE = ["log", "store", "key", "cut", "verdict", "session", "checkpoint", "redaction"]
+NEVER_DELETED = WRITTEN_ONCE
 
 
 def policy_of(app: App) -> dict[str, Any]:

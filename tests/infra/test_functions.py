@@ -363,3 +363,15 @@ def test_the_eraser_notes_erasures_in_the_control_table_and_nothing_else_there(o
     assert [one["Condition"] for one in statements] == [
         {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["erasure#*"]}}
     ]
+
+
+def test_lambda_repeats_no_scheduled_event_and_keeps_none_for_hours(two_regions: App) -> None:
+    for region in (HERE, THERE):
+        template = two_regions.base(region)
+        rules = template.properties("AWS::Events::Rule")
+        scheduled = {target["Arn"].rpartition(":")[2] for rule in rules for target in rule["Targets"]}
+        configured = {one["FunctionName"]: one for one in template.properties("AWS::Lambda::EventInvokeConfig")}
+        assert set(configured) == scheduled == {"memolith-test-eraser", "memolith-test-reconciler"}
+        for one in configured.values():
+            assert (one["Qualifier"], one["MaximumRetryAttempts"]) == ("$LATEST", 0)
+            assert one["MaximumEventAgeInSeconds"] <= 300

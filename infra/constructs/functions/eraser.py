@@ -13,6 +13,7 @@ from constructs import Construct
 
 from infra.constructs.functions.function import Function, Shape
 from infra.constructs.functions.grants import Grants
+from infra.constructs.functions.schedule import never_repeat
 from infra.deployment import Deployment
 
 SHAPE = Shape(name="eraser", memory_mb=512, timeout=Duration.seconds(300))
@@ -33,6 +34,7 @@ def statements(grants: Grants) -> list[iam.PolicyStatement]:
 
 def schedule(scope: Construct, deployment: Deployment, function: Function) -> events.Rule:
     """Wake the eraser with its one call. A sweep that fails is not repeated: the next one goes on."""
+    never_repeat(function.function)
     return events.Rule(
         scope,
         "Sweep",

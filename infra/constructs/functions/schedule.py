@@ -12,10 +12,12 @@ from infra.deployment import Deployment
 
 EVERY = Duration.minutes(1)
 """How long a period of the journal is, and so how far a watermark lies behind at least."""
+AGE_MAX = Duration.minutes(5)
+"""How long an event waits for a function that is throttled."""
 
 
 class Schedule(Construct):
-    """``{prefix}-tick`` and ``{prefix}-compare``. What failed is not repeated: the next invocation is due anyway.
+    """``{prefix}-tick`` and ``{prefix}-compare``. What failed is not repeated: the next is due anyway.
 
     A comparison is made once a day; the hourly rule begins it, or goes on with one that is under way.
     """
@@ -23,6 +25,7 @@ class Schedule(Construct):
     def __init__(self, scope: Construct, deployment: Deployment, function: lambda_.Function) -> None:
         """Make the rules, and let them invoke the function."""
         super().__init__(scope, "Schedule")
+        never_repeat(function)
         for call, every, what in (
             ("tick", EVERY, "the journal's period ends, the watermarks move"),
             ("compare", Duration.hours(1), "listing and tables are compared, once a day"),
@@ -36,3 +39,13 @@ class Schedule(Construct):
                 schedule=events.Schedule.rate(every),
                 targets=[targets.LambdaFunction(function, event=given, retry_attempts=0)],
             )
+
+
+def never_repeat(function: lambda_.Function) -> None:
+    """Have Lambda run each scheduled event once, or not at all where the function stays throttled for `AGE_MAX`.
+
+    A rule's own retries are of the delivery. Unless told otherwise Lambda runs an event that failed twice more, and
+    keeps a throttled one for six hours.
+    Source: AWS Lambda Developer Guide, "How Lambda handles errors and retries with asynchronous invocation".
+    """
+    function.configure_async_invoke(retry_attempts=0, max_event_age=AGE_MAX)

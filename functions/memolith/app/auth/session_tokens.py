@@ -8,6 +8,7 @@ Source: RFC 7519 (claims), RFC 8725 (fixed algorithm, issuer and lifetime checke
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,7 +48,7 @@ class SessionTokens:
             Unavailable: there are no keys to sign with.
         """
         keys = self._keys(fresh=False)
-        name = max(keys)
+        name = max(keys, key=key_order)
         now_s = self._clock.now_us() // 1_000_000
         claims = {
             "iss": ISSUER,
@@ -90,6 +91,12 @@ class SessionTokens:
             return self._signing.keys(fresh)
         except Unavailable as error:
             raise Unavailable("the deployment's signing keys cannot be read; try again") from error
+
+
+def key_order(name: str) -> tuple[list[tuple[int, str]], str]:
+    """Order names of keys by the numbers in them: ``k10`` follows ``k9``; what is between them, by its text."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(int(part), "") if position % 2 else (0, part) for position, part in enumerate(parts)], name
 
 
 def _access(claim: Mapping[str, str]) -> dict[str, str]:
