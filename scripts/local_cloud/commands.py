@@ -18,16 +18,16 @@ from scripts.local_cloud.emulator import EmulatorFailed
 from scripts.local_cloud.lifecycle import REPLICATOR, Choices, LocalCloud, LocalCloudError
 
 app = typer.Typer(
-    help="The local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
+    help="Run the local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
     no_args_is_help=True,
     add_completion=False,
 )
 
-LagMs = Annotated[float | None, typer.Option(min=0, help="How old an object is, at least, when it is copied.")]
-JitterMs = Annotated[float | None, typer.Option(min=0, help="Up to this much more, drawn for each object.")]
-Duplicate = Annotated[float | None, typer.Option(min=0, max=1, help="Share of the copies that are put twice.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
-Reorder = Annotated[float | None, typer.Option(min=0, max=1, help="Share of the objects that later ones overtake.")]
+LagMs = Annotated[float | None, typer.Option(min=0, help="The least age of an object when it is copied.")]
+JitterMs = Annotated[float | None, typer.Option(min=0, help="Add up to this much, drawn for each object.")]
+Duplicate = Annotated[float | None, typer.Option(min=0, max=1, help="The share of copies that are put twice.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Reorder = Annotated[float | None, typer.Option(min=0, max=1, help="The share of objects that later ones overtake.")]
 
 
 @app.command()
@@ -36,9 +36,9 @@ def up(
         "us-east-1,eu-west-1"
     ),
     stage: Annotated[str, typer.Option(help="Part of every resource's name.")] = "dev",
-    enforce_iam: Annotated[bool, typer.Option("--enforce-iam", help="The emulator checks every policy.")] = False,
-    endpoint: Annotated[str | None, typer.Option(help="An emulator that runs already, instead of our own.")] = None,
-    port: Annotated[int | None, typer.Option(help="Of our own emulator; a free one unless given.")] = None,
+    enforce_iam: Annotated[bool, typer.Option("--enforce-iam", help="Make the emulator check every policy.")] = False,
+    endpoint: Annotated[str | None, typer.Option(help="Use an emulator that already runs.")] = None,
+    port: Annotated[int | None, typer.Option(help="The emulator's port; by default a free one.")] = None,
     override: Annotated[str, typer.Option(help="JSON, merged over the record in cdk.json.")] = "{}",
     lag_ms: LagMs = None,
     jitter_ms: JitterMs = None,
@@ -69,7 +69,7 @@ def up(
 
 @app.command()
 def down(as_json: Json = False) -> None:
-    """End the local cloud and everything it started; remove its state. Logs and caches stay in .memolith.
+    """Stop the local cloud and everything that it started; remove its state. Logs and caches stay in .memolith.
 
     Example: memolith dev down
     """
@@ -85,7 +85,7 @@ def down(as_json: Json = False) -> None:
 def status(
     as_json: Json = False,
 ) -> None:
-    """What runs, where it answers, and how replication stands. Exit code 1 if nothing runs.
+    """Show what runs, where it answers, and the state of replication. Exit code 1 if nothing runs.
 
     Example: memolith dev status --json
     """
@@ -108,15 +108,15 @@ def replication(
     duplicate: Duplicate = None,
     reorder: Reorder = None,
     pause: Annotated[
-        list[str] | None, typer.Option(help="FROM:TO stands still; * is every region. Replaces earlier pauses.")
+        list[str] | None, typer.Option(help="Pause FROM:TO; * is every region. Replaces earlier pauses.")
     ] = None,
     hold: Annotated[
-        list[str] | None, typer.Option(help="Keys that begin so are not copied. Replaces earlier holds.")
+        list[str] | None, typer.Option(help="Do not copy keys with this prefix. Replaces earlier holds.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Nothing is paused or held any more.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="End all pauses and holds.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Change how the regions replicate, while they do; without options, show it.
+    """Change how the regions replicate, while they run; without options, show it.
 
     Example: memolith dev replication --lag-ms 2000 --jitter-ms 500 --pause us-east-1:eu-west-1
 
@@ -138,17 +138,17 @@ def replication(
 
 @app.command()
 def faults(
-    cut: Annotated[list[str] | None, typer.Option(help="This region answers nothing. Replaces earlier cuts.")] = None,
+    cut: Annotated[list[str] | None, typer.Option(help="Cut off this region. Replaces earlier cuts.")] = None,
     throttle: Annotated[
-        list[str] | None, typer.Option(help="REGION=SHARE of the requests to its tables are refused.")
+        list[str] | None, typer.Option(help="REGION=SHARE: refuse this share of the requests to its tables.")
     ] = None,
     lose_replies: Annotated[
-        list[str] | None, typer.Option(help="REGION=SHARE of the puts into its logs are done and not answered.")
+        list[str] | None, typer.Option(help="REGION=SHARE: do this share of the puts into its logs and lose the reply.")
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Nothing fails any more.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="End all faults.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Have the emulator fail, while it runs; without options, show what does.
+    """Make the running emulator fail; without options, show what fails.
 
     Example: memolith dev faults --cut eu-west-1 --throttle us-east-1=0.2
 
