@@ -85,7 +85,7 @@ def forwarded(
     def decorate(
         read: Callable[Concatenate[S, RequestContext, P], T],
     ) -> Callable[Concatenate[S, RequestContext, P], T]:
-        def answer(self: S, call: RequestContext, *args: P.args, **kwargs: P.kwargs) -> T:
+        def answer(self: S, call: RequestContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
             try:
                 return read(self, call, *args, **kwargs)
             except AskHome as ask:
