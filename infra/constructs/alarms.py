@@ -91,7 +91,7 @@ class RegionAlarms(Construct):
             *self._replication(),
             *self._tables(),
             *self._api(api),
-            *self._erasing(functions),
+            *self._erasing(),
             *self._scanning(),
             *self._reconciling(functions),
         ):
@@ -218,10 +218,8 @@ class RegionAlarms(Construct):
             periods=2,
         )
 
-    def _erasing(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """Where the eraser sweeps by schedule: each sweep says how many are left, so a missing one rings too."""
-        if functions.node.try_find_child("Sweep") is None:
-            return
+    def _erasing(self) -> Iterator[Alarm]:
+        """Each sweep of the eraser says how many stores are left, so a missing sweep rings too."""
         yield Alarm(
             "erasures-pending",
             "erasures",
@@ -242,17 +240,15 @@ class RegionAlarms(Construct):
             )
 
     def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """What only the reconciler knows, in a deployment that has one."""
-        reconciler = functions.all.get("reconciler")
-        if reconciler is None:
-            return
+        """What only the reconciler knows."""
+        runs = functions.reconciler.function.metric_invocations(period=FIVE_MINUTES, statistic="Sum")
         yield Alarm(
             "reconciler-silent",
             "reconciler-silent",
             "The reconciler has not run: nothing says up to when this region is complete, and nothing mends it.",
             cloudwatch.MathExpression(
                 expression="IF(runs > 0, 0, 1)",
-                using_metrics={"runs": reconciler.function.metric_invocations(period=FIVE_MINUTES, statistic="Sum")},
+                using_metrics={"runs": runs},
                 label="five minutes without a run",
                 period=FIVE_MINUTES,
             ),
