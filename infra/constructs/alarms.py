@@ -92,7 +92,7 @@ class RegionAlarms(Construct):
             *self._replication(),
             *self._tables(),
             *self._api(api),
-            *self._erasing(functions),
+            *self._erasing(),
             *self._scanning(),
             *self._reconciling(functions),
         ):
@@ -229,10 +229,8 @@ class RegionAlarms(Construct):
             periods=2,
         )
 
-    def _erasing(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """Watch the eraser's scheduled sweeps: each reports how many erasures are left, so a missed sweep alarms."""
-        if functions.node.try_find_child("Sweep") is None:
-            return
+    def _erasing(self) -> Iterator[Alarm]:
+        """Watch the eraser's scheduled sweeps: each reports how many stores are left, so a missed sweep alarms."""
         yield Alarm(
             "erasures-pending",
             "erasures",
@@ -253,17 +251,15 @@ class RegionAlarms(Construct):
             )
 
     def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:
-        """Watch what only the reconciler knows, in a deployment that has one."""
-        reconciler = functions.all.get("reconciler")
-        if reconciler is None:
-            return
+        """Watch what only the reconciler knows."""
+        runs = functions.reconciler.function.metric_invocations(period=FIVE_MINUTES, statistic="Sum")
         yield Alarm(
             "reconciler-silent",
             "reconciler-silent",
             "The reconciler has not run: nothing says up to when this region is complete, and nothing mends it.",
             cloudwatch.MathExpression(
                 expression="IF(runs > 0, 0, 1)",
-                using_metrics={"runs": reconciler.function.metric_invocations(period=FIVE_MINUTES, statistic="Sum")},
+                using_metrics={"runs": runs},
                 label="five minutes without a run",
                 period=FIVE_MINUTES,
             ),

@@ -36,87 +36,13 @@ class RegionDashboard(Construct):
     ) -> None:
         """Make the dashboard."""
         super().__init__(scope, "Dashboard")
-        used = functions.all.values()
-        here = (deployment, region)
         board = cloudwatch.Dashboard(self, "Page", dashboard_name=f"{deployment.prefix}-{region}")
-        watermarks = []
-        if "reconciler" in functions.all:
-            ages = measures.searched(*here, "watermark_age_ms", "home", statistic="Maximum")
-            watermarks.append(_graph("Not known to be complete for, by home, ms", [ages]))
-            repaired = measures.searched(*here, "reconcile_repaired", "kind")
-            watermarks.append(_graph("Found missing by the daily comparison, and mended", [repaired]))
-        _row(
-            board,
-            _graph(
-                "From written to known here, p50 and p99 by home, ms",
-                [measures.searched(*here, "replication_lag_ms", "home", statistic=s) for s in ("p50", "p99")],
-            ),
-            _graph(
-                "Replication to this region, s behind",
-                [
-                    measures.replication_latency(deployment, peer, region).with_(label=f"from {peer}")
-                    for peer in deployment.peers(region)
-                ],
-            ),
-            *watermarks,
-        )
-        _row(
-            board,
-            _graph(
-                "Queues, s since the oldest message",
-                [q.queue.metric_approximate_age_of_oldest_message(period=PERIOD, label=q.name) for q in queues.all],
-            ),
-            _graph(
-                "Dead letters",
-                [
-                    q.dead_letters.metric_approximate_number_of_messages_visible(
-                        period=PERIOD, label=q.dead_letter_name
-                    )
-                    for q in queues.all
-                ],
-            ),
-            _graph(
-                "Objects that S3 gave up copying",
-                [
-                    measures.replication_failures(deployment, region, peer).with_(label=f"to {peer}")
-                    for peer in deployment.peers(region)
-                ],
-            ),
-        )
-        _row(
-            board,
-            _graph("Objects folded", [measures.searched(*here, "objects_folded", "source")]),
-            _graph("Objects that cannot be read", [measures.searched(*here, "objects_malformed")]),
-            _graph(
-                "Index reads and writes turned away",
-                [metric for verb in ("Read", "Write") for metric in measures.table_throttles(*here, verb)],
-            ),
-        )
-        _row(
-            board,
-            _graph("Writes by outcome", [measures.searched(*here, "writes", "outcome")]),
-            _graph("Committed versions looked at again", [measures.searched(*here, "versions_inspected", "outcome")]),
-            _graph("Races lost, and decided again", [measures.searched(*here, "slots_lost")]),
-            _graph("Requests by operation and status", [measures.searched(*here, "requests", "operation", "status")]),
-        )
-        _row(
-            board,
-            _graph("Function errors", [f.function.metric_errors(period=PERIOD) for f in used]),
-            _graph("Function throttles", [f.function.metric_throttles(period=PERIOD) for f in used]),
-            _graph(
-                "Function duration p50 and p99, ms",
-                [f.function.metric_duration(statistic=s, period=PERIOD) for f in used for s in ("p50", "p99")],
-            ),
-        )
-        _row(
-            board,
-            _graph("Requests", [api.api.metric_count(period=PERIOD)]),
-            _graph(
-                "Refused and failed requests",
-                [api.api.metric_client_error(period=PERIOD), api.api.metric_server_error(period=PERIOD)],
-            ),
-            _graph("Request latency, ms", [api.api.metric_latency(statistic=s, period=PERIOD) for s in ("p50", "p99")]),
-        )
+        _row(board, _freshness(deployment, region))
+        _row(board, _waiting(deployment, region, queues))
+        _row(board, _folding(deployment, region))
+        _row(board, _writing(deployment, region))
+        _row(board, _functions(functions))
+        _row(board, _requests(api))
 
 
 _Graph = tuple[str, Sequence[cloudwatch.IMetric]]
@@ -126,9 +52,111 @@ def _graph(title: str, metrics: Sequence[cloudwatch.IMetric]) -> _Graph:
     return title, metrics
 
 
-def _row(board: cloudwatch.Dashboard, *graphs: _Graph) -> None:
+def _row(board: cloudwatch.Dashboard, graphs: Sequence[_Graph]) -> None:
     """Add graphs side by side, over the whole width."""
     width = COLUMNS // len(graphs)
     board.add_widgets(
         *(cloudwatch.GraphWidget(title=title, left=list(metrics), width=width) for title, metrics in graphs)
     )
+
+
+def _freshness(deployment: Deployment, region: str) -> list[_Graph]:
+    """How old what this region has is, by the region where it was written."""
+    return [
+        _graph(
+            "From written to known here, p50 and p99 by home, ms",
+            [measures.searched(deployment, region, "replication_lag_ms", "home", statistic=s) for s in ("p50", "p99")],
+        ),
+        _graph(
+            "Replication to this region, s behind",
+            [
+                measures.replication_latency(deployment, peer, region).with_(label=f"from {peer}")
+                for peer in deployment.peers(region)
+            ],
+        ),
+        _graph(
+            "Not known to be complete for, by home, ms",
+            [measures.searched(deployment, region, "watermark_age_ms", "home", statistic="Maximum")],
+        ),
+        _graph(
+            "Found missing by the daily comparison, and mended",
+            [measures.searched(deployment, region, "reconcile_repaired", "kind")],
+        ),
+    ]
+
+
+def _waiting(deployment: Deployment, region: str, queues: RegionQueues) -> list[_Graph]:
+    """What waits, and what was given up."""
+    return [
+        _graph(
+            "Queues, s since the oldest message",
+            [q.queue.metric_approximate_age_of_oldest_message(period=PERIOD, label=q.name) for q in queues.all],
+        ),
+        _graph(
+            "Dead letters",
+            [
+                q.dead_letters.metric_approximate_number_of_messages_visible(period=PERIOD, label=q.dead_letter_name)
+                for q in queues.all
+            ],
+        ),
+        _graph(
+            "Objects that S3 gave up copying",
+            [
+                measures.replication_failures(deployment, region, peer).with_(label=f"to {peer}")
+                for peer in deployment.peers(region)
+            ],
+        ),
+    ]
+
+
+def _folding(deployment: Deployment, region: str) -> list[_Graph]:
+    """What the indexer does, and the tables that refuse it."""
+    return [
+        _graph("Objects folded", [measures.searched(deployment, region, "objects_folded", "source")]),
+        _graph("Objects that cannot be read", [measures.searched(deployment, region, "objects_malformed")]),
+        _graph(
+            "Index reads and writes turned away",
+            [metric for verb in ("Read", "Write") for metric in measures.table_throttles(deployment, region, verb)],
+        ),
+    ]
+
+
+def _writing(deployment: Deployment, region: str) -> list[_Graph]:
+    """Writes and requests by their outcome."""
+    return [
+        _graph("Writes by outcome", [measures.searched(deployment, region, "writes", "outcome")]),
+        _graph(
+            "Committed versions looked at again",
+            [measures.searched(deployment, region, "versions_inspected", "outcome")],
+        ),
+        _graph("Races lost, and decided again", [measures.searched(deployment, region, "slots_lost")]),
+        _graph(
+            "Requests by operation and status",
+            [measures.searched(deployment, region, "requests", "operation", "status")],
+        ),
+    ]
+
+
+def _functions(functions: RegionFunctions) -> list[_Graph]:
+    """Errors, throttles and durations of every function."""
+    used = functions.all.values()
+    return [
+        _graph("Function errors", [f.function.metric_errors(period=PERIOD) for f in used]),
+        _graph("Function throttles", [f.function.metric_throttles(period=PERIOD) for f in used]),
+        _graph(
+            "Function duration p50 and p99, ms",
+            [f.function.metric_duration(statistic=s, period=PERIOD) for f in used for s in ("p50", "p99")],
+        ),
+    ]
+
+
+def _requests(api: RegionApi) -> list[_Graph]:
+    """What the API gateway counts."""
+    return [
+        _graph("Requests", [api.api.metric_count(period=PERIOD)]),
+        _graph(
+            "Refused and failed requests",
+            [api.api.metric_client_error(period=PERIOD), api.api.metric_server_error(period=PERIOD)],
+        ),
+        _graph("Request latency, ms", [api.api.metric_latency(statistic=s, period=PERIOD) for s in ("p50", "p99")]),
+    ]

@@ -6,7 +6,6 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.bundling import ROOT
 from infra.constructs.functions import eraser, indexer, mcp, packer, reader, reconciler, scanner, tool, writer
 from infra.constructs.functions.code import Layers
 from infra.constructs.functions.function import Function, Shape
@@ -17,7 +16,7 @@ from infra.deployment import Deployment
 
 
 class RegionFunctions(Construct):
-    """Every function of one region. The reconciler is among them once it has a handler."""
+    """Every function of one region."""
 
     def __init__(self, scope: Construct, deployment: Deployment, region: str, queues: RegionQueues) -> None:
         """Make the functions and join the indexer and the scanner to their queues."""
@@ -45,6 +44,7 @@ class RegionFunctions(Construct):
         self.packer = make(packer.SHAPE, packer.statements(grants, deployment, region))
         self.tool = make(tool.SHAPE, tool.statements(grants, region))
         self.mcp = make(mcp.SHAPE, mcp.statements(grants, region))
+        self.reconciler = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region))
         self.all = {
             "reader": self.reader,
             "writer": self.writer,
@@ -54,10 +54,9 @@ class RegionFunctions(Construct):
             "packer": self.packer,
             "tool": self.tool,
             "mcp": self.mcp,
+            "reconciler": self.reconciler,
         }
-        if (ROOT / deployment.functions_path / "reconciler" / "handler.py").is_file():
-            self.all["reconciler"] = made = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region))
-            Schedule(self, deployment, made.function)
+        Schedule(self, deployment, self.reconciler.function)
         limits = deployment.limits
         for queue, batch_size in ((queues.index, indexer.BATCH_SIZE), (queues.rebuild, indexer.REBUILD_BATCH_SIZE)):
             self._wake(self.indexer, queue, batch_size, limits.indexer_concurrency)
