@@ -41,7 +41,7 @@ from memolith.app.safety import text_access
 from memolith.core import decide, fold, retention
 from memolith.core import verdicts as core_verdicts
 from memolith.core import watermark as core_watermark
-from memolith.core.commands import UpdateMemory
+from memolith.core.commands import AdoptVersion
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import VerdictKey, parse_key
@@ -521,15 +521,13 @@ class AdoptingAgain(adoption.Adoption):
 
     def _take_up(self, store: StoreRow, entry: Entry) -> bool:
         view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id)])
-        attempt = Attempt(view, store, Outcome(), entry.flags, entry.created_at, adopts=entry.slot)
-        head = self._steps.head(attempt, entry.memory_id)
+        attempt = Attempt(view, store, Outcome(), entry.flags)
+        head = self._writer._steps.head(attempt, entry.memory_id)
         if head is None or head.gone or entry.operation is not Operation.MODIFIED:
             return super()._take_up(store, entry)
-        command = UpdateMemory(
-            store.store_id, entry.memory_id, entry.version_id, str(entry.created_by), self._text(entry)
-        )
+        command = AdoptVersion(entry, self._text(entry))
         commit = decide.Commit(entry.operation, head.path or "", command.content)
-        return self._append(attempt, command, head, commit) is Step.DECIDED
+        return self._writer._append(attempt, command, head, commit) is Step.DECIDED
 
 
 def wavering(seed: int) -> Options:

@@ -18,14 +18,14 @@ from typing import Any, Literal
 from memolith.app.api.redaction import Redactions
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
-from memolith.app.commit.history_writer import HistoryWriter, _command
+from memolith.app.commit.writer import Writer
 from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.peer_messages import decode_settled, encode_settled
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext
 from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.app.safety.write_gate import TextScanner, policy_of, told
-from memolith.core.commands import ImportedVersion, version_ids
+from memolith.core.commands import ImportedVersion, ImportVersion, version_ids
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, Unavailable
 from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
@@ -89,14 +89,20 @@ class HistoryImport:
     """The use case of histories from elsewhere."""
 
     def __init__(
-        self, region: Region, door: Authorizer, scanner: TextScanner, redacting: Redactions, passing: Forwarding
+        self,
+        region: Region,
+        door: Authorizer,
+        scanner: TextScanner,
+        writer: Writer,
+        redacting: Redactions,
+        passing: Forwarding,
     ) -> None:
         self._region = region
         self._door = door
         self._scanner = scanner
         self._redacting = redacting
         self._passing = passing
-        self._writer = HistoryWriter(region, scanner)
+        self._writer = writer
         self._verdicts = Verdicts(region)
         self._folder = Projector(region)
 
@@ -172,7 +178,8 @@ class HistoryImport:
         return brought
 
     def _one(self, store: StoreRow, version: ImportedVersion, brought: _Imported) -> ImportResult:
-        store_id, names = store.store_id, version_ids(_command(store, version))
+        command = ImportVersion(store.store_id, version)
+        store_id, names = store.store_id, version_ids(command)
         keys = [VersionRow.key(store_id, name) for name in names]
         began_us = self._region.clock.now_us()
         view = self._region.view(
@@ -191,7 +198,7 @@ class HistoryImport:
         if position is not None:
             self._writer.answer_for(store, LogRef.parse(position))
         else:
-            outcome = self._writer.bring(view, store, version, judged.flags, began_us)
+            outcome = self._writer.commit(view, store, command, judged.flags, began_us)
             brought.settled += outcome.settled
             if outcome.error is not None:
                 raise outcome.error

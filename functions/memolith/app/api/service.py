@@ -80,14 +80,14 @@ class Memolith:
         self._memories = Memories(region, self._door, self._writer, passing)
         self._versions = Versions(region, self._door)
         self._redacting = Redactions(region, self._door, self._writer, passing)
-        self._importing = HistoryImport(region, self._door, scanner, self._redacting, passing)
+        self._importing = HistoryImport(region, self._door, scanner, self._writer, self._redacting, passing)
         self._quarantine = Quarantine(region, self._door, self._memories, passing)
         self._divergent = Divergent(region, self._door, self._memories, self._redacting, passing)
         self._packs = packs
         self._keys = ApiKeys(region)
         self.sessions = Sessions(region, self._door, SessionTokens(signing, region.clock))
         self._records = Ownership(region)
-        self._adopting = Adoption(region, scanner)
+        self._adopting = Adoption(region, self._writer)
         self._late_records = LateRecords(region)
         self._logs = LogReader(region)
 
