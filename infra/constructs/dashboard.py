@@ -86,7 +86,7 @@ def _freshness(deployment: Deployment, region: str) -> list[_Graph]:
 
 
 def _waiting(deployment: Deployment, region: str, queues: RegionQueues) -> list[_Graph]:
-    """What waits, and what was given up."""
+    """Show what waits, and what was given up."""
     return [
         _graph(
             "Queues, s since the oldest message",
@@ -110,7 +110,7 @@ def _waiting(deployment: Deployment, region: str, queues: RegionQueues) -> list[
 
 
 def _folding(deployment: Deployment, region: str) -> list[_Graph]:
-    """What the indexer does, and the tables that refuse it."""
+    """Show what the indexer does, and the tables that refuse it."""
     return [
         _graph("Objects folded", [measures.searched(deployment, region, "objects_folded", "source")]),
         _graph("Objects that cannot be read", [measures.searched(deployment, region, "objects_malformed")]),
@@ -122,7 +122,7 @@ def _folding(deployment: Deployment, region: str) -> list[_Graph]:
 
 
 def _writing(deployment: Deployment, region: str) -> list[_Graph]:
-    """Writes and requests by their outcome."""
+    """Show writes and requests by their outcome."""
     return [
         _graph("Writes by outcome", [measures.searched(deployment, region, "writes", "outcome")]),
         _graph(
@@ -151,7 +151,7 @@ def _functions(functions: RegionFunctions) -> list[_Graph]:
 
 
 def _requests(api: RegionApi) -> list[_Graph]:
-    """What the API gateway counts."""
+    """Show what the API gateway counts."""
     return [
         _graph("Requests", [api.api.metric_count(period=PERIOD)]),
         _graph(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memolith.app.commit import adoption
-from memolith.app.commit.adoption import Adoption
+from memolith.app.commit.facts import FactReader
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs import fence
 from memolith.app.homes import handoff, transfer
@@ -79,7 +79,7 @@ def one_cut_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 def adopted_is_adopted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = SimpleNamespace(key=lambda store_id, version_id: VersionRow.key(store_id, f"not {version_id}"))
     monkeypatch.setattr(adoption, "VersionRow", unknown)
-    monkeypatch.setattr(Adoption, "_builds_on", lambda *_: True)
+    monkeypatch.setattr(FactReader, "builds_on", lambda *_: True)
 
 
 def the_cut_before_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ DEFECTS = {
         scenarios.test_what_the_losing_home_of_an_epoch_wrote_is_late_in_that_epoch_and_in_the_next,
     ),
     "what is late is adopted over what was written since": (
-        replaced(Adoption, "_builds_on", lambda *_: True),
+        replaced(FactReader, "builds_on", lambda *_: True),
         lambda stage: races.test_a_write_and_an_adoption_at_once_follow_each_other_or_the_late_one_stands_apart(
             stage, False
         ),

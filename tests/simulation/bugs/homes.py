@@ -15,7 +15,7 @@ from memolith.app.homes import transfer as app_moving
 from memolith.app.kernel.region import View
 from memolith.app.log import epoch_snapshot, log_reader
 from memolith.core import decide
-from memolith.core.commands import UpdateMemory
+from memolith.core.commands import AdoptVersion
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -51,15 +51,13 @@ class AdoptingAgain(adoption.Adoption):
 
     def _take_up(self, store: StoreRow, entry: Entry) -> bool:
         view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id)])
-        attempt = Attempt(view, store, Outcome(), entry.flags, entry.created_at, adopts=entry.slot)
-        head = self._steps.head(attempt, entry.memory_id)
+        attempt = Attempt(view, store, Outcome(), entry.flags)
+        head = self._writer._steps.head(attempt, entry.memory_id)
         if head is None or head.gone or entry.operation is not Operation.MODIFIED:
             return super()._take_up(store, entry)
-        command = UpdateMemory(
-            store.store_id, entry.memory_id, entry.version_id, str(entry.created_by), self._text(entry)
-        )
+        command = AdoptVersion(entry, self._text(entry))
         commit = decide.Commit(entry.operation, head.path or "", command.content)
-        return self._append(attempt, command, head, commit) is Step.DECIDED
+        return self._writer._append(attempt, command, head, commit) is Step.DECIDED
 
 
 def _by_generation(after: Entry, entry: Entry) -> bool:

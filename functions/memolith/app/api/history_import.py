@@ -18,14 +18,14 @@ from typing import Any, Literal
 from memolith.app.api.redaction import Redactions
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
-from memolith.app.commit.history_writer import HistoryWriter, _command
+from memolith.app.commit.writer import Writer
 from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.peer_messages import decode_settled, encode_settled
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext
 from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.app.safety.write_gate import TextScanner, policy_of, told
-from memolith.core.commands import ImportedVersion, version_ids
+from memolith.core.commands import ImportedVersion, ImportVersion, version_ids
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, Unavailable
 from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
@@ -93,7 +93,7 @@ class HistoryImport:
         region: Region,
         door: Authorizer,
         scanner: TextScanner,
-        writer: HistoryWriter,
+        writer: Writer,
         redacting: Redactions,
         passing: Forwarding,
         verdicts: Verdicts,
@@ -180,7 +180,8 @@ class HistoryImport:
         return brought
 
     def _one(self, store: StoreRow, version: ImportedVersion, brought: _Imported) -> ImportResult:
-        store_id, names = store.store_id, version_ids(_command(store, version))
+        command = ImportVersion(store.store_id, version)
+        store_id, names = store.store_id, version_ids(command)
         keys = [VersionRow.key(store_id, name) for name in names]
         began_us = self._region.clock.now_us()
         view = self._region.view(
@@ -199,7 +200,7 @@ class HistoryImport:
         if position is not None:
             self._writer.answer_for(store, LogRef.parse(position))
         else:
-            outcome = self._writer.bring(view, store, version, judged.flags, began_us)
+            outcome = self._writer.commit(view, store, command, judged.flags, began_us)
             brought.settled += outcome.settled
             if outcome.error is not None:
                 raise outcome.error

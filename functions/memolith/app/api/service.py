@@ -24,7 +24,6 @@ from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_tokens import NO_SIGNING_KEYS, SessionTokens
 from memolith.app.commit.adoption import Adoption
 from memolith.app.commit.forwarding import Forwarding
-from memolith.app.commit.history_writer import HistoryWriter
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.parts import WriterParts
 from memolith.app.commit.quota import Quota
@@ -85,8 +84,7 @@ class Memolith:
 
         parts = WriterParts(logs, second, projector, Quota(region), verdicts, fence, repair)
         writer = Writer(region, scanner, parts)
-        adoption = Adoption(region, scanner, parts, late_records)
-        importer = HistoryWriter(region, scanner, parts)
+        adoption = Adoption(region, writer, logs, late_records)
 
         self.api_keys = ApiKeys(region)
         self._door = door = Authorizer(region, self.api_keys, records)
@@ -95,7 +93,7 @@ class Memolith:
         self.snapshots = Snapshots(region, door, reads, history, texts)
         self.versions = Versions(region, door, reads, history, texts, confirming)
         self.redactions = Redactions(region, door, writer, passing, projector, second)
-        self.imports = HistoryImport(region, door, scanner, importer, self.redactions, passing, verdicts, projector)
+        self.imports = HistoryImport(region, door, scanner, writer, self.redactions, passing, verdicts, projector)
         self.quarantine = Quarantine(region, door, self.memories, passing, verdicts, history, texts)
         self.divergent = Divergent(region, door, self.memories, self.redactions, passing, texts)
         contexts = SessionContexts(region, door, texts, verdicts, history)

@@ -65,20 +65,17 @@ class Step(Enum):
 
 @dataclass(slots=True)
 class Attempt:
-    """One command on its way through the loop. `told_us` is the time of a version that is brought in from elsewhere.
+    """One command on its way through the loop.
 
-    `adopts` is the slot of an earlier epoch at which the version came late. `passed_on_us` is set for a call that
-    another copy may be carrying out too: when its first rows were about to be read, by the clock. `own` are the ids
-    that the command's version may come to have, and `done` is where one of them was found to stand already.
+    `passed_on_us` is set for a call that another copy may be carrying out too: when its first rows were about to be
+    read, by the clock. `own` are the ids that the command's version may come to have, and `done` is where one of them
+    was found to stand already.
     """
 
     view: View
     store: StoreRow
     outcome: Outcome
     flags: tuple[str, ...] = ()
-    told_us: int | None = None
-    imported: bool = False
-    adopts: Slot | None = None
     passed_on_us: int | None = None
     number: int = 0
     own: tuple[str, ...] = ()

@@ -1,15 +1,16 @@
-"""Creation: the first version of a memory, put after the tail of its path's log."""
+"""Creation: the first version of a memory at its path, put after the tail of the path's log."""
 
 from __future__ import annotations
 
 from memolith.app.commit.attempt import Attempt, Step
-from memolith.app.commit.log_steps import LogSteps
+from memolith.app.commit.log_steps import LogSteps, known_rows
 from memolith.app.commit.parts import WriterParts
 from memolith.app.commit.reservation import Reservation
 from memolith.app.index.path_claims import Claim
+from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put
 from memolith.core import decide, fold
-from memolith.core.commands import CreateMemory
+from memolith.core.commands import WriteCommand
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.paths import path_hash
 from memolith.core.rows.base import Attributes, RowKey
@@ -20,13 +21,14 @@ from memolith.core.settled import ResolvedEntry
 class Creation:
     """Commits creations, and finds out what stands at a path that a command asks for."""
 
-    def __init__(self, parts: WriterParts, steps: LogSteps, reservation: Reservation) -> None:
+    def __init__(self, region: Region, parts: WriterParts, steps: LogSteps, reservation: Reservation) -> None:
+        self._region = region
         self._steps = steps
         self._repair = parts.repair
         self._reservation = reservation
         self._quota = parts.quota
 
-    def commit(self, attempt: Attempt, command: CreateMemory) -> Step:
+    def commit(self, attempt: Attempt, command: WriteCommand, commit: decide.Commit) -> Step:
         """Reserve the path, then put the memory's first version. Costs as `Writer.write` has it.
 
         Raises:
@@ -35,11 +37,11 @@ class Creation:
         """
         store = attempt.store
         attempt.view.require_complete()
-        hash = path_hash(bytes.fromhex(store.salt), command.path)
-        log, path_row = self._steps.occupancy(attempt, hash, command.path)
+        hash = path_hash(bytes.fromhex(store.salt), commit.path)
+        log, path_row = self._steps.occupancy(attempt, hash, commit.path)
         if self._repair.log(attempt.view, store, hash, log):
             return Step.AGAIN
-        place = self.place(attempt, command.path, hash, log)
+        place = self.place(attempt, commit.path, hash, log)
         used_before = place.occupant is None and log is not None
         suspect = used_before or place.occupant == command.memory_id
         if self._steps.was_done(attempt, place.holder, suspect):
@@ -51,13 +53,13 @@ class Creation:
         if slot is None:
             return Step.AGAIN
         self._quota.require_room(attempt.view, store.store_id)
-        claim = Claim(store.store_id, command.path, f"{command.version_id}.{attempt.number}", LogRef(hash, slot))
+        claim = Claim(store.store_id, commit.path, f"{command.version_id}.{attempt.number}", LogRef(hash, slot))
         step = self._reservation.make(attempt, claim, path_row, moving_id=None)
         if step is not Step.CLEAR:
             return step
         draft = self._steps.draft(command, attempt)
-        entry = decide.created(draft, LogKey(store.store_id, hash, slot), command.path, command.content)
-        if self._steps.put(attempt, entry, command.content) is Put.TAKEN:
+        entry = decide.created(draft, LogKey(store.store_id, hash, slot), commit.path, commit.content or "")
+        if self._steps.put(attempt, entry, commit.content) is Put.TAKEN:
             self._reservation.withdraw(attempt, claim)
             self._steps.catch_up(attempt, hash, slot, paths_too=True)
             return Step.AGAIN
@@ -69,6 +71,36 @@ class Creation:
         self._steps.project_own(attempt, [ResolvedEntry(entry)], known | attempt.claimed)
         attempt.outcome.memory = fold.join_memory(None, entry)
         return Step.DECIDED
+
+    def begin_blank(self, attempt: Attempt, command: WriteCommand) -> Step:
+        """Put a first version whose text is erased, in a log that is named after the memory and that no path has."""
+        store_id = attempt.store.store_id
+        hash = path_hash(bytes.fromhex(attempt.store.salt), command.memory_id)
+        key = LogRow.key(store_id, hash)
+        rows = self._region.read(attempt.view.index, [key])
+        slot = self._steps.free_slot(attempt, hash, LogRow.from_attributes(rows[key]) if key in rows else None)
+        if slot is None:
+            return Step.AGAIN
+        draft = self._steps.draft(command, attempt)
+        entry = decide.created(draft, LogKey(store_id, hash, slot), "", "").blanked()
+        return self._steps.append(attempt, entry, "", None, None, paths_too=True)
+
+    def come_back(self, attempt: Attempt, command: WriteCommand, head: MemoryRow, commit: decide.Commit) -> Step:
+        """Reserve the path of a memory whose head is blank, then put a text that is seen there again."""
+        slot = self._steps.slot_after(attempt, head)
+        if slot is None:
+            return Step.AGAIN
+        _, path_row = self._steps.occupancy(attempt, head.path_hash, commit.path)
+        claim_id = f"{command.version_id}.{attempt.number}"
+        claim = Claim(head.store_id, commit.path, claim_id, LogRef(head.path_hash, slot))
+        step = self._reservation.make(attempt, claim, path_row, moving_id=head.memory_id)
+        if step is not Step.CLEAR:
+            return step
+        draft = self._steps.draft(command, attempt)
+        entry = decide.follows(draft, head, LogKey(head.store_id, head.path_hash, slot), commit)
+        step = self._steps.append(attempt, entry, commit.content, head, known_rows(head, entry), paths_too=True)
+        self._reservation.withdraw(attempt, claim)
+        return step
 
     def place(
         self, attempt: Attempt, path: str, hash: str, log: LogRow | None, moving_id: str | None = None

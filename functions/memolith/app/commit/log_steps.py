@@ -13,11 +13,11 @@ from memolith.app.commit.parts import WriterParts
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import ConditionalPut, Put
 from memolith.core import decide, fold
-from memolith.core.commands import Command
+from memolith.core.commands import WriteCommand
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
-from memolith.core.objects.entry import Actor, Entry
+from memolith.core.objects.entry import Entry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.settled import ResolvedEntry
@@ -159,19 +159,29 @@ class LogSteps:
             raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
         attempt.outcome.settled.extend(settled)
 
-    def draft(self, command: Command, attempt: Attempt, version_id: str | None = None) -> decide.Draft:
-        """Return what the entries of this attempt share. The time is the clock's, unless the attempt brings its own."""
-        actor = Actor.parse(command.actor)
-        now_us = self._region.clock.now_us() if attempt.told_us is None else attempt.told_us
-        return decide.Draft(
-            version_id or command.version_id,
-            command.memory_id,
-            actor,
-            now_us,
-            attempt.flags,
-            attempt.imported,
-            adopts=attempt.adopts,
-        )
+    def append(
+        self,
+        attempt: Attempt,
+        entry: Entry,
+        content: str | None,
+        head: MemoryRow | None,
+        known: dict[RowKey, Attributes | None] | None,
+        paths_too: bool = False,
+    ) -> Step:
+        """Put the version after `head` and fold it; or find its slot taken, and catch up with the log.
+
+        `known` as `Projector.fold` has it, and `paths_too` for the catching up. Raises as `put` and `project_own`.
+        """
+        if self.put(attempt, entry, content) is Put.TAKEN:
+            self.catch_up(attempt, entry.key.path_hash, entry.slot, paths_too=paths_too)
+            return Step.AGAIN
+        self.project_own(attempt, [ResolvedEntry(entry)], known)
+        attempt.outcome.memory = fold.join_memory(head, entry)
+        return Step.DECIDED
+
+    def draft(self, command: WriteCommand, attempt: Attempt, version_id: str | None = None) -> decide.Draft:
+        """Return what the entries of this attempt share."""
+        return decide.draft_of(command, self._region.clock.now_us(), attempt.flags, version_id)
 
 
 def known_rows(head: MemoryRow, entry: Entry) -> dict[RowKey, Attributes | None]:

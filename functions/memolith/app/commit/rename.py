@@ -11,7 +11,7 @@ from memolith.app.index.path_claims import Claim
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put
 from memolith.core import decide, fold
-from memolith.core.commands import UpdateMemory
+from memolith.core.commands import WriteCommand
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.ids import derived_version_id
 from memolith.core.log_position import LogKey, LogRef, Slot
@@ -34,7 +34,7 @@ class Rename:
         self._reservation = reservation
         self._creation = creation
 
-    def commit(self, attempt: Attempt, command: UpdateMemory, head: MemoryRow, commit: decide.Commit) -> Step:
+    def commit(self, attempt: Attempt, command: WriteCommand, head: MemoryRow, commit: decide.Commit) -> Step:
         """Reserve the destination, put the first half there, then the second in the source's next slot.
 
         Raises:

@@ -1,6 +1,6 @@
 """Where a write is decided and committed: the CAS loop of a store's home.
 
-    read the head -> `core.decide` -> put the next slot -> fold -> answer
+    read the facts -> `core.decide` -> reserve the path -> put the next slot -> fold -> answer
 
 The put is the commit: the precondition check, the content and the audit entry in one call. If the slot is taken, what
 stands there is folded and the command is decided again. Nothing is answered, not even a refusal, that the log could
@@ -13,11 +13,11 @@ finds what the other copy did, or puts into a slot that is taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome, Step
 from memolith.app.commit.create import Creation
+from memolith.app.commit.facts import FactReader
 from memolith.app.commit.log_steps import LogSteps, body_of, known_rows, position_of
 from memolith.app.commit.parts import WriterParts
 from memolith.app.commit.rename import Rename
@@ -28,7 +28,7 @@ from memolith.app.log.conditional_put import Put
 from memolith.app.safety.verdicts import verdict_keys
 from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
-from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
+from memolith.core.commands import Command, DeleteMemory, WriteCommand, is_deletion, version_ids
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Busy, InvalidRequest, MemolithError, OutcomeUnknown, Unavailable
 from memolith.core.limits import WRITE_ATTEMPTS
@@ -53,8 +53,9 @@ class Writer:
         self._verdicts = parts.verdicts
         self._steps = LogSteps(region, parts)
         self._repair = parts.repair
+        self._facts = FactReader(region, self._steps, self._repair)
         self._reservation = Reservation(region, self._steps)
-        self._creation = Creation(parts, self._steps, self._reservation)
+        self._creation = Creation(region, parts, self._steps, self._reservation)
         self._rename = Rename(region, self._steps, self._repair, self._reservation, self._creation)
 
     # ---- the loop ---------------------------------------------------------------------------------------------
@@ -80,22 +81,26 @@ class Writer:
 
     def _carry_out(self, view: View, store: StoreRow, command: Command, passed_on_us: int | None) -> Outcome:
         self._refuse_withheld(view, store, command)
-        flags = admit(self._scanner, store, command)
-        attempt = Attempt(view, store, Outcome(), flags, passed_on_us=passed_on_us)
-        return self._until_decided(attempt, command, lambda: self._try(attempt, command))
+        return self.commit(view, store, command, admit(self._scanner, store, command), passed_on_us)
 
-    def _until_decided(self, attempt: Attempt, command: Command, step: Callable[[], Step]) -> Outcome:
-        attempt.own = tuple(version_ids(command))
+    def commit(
+        self,
+        view: View,
+        store: StoreRow,
+        command: WriteCommand,
+        flags: tuple[str, ...] = (),
+        passed_on_us: int | None = None,
+    ) -> Outcome:
+        """Decide, put and fold until the log agrees, without scanning. `flags` are the version's; otherwise as `write`.
+
+        Raises:
+            InvalidRequest: the store takes none. Busy, Unavailable: nothing was done. OutcomeUnknown: it may have been.
+        """
+        attempt = Attempt(view, store, Outcome(), flags, passed_on_us, own=tuple(version_ids(command)))
         for attempt.number in range(WRITE_ATTEMPTS):
             _require_writable(self._region.name, attempt.store, command)
-            try:
-                if step() is Step.DECIDED:
-                    if attempt.outcome.error is None:
-                        self._steps.replica.confirm(attempt.store)
-                    self._require_lease(attempt, command)
-                    return attempt.outcome
-            except IntentConflict:
-                self._region.back_off(attempt.number + 2)
+            if self._try(attempt, command) is Step.DECIDED:
+                return self._answer(attempt, command)
             if attempt.done is not None:
                 outcome = self.recall(attempt.view, attempt.store, attempt.done)
                 outcome.settled[:0] = attempt.outcome.settled
@@ -103,7 +108,69 @@ class Writer:
             self._refresh(attempt)
         raise Busy("others kept writing here; try again")
 
-    def _require_lease(self, attempt: Attempt, command: Command) -> None:
+    def _try(self, attempt: Attempt, command: WriteCommand) -> Step:
+        """Read the facts that the decision asks for, then carry it out."""
+        facts = decide.Facts(bytes.fromhex(attempt.store.salt))
+        while isinstance(decision := decide.decide(facts, command), decide.Look):
+            known = self._facts.look(attempt, command, facts, decision)
+            if known is None:
+                return Step.AGAIN
+            facts = known
+        try:
+            return self._do(attempt, command, facts.head if isinstance(facts.head, MemoryRow) else None, decision)
+        except IntentConflict:
+            self._region.back_off(attempt.number + 2)
+            return Step.AGAIN
+
+    def _do(self, attempt: Attempt, command: WriteCommand, head: MemoryRow | None, decision: decide.Decision) -> Step:
+        """Carry a decision out; DECIDED without a version for a late one that is left apart."""
+        match decision:
+            case decide.Commit(operation=Operation.CREATED, blank=True):
+                return self._creation.begin_blank(attempt, command)
+            case decide.Commit(operation=Operation.CREATED):
+                return self._creation.commit(attempt, command, decision)
+            case decide.Commit(operation=Operation.MOVED_IN) if head is not None:
+                return self._rename.commit(attempt, command, head, decision)
+            case decide.Commit(reserves=True) if head is not None:
+                return self._creation.come_back(attempt, command, head, decision)
+            case decide.Commit() if head is not None:
+                return self._append(attempt, command, head, decision)
+            case decide.NoChange() | decide.Refused():
+                return self._confirm(attempt, head, decision)
+            case decide.LeftApart():
+                return Step.DECIDED
+            case decide.Commit():
+                raise ValueError(f"a version that is {decision.operation} needs a head to follow")
+
+    def _append(self, attempt: Attempt, command: WriteCommand, head: MemoryRow, commit: decide.Commit) -> Step:
+        """Put a version in the slot after its memory's head: a change or a deletion."""
+        slot = self._steps.slot_after(attempt, head)
+        if slot is None:
+            return Step.AGAIN
+        key = LogKey(head.store_id, head.path_hash, slot)
+        entry = decide.follows(self._steps.draft(command, attempt), head, key, commit)
+        entry = entry.blanked() if commit.blank else entry
+        return self._steps.append(attempt, entry, commit.content, head, known_rows(head, entry))
+
+    def _confirm(self, attempt: Attempt, head: MemoryRow | None, decision: decide.NoChange | decide.Refused) -> Step:
+        """Let a refusal or a no-op hold if the log has nothing after the head that it was decided by. One HEAD."""
+        if head is not None and not head.gone and self._steps.has_more(attempt, head):
+            return Step.AGAIN
+        attempt.outcome.memory = head
+        if isinstance(decision, decide.Refused):
+            attempt.outcome.error = decision.error
+        elif head is not None:
+            self._steps.replica.secure(attempt.store, LogKey(head.store_id, head.path_hash, Slot.parse(head.slot)))
+        return Step.DECIDED
+
+    def _answer(self, attempt: Attempt, command: WriteCommand) -> Outcome:
+        """Return the outcome, once nothing says that this region was not the home while it was decided."""
+        if attempt.outcome.error is None:
+            self._steps.replica.confirm(attempt.store)
+        self._require_lease(attempt, command)
+        return attempt.outcome
+
+    def _require_lease(self, attempt: Attempt, command: WriteCommand) -> None:
         """Nothing that outlived its lease is answered as the home's, refusals and no-ops neither. No call within it."""
         try:
             if self._steps.fence.stands(attempt.view, attempt.store):
@@ -134,51 +201,6 @@ class Writer:
         else:
             attempt.view = replace(attempt.view, ticks_us=lease_us)
 
-    def _try(self, attempt: Attempt, command: Command) -> Step:
-        """Decide the command by the rows as they stand, and carry the decision out."""
-        if isinstance(command, CreateMemory):
-            return self._creation.commit(attempt, command)
-        head = self._steps.head(attempt, command.memory_id)
-        if self._steps.was_done(attempt, head):
-            return Step.AGAIN
-        if head is not None and self._repair.memory(attempt.view, attempt.store, head):
-            return Step.AGAIN
-        if isinstance(command, DeleteMemory):
-            decision = decide.decide_delete(head, command)
-        else:
-            decision = decide.decide_update(head, command)
-        if head is None:
-            self._region.require_whole(attempt.view, "memories")
-        if isinstance(decision, decide.Commit) and head is not None:
-            if decision.operation is Operation.MOVED_IN and isinstance(command, UpdateMemory):
-                return self._rename.commit(attempt, command, head, decision)
-            return self._append(attempt, command, head, decision)
-        if head is not None and not head.gone and self._steps.has_more(attempt, head):
-            return Step.AGAIN
-        attempt.outcome.memory = head
-        if isinstance(decision, decide.Refused):
-            attempt.outcome.error = decision.error
-        elif head is not None:
-            self._steps.replica.secure(attempt.store, LogKey(head.store_id, head.path_hash, Slot.parse(head.slot)))
-        return Step.DECIDED
-
-    # ---- update and delete ------------------------------------------------------------------------------------
-
-    def _append(
-        self, attempt: Attempt, command: UpdateMemory | DeleteMemory, head: MemoryRow, commit: decide.Commit
-    ) -> Step:
-        slot = self._steps.slot_after(attempt, head)
-        if slot is None:
-            return Step.AGAIN
-        draft = self._steps.draft(command, attempt)
-        entry = decide.follows(draft, head, LogKey(head.store_id, head.path_hash, slot), commit)
-        if self._steps.put(attempt, entry, commit.content) is Put.TAKEN:
-            self._steps.catch_up(attempt, head.path_hash, slot)
-            return Step.AGAIN
-        self._steps.project_own(attempt, [ResolvedEntry(entry)], known_rows(head, entry))
-        attempt.outcome.memory = fold.join_memory(head, entry)
-        return Step.DECIDED
-
     # ---- what others ask of the writer -------------------------------------------------------------------------
 
     def refresh(self, view: View, store: StoreRow, head: MemoryRow) -> bool:
@@ -208,6 +230,15 @@ class Writer:
         except Unavailable as error:
             raise OutcomeUnknown("what this write did cannot be read now; read before trying again") from error
         raise OutcomeUnknown("what this write did cannot be told now; read before trying again")
+
+    def answer_for(self, store: StoreRow, position: LogRef) -> None:
+        """Make sure of a version that stands already. No call for a store in one region.
+
+        Raises:
+            Unavailable, OutcomeUnknown: it may not be in the second region, or that may be the home by now.
+        """
+        self._steps.replica.secure(store, position.key_in(store.store_id))
+        self._steps.replica.confirm(store)
 
     def bring_back(self, outcome: Outcome) -> None:
         """Adds the head that an outcome was decided against, where nothing on the way was it. One HEAD, or two."""
@@ -244,7 +275,7 @@ class Writer:
         return self._steps.slots.take(entry, body_of(entry, None)) is Put.MINE
 
 
-def _committed(outcome: Outcome, command: Command) -> bool:
+def _committed(outcome: Outcome, command: WriteCommand) -> bool:
     """Whether the outcome is a version of the command's own."""
     return outcome.memory is not None and outcome.memory.version_id in version_ids(command)
 
@@ -255,12 +286,12 @@ def _require_home(here: str, store: StoreRow) -> None:
         raise OutcomeUnknown("the write stands where the store's home is about to leave; read before trying again")
 
 
-def _require_writable(here: str, store: StoreRow, command: Command) -> None:
+def _require_writable(here: str, store: StoreRow, command: WriteCommand) -> None:
     """By the record as it was read last: between two attempts the store may have moved, and its home may be elsewhere.
 
     Source: docs/api-compatibility.md §1.8: an archived store takes no new text; deletions still go through.
     """
     if store.state != StoreState.ACTIVE or store.home != here:
         raise Unavailable("the store's home is being moved; try again")
-    if store.archived_at is not None and not isinstance(command, DeleteMemory):
+    if store.archived_at is not None and not is_deletion(command):
         raise InvalidRequest("memory_store_id", "the memory store is archived and takes no new content")

@@ -1,0 +1,75 @@
+"""The facts that a command is decided by, read one after the other, as `core.decide` asks for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memolith.app.commit.attempt import Attempt
+from memolith.app.commit.log_steps import LogSteps
+from memolith.app.epochs.epoch_repair import EpochRepair
+from memolith.app.kernel.region import Region
+from memolith.core import fold
+from memolith.core.commands import AdoptVersion, ImportVersion, WriteCommand
+from memolith.core.decide import Facts, Look
+from memolith.core.objects.entry import Entry
+from memolith.core.rows.content import LogRow, MemoryRow
+
+
+class FactReader:
+    """Reads facts for the attempts of one writer."""
+
+    def __init__(self, region: Region, steps: LogSteps, repair: EpochRepair) -> None:
+        self._region = region
+        self._steps = steps
+        self._repair = repair
+
+    def look(self, attempt: Attempt, command: WriteCommand, facts: Facts, look: Look) -> Facts | None:
+        """Return the facts with the one that was asked for; None if the command has to be decided anew.
+
+        That is so where another copy of the call has carried it out (`attempt.done`), and where the head was one that
+        its store's present epoch did not begin with, and has been mended.
+
+        Raises:
+            Unavailable: the fact cannot be read, or that there is no such memory cannot be told. OutcomeUnknown.
+        """
+        if look is Look.HEAD:
+            head = self._steps.head(attempt, command.memory_id)
+            if self._steps.was_done(attempt, head):
+                return None
+            if head is None:
+                self._require_whole(attempt, command)
+            elif self._repair.memory(attempt.view, attempt.store, head):
+                return None
+            return replace(facts, head=head)
+        head = facts.head if isinstance(facts.head, MemoryRow) else None
+        if head is None or not isinstance(command, AdoptVersion):
+            raise ValueError(f"{look} is a fact about the head of a late version")
+        if look is Look.LINEAGE:
+            return replace(facts, builds_on=self.builds_on(command.late, head.version_id))
+        return replace(facts, succeeded=self._is_succeeded(attempt, head))
+
+    def _require_whole(self, attempt: Attempt, command: WriteCommand) -> None:
+        """Vouch for it that there is no such memory. The first batch of an import has read the table's mark itself."""
+        if isinstance(command, ImportVersion) and not attempt.number:
+            attempt.view.require_complete()
+        else:
+            self._region.require_whole(attempt.view, "memories")
+
+    def builds_on(self, late: Entry, version_id: str) -> bool:
+        """Return whether a version is the late one's parent, or was before others that have been erased since.
+
+        Those are not adopted, but passed over. No call where it is the parent; else a HEAD for each that is passed.
+        """
+        before: Entry | None = late
+        while before is not None and before.parent_version_id != version_id:
+            slot = before.slot.preceding
+            before = None if slot is None else self._steps.logs.entry(replace(late.key, slot=slot))
+            if before is not None and not (before.blank and before.memory_id == late.memory_id):
+                return False
+        return before is not None
+
+    def _is_succeeded(self, attempt: Attempt, head: MemoryRow) -> bool:
+        """Return whether the path of a head that was erased, which made it free, has another memory by now. A read."""
+        key = LogRow.key(head.store_id, head.path_hash)
+        row = self._region.read(attempt.view.index, [key]).get(key)
+        return row is not None and fold.occupant_of(LogRow.from_attributes(row)) not in (None, head.memory_id)
