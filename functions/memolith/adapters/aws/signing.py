@@ -1,7 +1,7 @@
 """Signing keys in Secrets Manager: one secret, replicated to every region of the deployment.
 
 The secret's value is a JSON object of named keys, such as ``{"k1": "…32 characters or more…"}``. The last name in
-order, numbers by their value, signs. All of them verify, so that a key is rotated by adding one and, a token's longest life
+order, numbers by their value, signs. All of them verify: a key is rotated by adding one and, a token's longest life
 later, removing the other.
 """
 
