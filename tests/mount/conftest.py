@@ -80,16 +80,16 @@ class Desk:
         """A working copy on this machine's folder, as a process that starts makes it."""
         clock = DeskClock(self.backend.clock)
         client = HttpStoreClient(BASE_URL, self.backend.api_key, self.store_id, clock, self.network)
-        shelf = UnsavedTexts(self.folder / "local", take_over=not read_only)
+        unsaved = UnsavedTexts(self.folder / "local", take_over=not read_only)
         self.copy = WorkingCopy(
-            client, ContentCache(self.folder / "contents"), shelf, clock, SeededRandomness(), read_only
+            client, ContentCache(self.folder / "contents"), unsaved, clock, SeededRandomness(), read_only
         )
         self.copy.start()
 
     def die(self) -> None:
         """What `kill -9` leaves: the lock is free, and nothing else was done."""
         self.copy.state.texts.close()
-        self.copy.shelf.abandon()
+        self.copy.unsaved.abandon()
 
     @property
     def history(self) -> HistoryView:

@@ -155,5 +155,5 @@ def test_a_file_that_was_deleted_while_it_was_open_is_not_there_after_kill_9(des
     desk.copy.release(path, writing)
     desk.die()
     desk.start()
-    assert desk.copy.shelf.inherited == []
+    assert desk.copy.unsaved.inherited == []
     assert desk.names() == []

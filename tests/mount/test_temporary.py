@@ -186,4 +186,4 @@ def test_a_clean_end_makes_memories_of_what_nobody_is_at_and_offers_the_rest_aga
     desk.copy.close()
     assert desk.stored() == {"/.x.config": "mine\n"}
     desk.start()
-    assert [local.path for local in desk.copy.shelf.inherited] == ["/just.tmp"]
+    assert [local.path for local in desk.copy.unsaved.inherited] == ["/just.tmp"]

@@ -65,8 +65,8 @@ class TwoRegions:
     def _copy(self, region: str, folder: Path) -> WorkingCopy:
         clock = DeskClock(self.clock)
         client = HttpStoreClient(BASE_URL, self.key, self.store_id, clock, Gateway(self.answers[region]))
-        contents, shelf = ContentCache(folder / "contents"), UnsavedTexts(folder / "local")
-        copy = WorkingCopy(client, contents, shelf, clock, SeededRandomness())
+        contents, unsaved = ContentCache(folder / "contents"), UnsavedTexts(folder / "local")
+        copy = WorkingCopy(client, contents, unsaved, clock, SeededRandomness())
         copy.start()
         return copy
 

@@ -221,7 +221,7 @@ class VersionsToImport(Body):
     versions: Annotated[list[VersionToImport], Field(min_length=1, max_length=limits.IMPORT_MAX_VERSIONS)]
 
 
-def brought(one: VersionToImport, field: str, importer: str) -> ImportedVersion:
+def imported_version(one: VersionToImport, field: str, importer: str) -> ImportedVersion:
     """Convert a version for the use cases; the default actor is the `importer`. Raises InvalidRequest."""
     redacted = None if one.redacted_at is None else _instant(one.redacted_at, f"{field}.redacted_at")
     return ImportedVersion(

@@ -120,7 +120,7 @@ def reader_calls(memolith: Memolith) -> Rpc:
     def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         read = operations[payload["operation"]]
         try:
-            found = read(forwarded_reads.vouched(payload), **payload["arguments"])
+            found = read(forwarded_reads.delegated(payload), **payload["arguments"])
             return {"answer": forwarded_reads.encode(found)}
         except MemolithError as error:
             return {"error": encode_error(error)}

@@ -38,14 +38,14 @@ class BulkRead:
         region: Region,
         door: Authorizer,
         reads: ForwardedReads,
-        shelf: PackCache,
+        pack_cache: PackCache,
         verdicts: Verdicts,
         texts: TextReader,
     ) -> None:
         self._region = region
         self._forwarded = reads
         self._door = door
-        self._shelf = shelf
+        self._pack_cache = pack_cache
         self._verdicts = verdicts
         self._contents = texts
 
@@ -67,7 +67,7 @@ class BulkRead:
         found = access.view.index.query(query)
         rows = [MemoryRow.from_attributes(one.attributes) for one in found]
         live = [row for row in rows if is_live(row)]
-        texts = self._shelf.contents(access, {row.memory_id: row.version_id for row in live})
+        texts = self._pack_cache.contents(access, {row.memory_id: row.version_id for row in live})
         taken = self._within_budget(live, texts)
         answers = self._shown(access, taken, texts)
         memories = [to_memory(row, one) for row, one in zip(taken, answers, strict=True) if not one.blank]

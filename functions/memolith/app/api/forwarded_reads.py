@@ -128,7 +128,7 @@ def _known(view: View, arguments: Mapping[str, Any]) -> str | None:
     return str(LogKey(row.store_id, row.path_hash, Slot.parse(row.slot)))
 
 
-def vouched(payload: Mapping[str, Any]) -> RequestContext:
+def delegated(payload: Mapping[str, Any]) -> RequestContext:
     """Parse the call in a question: a caller that another region has authorised. Raises KeyError, TypeError."""
     credentials = DelegatedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
     return RequestContext(credentials, ReadConsistency(**payload["demand"]), known=payload["known"])

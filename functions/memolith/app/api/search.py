@@ -64,7 +64,7 @@ class Search:
         region: Region,
         door: Authorizer,
         reads: ForwardedReads,
-        shelf: PackCache,
+        pack_cache: PackCache,
         packs: Packs,
         verdicts: Verdicts,
         texts: TextReader,
@@ -72,7 +72,7 @@ class Search:
         self._region = region
         self._forwarded = reads
         self._door = door
-        self._shelf = shelf
+        self._pack_cache = pack_cache
         self._packs = packs
         self._verdicts = verdicts
         self._contents = texts
@@ -95,7 +95,7 @@ class Search:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
         access = self._door.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
-        with self._shelf.pack(access) as pack:
+        with self._pack_cache.pack(access) as pack:
             asked = self._understood(pack, query)
             documents = {one.memory_id: one for one in pack.documents(_candidates(pack, asked, prefix))}
             ranked = _ranked(documents, asked)

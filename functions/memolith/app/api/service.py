@@ -110,16 +110,16 @@ class Memolith:
     def search(self) -> Search:
         from memolith.app.api.search import Search
 
-        return Search(self._region, self._door, self._reads, self._shelf, self._packs, self._verdicts, self._texts)
+        return Search(self._region, self._door, self._reads, self._pack_cache, self._packs, self._verdicts, self._texts)
 
     @cached_property
     def bulk_read(self) -> BulkRead:
         from memolith.app.api.bulk_read import BulkRead
 
-        return BulkRead(self._region, self._door, self._reads, self._shelf, self._verdicts, self._texts)
+        return BulkRead(self._region, self._door, self._reads, self._pack_cache, self._verdicts, self._texts)
 
     @cached_property
-    def _shelf(self) -> PackCache:
+    def _pack_cache(self) -> PackCache:
         """The packs that this process holds."""
         from memolith.app.search.pack_cache import PackCache
 

@@ -57,7 +57,7 @@ NOTED_BEFORE_S = 10
 NOTED_STORES_MAX = 10_000
 
 
-JUDGING_US = 10_000_000
+EPOCH_REPAIR_US = 10_000_000
 """How long the event that brings an epoch judges its store's rows at most; `memolith.app.homes.epoch_sweep` judges the
 rest.
 """
@@ -179,7 +179,7 @@ class Indexer:
             Unavailable, OutcomeUnknown: try again later.
         """
         if memory_id is None:
-            self.sweep(store_id, None, self._region.clock.now_us() + JUDGING_US if view is None else None, view)
+            self.sweep(store_id, None, self._region.clock.now_us() + EPOCH_REPAIR_US if view is None else None, view)
             return
         view = view or self._region.view()
         keys = [StoreRow.key(store_id), MemoryRow.key(store_id, memory_id)]

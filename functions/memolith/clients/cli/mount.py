@@ -61,7 +61,7 @@ def mount(
         copy = open_copy(client, place_of(desk, address.url, store), read_only=read_only)
     except StoreClientError as error:
         raise unanswered(error, "Nothing was mounted.") from error
-    waiting = [local.path for local in copy.shelf.inherited]
+    waiting = [local.path for local in copy.unsaved.inherited]
 
     def mounted() -> None:
         if as_json:

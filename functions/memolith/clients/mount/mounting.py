@@ -82,8 +82,8 @@ def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCo
 
     A read-only copy leaves what waits to the next one that writes.
     """
-    contents, shelf = ContentCache(place / "contents"), UnsavedTexts(place / "local", take_over=not read_only)
-    copy = WorkingCopy(client, contents, shelf, SystemClock(), SystemRandomness(), read_only)
+    contents, unsaved = ContentCache(place / "contents"), UnsavedTexts(place / "local", take_over=not read_only)
+    copy = WorkingCopy(client, contents, unsaved, SystemClock(), SystemRandomness(), read_only)
     copy.start()
     return copy
 

@@ -36,7 +36,7 @@ class CommitOnClose:
                 the store did not answer; the text stays in its place, and is tried again.
         """
         local.complete = True
-        self._state.shelf.record(local)
+        self._state.unsaved.record(local)
         text = self._text_of(local)
         if local.base is not None and hash_of(text) == local.base.content_sha256:
             self._forget(local)
@@ -116,7 +116,7 @@ class CommitOnClose:
 
     def _wait(self, local: LocalText, error: NoAnswer) -> None:
         local.reason = error.message
-        self._state.shelf.settle(local)
+        self._state.unsaved.settle(local)
         log.warning("%s waits to be written: %s", local.path, error.message)
         fail(errno.EIO, error.message)
 
@@ -144,7 +144,7 @@ class CommitOnClose:
                 taken += 1
             local.kind, local.reason, local.waiting, local.complete = Kind.KEPT, message, False, True
             state.move_local(local, kept)
-        state.shelf.settle(local)
+        state.unsaved.settle(local)
         log.warning("%s: %s. The text is kept in %s", path, message, kept)
 
     def _show_now(self, head: Head) -> None:

@@ -152,7 +152,7 @@ class Rename:
             self._drop_at(new)
             backup = self._state.add_local(new, Kind.TEMPORARY, base, text)
             backup.complete = True
-            self._state.shelf.record(backup)
+            self._state.unsaved.record(backup)
             self._state.displaced[head.path] = Displaced(base, new, self._state.clock.now_us())
 
     def _replace(self, head: Head, new: str) -> None:

@@ -73,9 +73,21 @@ class State:
     """
 
     def __init__(
-        self, client: StoreClient, contents: ContentCache, shelf: UnsavedTexts, clock: Clock, *, read_only: bool = False
+        self,
+        client: StoreClient,
+        contents: ContentCache,
+        unsaved: UnsavedTexts,
+        clock: Clock,
+        *,
+        read_only: bool = False,
     ) -> None:
-        self.client, self.contents, self.shelf, self.clock, self.read_only = client, contents, shelf, clock, read_only
+        self.client, self.contents, self.unsaved, self.clock, self.read_only = (
+            client,
+            contents,
+            unsaved,
+            clock,
+            read_only,
+        )
         self.table = HeadCache(client, clock)
         self.texts = ContentFetcher(client, contents, self.table, clock, self._found_newer)
         self.changed: Callable[[Iterable[str]], None] = lambda paths: None
@@ -121,7 +133,7 @@ class State:
 
     def add_local(self, path: str, kind: Kind, base: Head | None = None, text: bytes = b"") -> LocalText:
         """Add a local text, over whatever is at the path."""
-        local = self.shelf.add(path, kind, base, text, self.now_ns())
+        local = self.unsaved.add(path, kind, base, text, self.now_ns())
         local.left_us = self.clock.now_us()
         self.show_local(local)
         return local
@@ -144,7 +156,7 @@ class State:
         """Drop a local text."""
         local.waiting = False
         self.hide_local(local)
-        self.shelf.drop(local)
+        self.unsaved.drop(local)
 
     def move_local(self, local: LocalText, path: str) -> None:
         """Give a local text another path."""
@@ -152,7 +164,7 @@ class State:
             self.hide_local(local)
             local.path, local.left_us = path, self.clock.now_us()
             self.show_local(local)
-        self.shelf.record(local)
+        self.unsaved.record(local)
 
     # ---- folders ------------------------------------------------------------------------------------------------
 

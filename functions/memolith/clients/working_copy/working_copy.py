@@ -75,7 +75,7 @@ class WorkingCopy:
 
     client: StoreClient
     contents: ContentCache
-    shelf: UnsavedTexts
+    unsaved: UnsavedTexts
     clock: Clock
     randomness: Randomness
     read_only: bool = False
@@ -85,10 +85,10 @@ class WorkingCopy:
     _appending: AppendGroups = field(init=False, default_factory=AppendGroups)
 
     def __post_init__(self) -> None:
-        self.state = State(self.client, self.contents, self.shelf, self.clock, read_only=self.read_only)
+        self.state = State(self.client, self.contents, self.unsaved, self.clock, read_only=self.read_only)
         self._closing = CommitOnClose(self.state, ConditionalCommit(self.client, self.clock, self.randomness))
         self._moving = Rename(self.state, self._closing)
-        for local in self.shelf.inherited:
+        for local in self.unsaved.inherited:
             self._take_over(local)
 
     # ---- reading ------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class WorkingCopy:
                 fail(errno.EFBIG, "it is too long")
             if local.appended_from is not None and offset < local.appended_from:
                 self._no_append(local)
-            self.shelf.write(local, offset, content)
+            self.unsaved.write(local, offset, content)
             self._touch(local, writing)
         if writing.append:
             self._appending.settled(writing.path, writing)
@@ -215,7 +215,7 @@ class WorkingCopy:
             if local.appended_from is not None and (size < local.appended_from or local.appended_from == 0):
                 self._no_append(local)
             touched = local.touched or size > 0
-            self.shelf.truncate(local, size)
+            self.unsaved.truncate(local, size)
             self._touch(local, writing)
             local.touched = touched
 
@@ -342,7 +342,7 @@ class WorkingCopy:
         self.settle(all=True)
         self.state.texts.close()
         self.contents.settle()
-        self.shelf.close()
+        self.unsaved.close()
 
     def _settle_one(self, local: LocalText) -> None:
         path = local.path
@@ -400,7 +400,7 @@ class WorkingCopy:
         head = state.base_of(path) or found
         local = state.add_local(path, Kind.EDIT, head, text)
         local.appended_from = len(text)
-        state.shelf.record(local)
+        state.unsaved.record(local)
         return local
 
     def _text(self, head: Head) -> bytes:
@@ -417,7 +417,7 @@ class WorkingCopy:
         local.waiting = local.kind is Kind.EDIT
         if local.complete and local.kind is not Kind.KEPT:
             local.complete = False
-            self.shelf.record(local)
+            self.unsaved.record(local)
         if writing is not None and writing.local is not local:
             self._let_go(writing)
             writing.local = local
@@ -428,11 +428,11 @@ class WorkingCopy:
         local.left_us = self.clock.now_us()
         if not local.complete:
             local.complete = True
-            self.shelf.record(local)
+            self.unsaved.record(local)
 
     def _no_append(self, local: LocalText) -> None:
         local.appended_from = None
-        self.shelf.record(local)
+        self.unsaved.record(local)
 
     def _let_go(self, writing: Writing) -> None:
         if writing.local is not None:

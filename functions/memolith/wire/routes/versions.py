@@ -48,10 +48,12 @@ def retrieve_version(exchange: Exchange) -> Json:
 
 
 def import_versions(exchange: Exchange) -> Json:
-    from memolith.wire.request_bodies import VersionsToImport, brought, parse
+    from memolith.wire.request_bodies import VersionsToImport, imported_version, parse
 
     body = parse(VersionsToImport, exchange.request.body())
-    versions = [brought(one, f"versions.{n}", exchange.call.credentials.actor) for n, one in enumerate(body.versions)]
+    versions = [
+        imported_version(one, f"versions.{n}", exchange.call.credentials.actor) for n, one in enumerate(body.versions)
+    ]
     done = exchange.memolith.imports.bring_in(exchange.call, exchange.store_id, versions)
     return {"data": [json_views.imported_version(one) for one in done], "next_page": None}
 

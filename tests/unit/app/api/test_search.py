@@ -43,7 +43,7 @@ class Searched(Scene):
     def cold(self) -> None:
         """Every reader starts anew."""
         for site in self.cloud.sites.values():
-            site.memolith._shelf.forget()
+            site.memolith._pack_cache.forget()
 
 
 @pytest.fixture(params=["without a pack", "with a pack"])
