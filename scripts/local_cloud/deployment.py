@@ -22,7 +22,7 @@ from scripts.local_cloud.layout import PROJECT_ROOT, Layout
 from scripts.local_cloud.processes import ProcessFiles
 
 CDK = PROJECT_ROOT / "node_modules" / ".bin" / "cdk"
-SILENT_S = 240.0
+SILENT_S = 600.0
 """How long a command may say nothing. Fetching the functions' packages is its longest silence."""
 
 Progress = Callable[[str, str], None]
