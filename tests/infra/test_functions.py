@@ -5,7 +5,6 @@ The table below is the design's, written out; it is compared with what is deploy
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,19 +151,12 @@ def test_a_function_may_what_its_row_names_and_nothing_else(three_regions: App, 
     assert granted == MAY[name] | common(name)
 
 
-def test_the_reconciler_is_deployed_once_it_has_a_handler_with_what_its_row_names(
-    synthesized: Synthesize, tmp_path: Path
-) -> None:
-    without = synthesized(record(HERE, functions_path=str(tmp_path)))
-    assert "memolith-test-reconciler" not in str(without.base(HERE).body)
-    (tmp_path / "reconciler").mkdir()
-    (tmp_path / "reconciler" / "handler.py").touch()
-    app = synthesized(record(HERE, THERE, FAR, functions_path=str(tmp_path)))
+def test_the_reconciler_may_do_what_its_row_names(three_regions: App) -> None:
     granted: set[tuple[str, str]] = set()
-    for statement in grants(app, "reconciler")["Statement"]:
+    for statement in grants(three_regions, "reconciler")["Statement"]:
         granted |= each(as_list(statement["Action"]), as_list(statement["Resource"]))
     assert granted == RECONCILER | common("reconciler")
-    made = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "memolith-test-reconciler")
+    made = three_regions.base(HERE).named("AWS::Lambda::Function", "FunctionName", "memolith-test-reconciler")
     assert (made["Timeout"], made["MemorySize"]) == (900, 512)
 
 

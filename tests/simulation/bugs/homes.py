@@ -60,11 +60,6 @@ class AdoptingAgain(adoption.Adoption):
         return self._writer._append(attempt, command, head, commit) is Step.DECIDED
 
 
-def _by_generation(after: Entry, entry: Entry) -> bool:
-    """The next generation in the next slot was built on this."""
-    return (after.memory_id, after.generation) == (entry.memory_id, entry.generation + 1)
-
-
 BUGS = (
     Bug(
         "skip the lease",
@@ -110,11 +105,5 @@ BUGS = (
         lambda: in_place_of((linearizable_reads.LinearizableReads, "require_home", lambda *_: None)),
         ("operations_are_linearizable",),
         wavering,
-    ),
-    Bug(
-        "a follower is known by its generation",
-        lambda: in_place_of((snapshot_builder, "_follows", _by_generation)),
-        ("history_has_no_gaps", "operations_are_linearizable", "nothing_acknowledged_is_lost"),
-        tearing,
     ),
 )
