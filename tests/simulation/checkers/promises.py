@@ -196,7 +196,7 @@ def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
             counts = Counter(item.memory_id for item in operation.answer.items)
             if any(count > 1 for count in counts.values()):
                 yield f"one id twice: {operation}"
-    for _store_id, regions in evidence.final.items():
+    for regions in evidence.final.values():
         for region, final in regions.items():
             live = {id: seen.path for id, seen in final.read.items() if isinstance(seen, Seen)}
             listed = sorted((item.memory_id, item.path) for item in final.listed)
