@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memolith.app.api import linearizable_reads
 from memolith.app.api import service as facade
 from memolith.app.commit import adoption
 from memolith.app.commit.attempt import Attempt, Outcome, Step
@@ -21,7 +20,7 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from tests.simulation.bugs.planting import Bug, in_place_of
-from tests.simulation.bugs.worlds import moving_fast, outlasting, wavering
+from tests.simulation.bugs.worlds import moving_fast, outlasting
 from tests.simulation.options import failing_over, saved, tearing
 
 
@@ -99,11 +98,5 @@ BUGS = (
         lambda: in_place_of((facade, "Adoption", AdoptingAgain)),
         ("history_has_no_gaps", "what_is_shown_is_what_the_history_ends_with", "operations_are_linearizable"),
         failing_over,
-    ),
-    Bug(
-        "the home reads without its lease",
-        lambda: in_place_of((linearizable_reads.LinearizableReads, "require_home", lambda *_: None)),
-        ("operations_are_linearizable",),
-        wavering,
     ),
 )
