@@ -8,7 +8,7 @@ from itertools import chain
 
 import pytest
 
-from tests.simulation import test_home_terms
+from tests.simulation import test_crowds, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
@@ -51,6 +51,7 @@ NEEDED = {
 
 
 BY_SCENARIO = {
+    "stays_beside_its_ancestor": test_crowds.test_a_path_and_its_ancestor_both_stay_where_a_departure_came_late,
     "was_shown_in_passing": (
         test_home_terms.test_what_a_writer_puts_after_its_term_is_shown_until_the_move_is_known_and_then_adopted_or_apart
     )

@@ -156,6 +156,14 @@ def precedes_what_arrived(one: Apart, memory_id: str, generations: set[int], par
 
 
 @exception(
+    "A fail-over may find that one of a path and its ancestor had come, and not that the other had left before: then "
+    "both are memories (ADR 25)."
+)
+def stays_beside_its_ancestor(evidence: Evidence, store_id: str, family: Sequence[str]) -> bool:
+    return any(left_its_path_apart(evidence, store_id, memory_id) for memory_id in family)
+
+
+@exception(
     "Where a path and its ancestor are both memories since a fail-over, or were, since a memory whose departure stands "
     "apart stayed at its path (ADR 25), no order of operations makes both: each memory is searched by itself all the "
     "same, and `one_memory_one_path` says whether they may be."
