@@ -12,7 +12,7 @@ from tests.simulation import test_crowds, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
-from tests.simulation.kinds import deciding, redacting
+from tests.simulation.kinds import deciding, redacting, tearing
 from tests.simulation.options import Options, failing_over, retaining
 from tests.simulation.world import World
 
@@ -42,6 +42,8 @@ NEEDED = {
     "left_its_path_apart": Needed(failing_over, 71, "what_is_shown_is_what_the_history_ends_with"),
     "precedes_what_arrived": Needed(failing_over, 316, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(failing_over, 208, "operations_are_linearizable"),
+    "was_redacted_before_what_came_late": Needed(failing_over, 193, "a_region_never_goes_back"),
+    "is_gone_by_a_cut": Needed(tearing, 43, "replicas_converge"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 83, "a_demanded_read_is_no_older"),
@@ -54,7 +56,7 @@ BY_SCENARIO = {
     "stays_beside_its_ancestor": test_crowds.test_a_path_and_its_ancestor_both_stay_where_a_departure_came_late,
     "was_shown_in_passing": (
         test_home_terms.test_what_a_writer_puts_after_its_term_is_shown_until_the_move_is_known_and_then_adopted_or_apart
-    )
+    ),
 }
 """Exceptions that no draw has needed lately: the exact schedule in which what they excuse happens."""
 

@@ -8,10 +8,12 @@ import pytest
 
 from memolith.adapters.layered import Fault, Strike
 from memolith.app.kernel.results import VersionFilter
-from memolith.core import decide
+from memolith.core import decide, fold
 from memolith.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
+from memolith.core.rows.content import VersionRow
+from memolith.ports.index import Change
 from tests.simulation.stage import AWAY, HOME, Stage
 
 PUT = "objects.put_if_absent"
@@ -285,6 +287,23 @@ def test_what_was_redacted_is_not_shown_by_a_global_index_that_lags() -> None:
         stage.call(), stage.store, VersionFilter(memory_id=memory.id), limit=10, after=None, full=True
     )
     assert [(version.path, version.content) for version in page.items] == [("/a", "clean"), (None, None)]
+
+
+def test_a_version_that_a_failover_found_late_leaves_a_history_though_the_global_index_lags() -> None:
+    """Its row is in no order any more: a page once showed it all the same, out of order."""
+    stage = Stage(lagging=True)
+    memory = stage.create("/a")
+    late = stage.update(memory.id, "y")
+    stage.update(memory.id, "z")
+    site = stage.cloud.sites[HOME]
+    site.database.settle()
+    view = site.region.view()
+    key = VersionRow.key(stage.store, late.version_id)
+    before = view.index.read([key])[key]
+    row = fold.late_version(VersionRow.from_attributes(before))
+    view.index.commit([Change(key, before, row.to_attributes())])
+    page = stage.memolith().versions.page(stage.call(), stage.store, VersionFilter(), limit=10, after=None, full=False)
+    assert [version.operation for version in page.items] == ["modified", "created"]
 
 
 # ---- voids above a live head ----------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ each off and runs a world that fails then: an exception that nothing needs is a 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from memolith.app.kernel.results import Version
 from memolith.core.log_position import Epoch, LogRef
@@ -204,6 +204,23 @@ def redacted_apart(evidence: Evidence, operation: Operation, versions: Sequence[
 )
 def unknown_since_a_take_over(evidence: Evidence, operation: Operation) -> bool:
     return (operation.returned or 0) > evidence.taken_over.get(operation.store_id, 1 << 60)
+
+
+@exception(
+    "The last version that a fail-over's cut holds may be one that the lost home redacted, since what followed was the "
+    "memory's text by then. What followed came late: until it is adopted the memory has no text, and is not found."
+)
+def was_redacted_before_what_came_late(evidence: Evidence, store_id: str, version_id: str) -> bool:
+    row = evidence.rows[evidence.homes[store_id]]["versions"].get((store_id, version_id), {})
+    return row.get("redacted_at") is not None
+
+
+@exception(
+    "A fail-over's cut names no place for a memory that was deleted. A region that put the memory's row back to the cut "
+    "has none; others have one that says gone. Both answer that it is not found, and the history says why."
+)
+def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) -> bool:
+    return len(evidence.homes_ever.get(store_id, ())) > 1 and bool(row.get("gone"))
 
 
 # ---- versions that came late in a planned move ----------------------------------------------------------------------

@@ -177,6 +177,8 @@ def _facts(
             key: occupant_of(LogRow.from_attributes(row)) if len(evidence.homes_ever.get(key[0], ())) > 1 else row
             for key, row in rows.items()
         }
+    if table == "memories":
+        return {key: row for key, row in rows.items() if not exceptions.is_gone_by_a_cut(evidence, key[0], row)}
     if table != "paths":
         return rows
     kept = {

@@ -66,7 +66,8 @@ def _last_kept(evidence: Evidence, store_id: str, counted: Generations, memory_i
             continue
         other_term = epoch_of(known.position)
         earlier = other_term in terms and terms.index(other_term) <= terms.index(term)
-        if earlier and generation < counted[memory_id, version_id]:
+        textless = exceptions.was_redacted_before_what_came_late(evidence, store_id, other)
+        if earlier and generation < counted[memory_id, version_id] and not textless:
             before.append(generation)
     return max(before)
 

@@ -107,15 +107,17 @@ class Versions:
         return row
 
     def _as_they_stand(self, view: View, store_id: str, listed: list[Step]) -> list[Step]:
-        """Read the same rows from the table itself: a global index may show for a while what was redacted.
+        """Read the same rows from the table itself: a global index may show for a while what was redacted or moved.
 
-        Reads the marks of both tables with them, after the queries, so that no page comes from a table that was
-        emptied. Raises Unavailable.
+        A version that a failover found late meanwhile is in no order of the history, and leaves the page. Reads the
+        marks of both tables with them, after the queries, so that no page comes from a table that was emptied. Raises
+        Unavailable.
         """
         keys = [VersionRow.key(store_id, step.row.version_id) for step in listed]
         rows = self._region.read_whole(view, keys, "memories", "versions")
         known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
-        return [replace(step, row=known.get(key, step.row)) for step, key in zip(listed, keys, strict=True)]
+        current = [replace(step, row=known.get(key, step.row)) for step, key in zip(listed, keys, strict=True)]
+        return [step for step in current if step.row.time_key is not None]
 
     def _show(self, access: StoreAccess, rows: list[VersionRow]) -> list[TextView]:
         wanted = [TextRequest(_position(row), row.content_sha256) for row in rows if row.content_sha256 is not None]
