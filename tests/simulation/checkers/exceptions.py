@@ -216,7 +216,7 @@ def was_redacted_before_what_came_late(evidence: Evidence, store_id: str, versio
 
 
 @exception(
-    "A fail-over's cut names no place for a memory that was deleted. A region that put the memory's row back to the cut "
+    "A fail-over's cut names no place for a memory that was deleted. A region that put the row back to the cut "
     "has none; others have one that says gone. Both answer that it is not found, and the history says why."
 )
 def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) -> bool:
