@@ -39,11 +39,8 @@ HARMLESS = {
     "Hindi": "कृपया कल की बैठक का समय बदल दें, धन्यवाद। क्\u200dष",
     "emoji families": "👨\u200d👩\u200d👧\u200d👦 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
 }
-DOCUMENTS = [
-    *sorted((ROOT / "docs").glob("*.md")),
-    ROOT / "README.md",
-    ROOT / "tests" / "unit" / "scanner" / "documents" / "security-cheat-sheet.md",
-]
+DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+CHEAT_SHEET = ROOT / "tests" / "unit" / "scanner" / "documents" / "security-cheat-sheet.md"
 
 
 def memolith(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -163,12 +160,29 @@ def test_text_of_other_scripts_is_accepted(
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_documents_about_attacks_are_accepted(
+def test_the_projects_own_documents_are_accepted(
     sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str, document: Path
 ) -> None:
     sdk[regions[0]].beta.memory_stores.memories.create(
         store_id, path=f"/docs/{document.name}", content=document.read_text()
     )
+
+
+def test_a_page_that_quotes_whole_attacks_is_accepted_by_a_store_that_allows_the_rules(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...]
+) -> None:
+    """Quotation marks and tables excuse nothing: a page of attacks is refused, and the refusal names what to allow."""
+    client, page = sdk[regions[0]], CHEAT_SHEET.read_text()
+    wary = client.beta.memory_stores.create(name="wary")
+    with pytest.raises(BadRequestError) as refused:
+        client.beta.memory_stores.memories.create(wary.id, path="/a.md", content=page)
+    body: Any = refused.value.body
+    rules = sorted({finding["rule"] for finding in body["error"]["findings"]})
+    library = client.beta.memory_stores.create(name="library", extra_body={"scan_policy": {"allow": rules}})
+    memory = client.beta.memory_stores.memories.create(library.id, path="/a.md", content=page, view="full")
+    assert memory.content == page
+    for store in (wary, library):
+        client.beta.memory_stores.delete(store.id)
 
 
 def test_anybody_who_may_invoke_it_can_ask_about_a_text(
