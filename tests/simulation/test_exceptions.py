@@ -12,7 +12,7 @@ from tests.simulation import test_crowds, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
-from tests.simulation.kinds import deciding, redacting, tearing
+from tests.simulation.kinds import deciding, losing, redacting, tearing
 from tests.simulation.options import Options, failing_over, retaining
 from tests.simulation.world import World
 
@@ -44,6 +44,7 @@ NEEDED = {
     "lists_a_path_and_its_ancestor": Needed(failing_over, 208, "operations_are_linearizable"),
     "was_redacted_before_what_came_late": Needed(failing_over, 193, "a_region_never_goes_back"),
     "is_gone_by_a_cut": Needed(tearing, 43, "replicas_converge"),
+    "lacks_an_abort_entry": Needed(losing, 200009, "replicas_converge"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 83, "a_demanded_read_is_no_older"),

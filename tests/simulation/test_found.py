@@ -12,7 +12,7 @@ from memolith.core import decide, fold
 from memolith.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
-from memolith.core.rows.content import VersionRow
+from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.ports.index import Change
 from tests.simulation.stage import AWAY, HOME, Stage
 
@@ -304,6 +304,28 @@ def test_a_version_that_a_failover_found_late_leaves_a_history_though_the_global
     view.index.commit([Change(key, before, row.to_attributes())])
     page = stage.memolith().versions.page(stage.call(), stage.store, VersionFilter(), limit=10, after=None, full=False)
     assert [version.operation for version in page.items] == ["modified", "created"]
+
+
+def test_a_history_goes_by_its_head_where_the_global_index_knows_only_another_version_of_that_generation() -> None:
+    """A failover leaves two versions of a generation: the late one was indexed, the one that counts not yet."""
+    stage = Stage(lagging=True)
+    memory = stage.create("/a")
+    late = stage.update(memory.id, "late")
+    site = stage.cloud.sites[HOME]
+    site.database.settle()
+    view = site.region.view()
+    keys = [VersionRow.key(stage.store, late.version_id), MemoryRow.key(stage.store, memory.id)]
+    version, head = (view.index.read(keys)[key] for key in keys)
+    ours = {**version, "version_id": stage.new_version_id()}
+    changes = [
+        Change(VersionRow.key(stage.store, ours["version_id"]), None, ours),
+        Change(keys[1], head, {**head, "version_id": ours["version_id"]}),
+    ]
+    view.index.commit(changes)
+    page = stage.memolith().versions.page(
+        stage.call(), stage.store, VersionFilter(memory_id=memory.id), limit=10, after=None, full=False
+    )
+    assert [one.id for one in page.items] == [ours["version_id"], memory.version_id]
 
 
 # ---- voids above a live head ----------------------------------------------------------------------------------------

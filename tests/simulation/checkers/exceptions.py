@@ -10,10 +10,11 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ParamSpec
 
 from memolith.app.kernel.results import Version
-from memolith.core.log_position import Epoch, LogRef
+from memolith.core.log_position import Epoch, LogRef, Slot
 from tests.simulation.evidence import Apart, Evidence
 from tests.simulation.history import Operation, Seen
 
@@ -210,9 +211,15 @@ def unknown_since_a_take_over(evidence: Evidence, operation: Operation) -> bool:
     "The last version that a fail-over's cut holds may be one that the lost home redacted, since what followed was the "
     "memory's text by then. What followed came late: until it is adopted the memory has no text, and is not found."
 )
-def was_redacted_before_what_came_late(evidence: Evidence, store_id: str, version_id: str) -> bool:
-    row = evidence.rows[evidence.homes[store_id]]["versions"].get((store_id, version_id), {})
-    return row.get("redacted_at") is not None
+def was_redacted_before_what_came_late(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    if store_id not in evidence.taken_over:
+        return False
+    history = _history(evidence, store_id, memory_id)
+    redacted = {version.id for version in history if version.redacted_at is not None}
+    adopted = any(
+        before.id in redacted and came_late(evidence, store_id, version.id) for version, before in pairwise(history)
+    )
+    return adopted or any(one.parent in redacted for one in evidence.apart.get(store_id, ()))
 
 
 @exception(
@@ -255,6 +262,20 @@ def _was_moved_on(evidence: Evidence, store_id: str, position: str) -> bool:
     """Whether a planned move ended the epoch of a version's position."""
     later = [epoch for epoch in evidence.epochs[store_id] if epoch.number > epoch_of(position).number]
     return bool(later) and later[0].attempt != 0
+
+
+# ---- objects that never came ----------------------------------------------------------------------------------------
+
+
+@exception(
+    "No checkpoint names an abort entry, since nothing was acknowledged by it: a region to which its copy was lost for "
+    "good is not brought it by any comparison. It tells of no memory; a writer that meets the slot reads the bucket."
+)
+def lacks_an_abort_entry(evidence: Evidence, region: str, row: Mapping[str, Any]) -> bool:
+    if row.get("voided") is None:
+        return False
+    key = LogRef(row["path_hash"], Slot.parse(row["voided"])).key_in(row["store_id"])
+    return all(name != str(key) for name, _ in evidence.objects[region])
 
 
 # ---- tables that vanished -------------------------------------------------------------------------------------------

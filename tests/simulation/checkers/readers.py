@@ -66,8 +66,7 @@ def _last_kept(evidence: Evidence, store_id: str, counted: Generations, memory_i
             continue
         other_term = epoch_of(known.position)
         earlier = other_term in terms and terms.index(other_term) <= terms.index(term)
-        textless = exceptions.was_redacted_before_what_came_late(evidence, store_id, other)
-        if earlier and generation < counted[memory_id, version_id] and not textless:
+        if earlier and generation < counted[memory_id, version_id]:
             before.append(generation)
     return max(before)
 
@@ -127,7 +126,7 @@ def a_region_never_goes_back(evidence: Evidence) -> Iterator[str]:
         for one in made:
             shown = [(seen.memory_id, counted.get((seen.memory_id, seen.version_id), 0)) for seen in _shown(one)]
             gone = _not_found(one)
-            if gone is not None and not _was_deleted(evidence, store_id, gone):
+            if gone is not None and not _may_be_gone(evidence, store_id, gone):
                 shown.append((gone, 0))
             for memory_id, generation in shown:
                 before = max((known_then for at, known_then in known[memory_id] if at < one.invoked), default=0)
@@ -157,7 +156,7 @@ def a_demanded_read_is_no_older(evidence: Evidence) -> Iterator[str]:
             if unknown and acknowledged_before and not exceptions.unknown_since_a_take_over(evidence, one):
                 yield f"said to be unknown, though acknowledged: {one}"
             wanted = max(_generations_known(made, one, floor), floor.get((memory_id, least or ""), 0))
-            if _not_found(one) is not None and wanted and not _was_deleted(evidence, store_id, memory_id):
+            if _not_found(one) is not None and wanted and not _may_be_gone(evidence, store_id, memory_id):
                 yield f"not found, though version {wanted} was known: {one}"
             for seen in _shown(one):
                 if counted.get((memory_id, seen.version_id), 0) < wanted:
@@ -178,13 +177,16 @@ def _generations_known(made: list[Operation], read: Operation, counted: Generati
     )
 
 
-def _was_deleted(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+def _may_be_gone(evidence: Evidence, store_id: str, memory_id: str) -> bool:
     versions = evidence.final[store_id][evidence.homes[store_id]].versions.get(memory_id, ())
     if versions and versions[0].operation == "deleted":
         return True
-    return exceptions.deletion_came_late(evidence, store_id, memory_id) or exceptions.left_its_path_apart(
-        evidence, store_id, memory_id
+    reasons = (
+        exceptions.deletion_came_late,
+        exceptions.left_its_path_apart,
+        exceptions.was_redacted_before_what_came_late,
     )
+    return any(excepted(evidence, store_id, memory_id) for excepted in reasons)
 
 
 def a_replica_is_never_ahead(evidence: Evidence) -> Iterator[str]:

@@ -66,8 +66,9 @@ class VersionHistory:
             while found is not None and (found.generation or 0) > expected:
                 found = next(indexed, None)
             row = found if found is not None and found.generation == expected else None
-            if row is None and version_id is not None:
-                row = self._by_id(view, store_id, version_id)
+            if version_id is not None and (row is None or row.version_id != version_id):
+                # Of two versions of one generation, one came late in a failover; the index may know that one alone.
+                row = self._by_id(view, store_id, version_id) or row
             if row is None:
                 recent = self._recent_of(view, store_id, memory_id) if recent is None else recent
                 known = [generation for generation in recent if generation <= expected]
