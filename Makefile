@@ -16,7 +16,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test e2e interop interop-basic-memory sim bench bench-scanner bench-search demo drill moves cost clean
+.PHONY: help setup lock check format test guards e2e interop interop-basic-memory sim bench bench-scanner bench-search demo drill moves cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -57,7 +57,10 @@ format: setup ## put the code in shape
 	$(BIN)/ruff check --fix .
 
 test: setup ## every test that needs no local cloud (under five minutes)
-	$(BIN)/python -m pytest -m "not e2e" -n 2
+	$(BIN)/python -m pytest -m "not e2e and not guards" -n 2
+
+guards: setup ## plant each defect, switch off each exception: the simulation has to object (some five minutes)
+	$(BIN)/python -m pytest -m guards -n 2
 
 e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 	$(BIN)/python -m pytest -m e2e -v --durations=15 tests/e2e

@@ -12,8 +12,8 @@ from tests.simulation import test_crowds, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
-from tests.simulation.kinds import deciding, losing, redacting, tearing
-from tests.simulation.options import Options, failing_over, retaining
+from tests.simulation.kinds import deciding, losing, redacting
+from tests.simulation.options import Options, failing_over, retaining, tearing
 from tests.simulation.world import World
 
 MORE = 40
@@ -67,6 +67,7 @@ def test_every_exception_stands_in_the_list_with_its_argument() -> None:
     assert all(len(one.argument) > 60 for one in EXCEPTIONS.values())
 
 
+@pytest.mark.guards
 @pytest.mark.parametrize("name", NEEDED)
 def test_an_exception_is_needed(name: str) -> None:
     needed = NEEDED[name]

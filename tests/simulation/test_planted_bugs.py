@@ -25,6 +25,7 @@ def worlds(bug: Bug) -> list[int]:
     return [*named, *(seed for seed in range(SEEDS) if seed not in named)]
 
 
+@pytest.mark.guards
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name.replace(" ", "_"))
 def test_a_planted_defect_is_caught(bug: Bug, record_property: Callable[[str, object], None]) -> None:
     caught = hunt(bug, worlds(bug))
@@ -45,6 +46,7 @@ def test_the_table_of_planted_defects_in_the_documents_is_this_one() -> None:
         assert set(re.findall(r"`(\w+)`", checkers)) <= set(bug.caught_by), bug.name
 
 
+@pytest.mark.guards
 def test_a_failure_shrinks_to_what_it_takes() -> None:
     bug = next(bug for bug in BUGS if bug.name.startswith("rows of the listing are joined"))
     caught = hunt(bug, worlds(bug))
