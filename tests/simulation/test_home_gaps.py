@@ -152,6 +152,25 @@ def test_a_fail_over_that_is_repeated_by_an_old_row_gives_an_epoch_no_second_cut
     assert len(row.cuts or ()) == len(row.epochs) - 1 == 1
 
 
+def test_a_fail_over_takes_nothing_from_an_epoch_of_which_it_knows_the_beginning_alone(stage: MovingStage) -> None:
+    """What that epoch wrote is late, and is adopted. A cut once held it, of an epoch that its record does not name."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.fail_over(AWAY)
+    stage.deliver()
+    stage.fail_over(HOME, old=AWAY)
+    rival = stage.update(memory.id, "rival")
+    begun = next(event.key for event in stage.cloud.pending if "/store/" in event.key)
+    (entry,) = logged(stage)
+    stage.hold_back()
+    stage.reach(AWAY, begun, entry)
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.at_rest()
+    assert stage.read(memory.id, HOME).content == "rival"
+    assert rival.version_id in [version.id for version in stage.history_of(memory.id, AWAY)]
+
+
 def test_a_fail_over_whose_first_record_was_not_indexed_is_finished_by_the_next(stage: MovingStage) -> None:
     """`HOME` was the home two epochs ago: its own row, from then, says that the store is written there."""
     memory = stage.create("/a", "one")

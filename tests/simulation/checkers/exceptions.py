@@ -230,6 +230,16 @@ def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) 
     return len(evidence.homes_ever.get(store_id, ())) > 1 and bool(row.get("gone"))
 
 
+@exception(
+    "A late version may be adopted while somebody dismisses it: the order to erase it wins, wherever it is by then. "
+    "The memory has no text left and is not found, its path is free, and its history ends with the erased version."
+)
+def was_erased_as_it_was_adopted(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    newest = next(iter(_history(evidence, store_id, memory_id)), None)
+    written = None if newest is None else evidence.written.get(newest.id)
+    return newest is not None and newest.redacted_at is not None and written is not None and written.adopted
+
+
 # ---- versions that came late in a planned move ----------------------------------------------------------------------
 
 

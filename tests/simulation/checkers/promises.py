@@ -96,10 +96,15 @@ def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[
                 if newest is None or newest.operation == "deleted":
                     if shown != "NotFound":
                         yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
-                elif shown == "NotFound" and exceptions.left_its_path_apart(evidence, store_id, memory_id):
+                elif shown == "NotFound" and _has_no_head(evidence, store_id, memory_id):
                     continue
                 elif not isinstance(shown, Seen) or (shown.version_id, shown.path) != (newest.id, newest.path):
                     yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
+
+
+def _has_no_head(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    reasons = (exceptions.left_its_path_apart, exceptions.was_erased_as_it_was_adopted)
+    return any(excepted(evidence, store_id, memory_id) for excepted in reasons)
 
 
 def nothing_refused_is_visible(evidence: Evidence) -> Iterator[str]:

@@ -30,7 +30,8 @@ def a_head_is_never_blanked(evidence: Evidence) -> Iterator[str]:
         for region, final in regions.items():
             for memory_id, versions in final.versions.items():
                 gone = final.read[memory_id] == "NotFound"
-                if gone and exceptions.left_its_path_apart(evidence, store_id, memory_id):
+                reasons = (exceptions.left_its_path_apart, exceptions.was_erased_as_it_was_adopted)
+                if gone and any(excepted(evidence, store_id, memory_id) for excepted in reasons):
                     continue
                 if versions and versions[0].operation != "deleted" and not isinstance(final.read[memory_id], Seen):
                     yield f"{region} at rest: {memory_id} is live, and reads {final.read[memory_id]}"

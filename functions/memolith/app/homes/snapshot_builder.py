@@ -118,10 +118,11 @@ class EpochSnapshotBuilder:
                 survey.residents[hash] = entry
 
     def _tails(self, store: StoreRow) -> dict[str, Slot]:
+        """Return each path's last slot that counts. What an epoch wrote that is not in the chain counts nowhere."""
         tails: dict[str, Slot] = {}
         for key in self._keys(store):
             standing = tails.get(key.path_hash)
-            if standing is not None and standing > key.slot:
+            if str(key.slot.epoch) not in store.epochs or (standing is not None and standing > key.slot):
                 continue
             if not self._cuts.is_late(store, key.path_hash, key.slot):
                 tails[key.path_hash] = key.slot
