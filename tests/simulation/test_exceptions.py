@@ -45,7 +45,7 @@ NEEDED = {
     "was_redacted_before_what_came_late": Needed(failing_over, 193, "a_region_never_goes_back"),
     "is_gone_by_a_cut": Needed(tearing, 43, "replicas_converge"),
     "lacks_an_abort_entry": Needed(losing, 200009, "replicas_converge"),
-    "was_erased_as_it_was_adopted": Needed(deciding, 200025, "a_head_is_never_blanked"),
+    "was_dismissed_and_counts": Needed(deciding, 200025, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 83, "a_demanded_read_is_no_older"),

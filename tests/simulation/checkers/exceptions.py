@@ -231,13 +231,16 @@ def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) 
 
 
 @exception(
-    "A late version may be adopted while somebody dismisses it: the order to erase it wins, wherever it is by then. "
-    "The memory has no text left and is not found, its path is free, and its history ends with the erased version."
+    "A version is divergent in the term that a region knows. It may be adopted, or count in a later term, while "
+    "somebody dismisses it: the order to erase it wins. The memory has no text left and is not found, its path is "
+    "free, and its history ends with the erased version."
 )
-def was_erased_as_it_was_adopted(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+def was_dismissed_and_counts(evidence: Evidence, store_id: str, memory_id: str) -> bool:
     newest = next(iter(_history(evidence, store_id, memory_id)), None)
-    written = None if newest is None else evidence.written.get(newest.id)
-    return newest is not None and newest.redacted_at is not None and written is not None and written.adopted
+    return newest is not None and any(
+        operation.kind == "dismiss" and operation.asked["version_id"] == newest.id
+        for operation in evidence.history.operations
+    )
 
 
 # ---- versions that came late in a planned move ----------------------------------------------------------------------

@@ -103,7 +103,7 @@ def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[
 
 
 def _has_no_head(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    reasons = (exceptions.left_its_path_apart, exceptions.was_erased_as_it_was_adopted)
+    reasons = (exceptions.left_its_path_apart, exceptions.was_dismissed_and_counts)
     return any(excepted(evidence, store_id, memory_id) for excepted in reasons)
 
 

@@ -30,7 +30,7 @@ def a_head_is_never_blanked(evidence: Evidence) -> Iterator[str]:
         for region, final in regions.items():
             for memory_id, versions in final.versions.items():
                 gone = final.read[memory_id] == "NotFound"
-                reasons = (exceptions.left_its_path_apart, exceptions.was_erased_as_it_was_adopted)
+                reasons = (exceptions.left_its_path_apart, exceptions.was_dismissed_and_counts)
                 if gone and any(excepted(evidence, store_id, memory_id) for excepted in reasons):
                     continue
                 if versions and versions[0].operation != "deleted" and not isinstance(final.read[memory_id], Seen):
