@@ -19,6 +19,7 @@ from memolith.core.settled import ResolvedEntry
 from memolith.ports.objects import StoredObject
 from tests.simulation import sites
 from tests.simulation.bugs.planting import BadObjects, Bug, in_place_of
+from tests.simulation.kinds import redacting
 from tests.simulation.options import crowded, eroding, overtaken
 from tests.simulation.options import retaining as keeping_little
 
@@ -30,6 +31,13 @@ class ForgetfulEraser(eraser.Eraser):
 
     def erase(self, key: str) -> bool:
         return True if self._region.name == "eu-west-1" else super().erase(key)
+
+
+class CopyEraser(eraser.Eraser):
+    """Erases a replayed version where it counts, and not where it came late."""
+
+    def blank(self, entry: Entry) -> None:
+        super().blank(replace(entry, adopts=None))
 
 
 class ForgetfulStoreErasing(store_purge.StorePurge):
@@ -110,6 +118,12 @@ BUGS = (
         "forget one region in a redaction",
         lambda: in_place_of((erasure_service, "Eraser", ForgetfulEraser)),
         ("redacted_text_is_nowhere",),
+    ),
+    Bug(
+        "erase what was adopted, and not its late original",
+        lambda: in_place_of((erasure_service, "Eraser", CopyEraser)),
+        ("redacted_text_is_nowhere", "the_watermark_never_claims_what_is_missing"),
+        redacting,
     ),
     Bug(
         "reuse a blanked slot",
