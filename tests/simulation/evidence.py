@@ -127,6 +127,11 @@ class Evidence:
     apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
     homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
+    def had_terms(self, store_id: str) -> bool:
+        """Whether any region knows of more than one term of a store; a move that is given up begins one, too."""
+        records = (tables["stores"].get((store_id, "record"), {}) for tables in self.rows.values())
+        return any(len(record.get("epochs") or ()) > 1 for record in records)
+
     def may_lack(self, store_id: str) -> bool:
         """Whether others took a store over who need not have had all of it: any region but its second."""
         return store_id in self.taken_over and (not self.two_regions or store_id in self.elsewhere)

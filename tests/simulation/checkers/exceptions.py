@@ -227,7 +227,7 @@ def was_redacted_before_what_came_late(evidence: Evidence, store_id: str, memory
     "has none; others have one that says gone. Both answer that it is not found, and the history says why."
 )
 def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) -> bool:
-    return len(evidence.homes_ever.get(store_id, ())) > 1 and bool(row.get("gone"))
+    return evidence.had_terms(store_id) and bool(row.get("gone"))
 
 
 @exception(

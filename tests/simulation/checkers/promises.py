@@ -184,13 +184,13 @@ def events_that_come_again_change_nothing(evidence: Evidence) -> Iterator[str]:
 def _facts(
     evidence: Evidence, table: str, rows: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> Mapping[tuple[str, str], object]:
-    """What rows say: of claims nothing, and of the logs of a store that had several homes, who is at a path.
+    """What rows say: of claims nothing, and of the logs of a store that had several terms, who is at a path.
 
     Where a row was put back to what the cut says, it does not tell any more how its path came to be free.
     """
     if table == "logs":
         return {
-            key: occupant_of(LogRow.from_attributes(row)) if len(evidence.homes_ever.get(key[0], ())) > 1 else row
+            key: occupant_of(LogRow.from_attributes(row)) if evidence.had_terms(key[0]) else row
             for key, row in rows.items()
         }
     if table == "memories":
