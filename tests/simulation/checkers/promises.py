@@ -192,6 +192,7 @@ def _facts(
         return {
             key: occupant_of(LogRow.from_attributes(row)) if evidence.had_terms(key[0]) else row
             for key, row in rows.items()
+            if not exceptions.is_of_a_deleted_store(evidence, key[0])
         }
     if table == "memories":
         return {key: row for key, row in rows.items() if not exceptions.is_gone_by_a_cut(evidence, key[0], row)}
