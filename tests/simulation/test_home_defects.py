@@ -87,8 +87,8 @@ def the_cut_before_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = Failover._begin
 
     def surveyed_before(self: Failover, view: View, store: StoreRow) -> StoreRow:
-        survey = self._surveying.run(store)
-        monkeypatch.setattr(self._surveying, "in_parts", lambda *_: survey)
+        survey = self._builder.run(store)
+        monkeypatch.setattr(self._builder, "in_parts", lambda *_: survey)
         return begin(self, view, store)
 
     monkeypatch.setattr(Failover, "_begin", surveyed_before)

@@ -11,8 +11,7 @@ from dataclasses import asdict
 import pytest
 
 from memolith.adapters.memory import MemoryQueue, PutEvent
-from memolith.app.replication.compare_checkpoints import CompareCheckpoints
-from memolith.app.replication.compare_listing import CompareListing
+from memolith.app.replication.service import make_comparisons
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.errors import NotFound
 from memolith.core.objects.api_key_record import ApiKeyRecord
@@ -64,7 +63,8 @@ def compare(stage: MovingStage, region: str) -> list[int]:
     stage.clock.advance(DAY_S)
     here, queue = stage.cloud.sites[region].region, MemoryQueue()
     deadline_us = stage.clock.now_us() + 3_600_000_000
-    return [CompareListing(here, queue).run(deadline_us).repaired, CompareCheckpoints(here).run(deadline_us).repaired]
+    compare = make_comparisons(here, queue)
+    return [compare.listing.run(deadline_us).repaired, compare.checkpoints.run(deadline_us).repaired]
 
 
 # ---- an adopted copy is not its late original -----------------------------------------------------------------------

@@ -19,6 +19,7 @@ from memolith.adapters.layered import Faulty, RandomFaults
 from memolith.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomness
 from memolith.app.api.service import Memolith
 from memolith.app.indexer.rebuild import Rebuild
+from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core import errors
 from memolith.core.retention import DAY_US
@@ -331,7 +332,13 @@ class World:
 
     def _rebuild(self, site: Site) -> None:
         region = site.open().region
-        rebuild = Rebuild(region, MemoryTables(site.database), self.network.index_queue(site.name), LONGEST_LIFE_S)
+        rebuild = Rebuild(
+            region,
+            make_indexer(region),
+            MemoryTables(site.database),
+            self.network.index_queue(site.name),
+            LONGEST_LIFE_S,
+        )
         while True:
             try:
                 rebuild.run(lambda progress: None)

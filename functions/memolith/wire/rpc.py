@@ -166,7 +166,7 @@ def indexer_calls(indexer: Indexer) -> Rpc:
         return {"folded": fields["key"]}
 
     def judge(fields: Fields) -> dict[str, Any]:
-        indexer.judge(fields["store_id"], fields["memory_id"])
+        indexer.repair(fields["store_id"], fields["memory_id"])
         return {"judged": fields["memory_id"]}
 
     def fold_key(fields: Fields) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from memolith.app.api import service as facade
-from memolith.app.commit import log_steps, rename, reservation, sync_replica, writer
+from memolith.app.commit import log_steps, parts, rename, reservation, sync_replica, writer
 from memolith.app.commit.attempt import Outcome
+from memolith.app.index import parts as index_parts
 from memolith.app.index import path_claims
 from memolith.app.kernel.region import View
 from memolith.app.log import conditional_put, log_reader
@@ -186,23 +187,23 @@ BUGS = (
     ),
     Bug(
         "trust the index after a 412",
-        lambda: in_place_of((writer, "LogSteps", TrustingSteps)),
+        lambda: in_place_of((parts, "LogSteps", TrustingSteps)),
         ("operations_are_linearizable", "history_has_no_gaps"),
     ),
     Bug(
         "acknowledge before the put",
-        lambda: in_place_of((log_steps, "ConditionalPut", EagerSlots)),
+        lambda: in_place_of((parts, "ConditionalPut", EagerSlots)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
     ),
     Bug(
         "no helping in a rename",
-        lambda: in_place_of((facade, "LogReader", UnhelpfulLogs)),
+        lambda: in_place_of((index_parts, "LogReader", UnhelpfulLogs)),
         ("operations_are_linearizable", "one_memory_one_path"),
         crowded,
     ),
     Bug(
         "a 412 that was mine is another's",
-        lambda: in_place_of((log_steps, "ConditionalPut", NeverMine)),
+        lambda: in_place_of((parts, "ConditionalPut", NeverMine)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         unheard,
     ),
@@ -211,37 +212,37 @@ BUGS = (
         lambda: in_place_of(
             (rename, "derived_version_id", _one_id),
             (Entry, "same_write", _same_id),
-            (writer, "LogSteps", AmnesiacSteps),
+            (parts, "LogSteps", AmnesiacSteps),
         ),
         ("operations_are_linearizable", "nothing_acknowledged_is_lost"),
         crowded,
     ),
     Bug(
         "no claim",
-        lambda: in_place_of((reservation, "Claims", NoClaims)),
+        lambda: in_place_of((parts, "Claims", NoClaims)),
         ("one_memory_one_path", "operations_are_linearizable"),
     ),
     Bug(
         "an expired claim is broken without its slot",
-        lambda: in_place_of((writer, "Reservation", ClaimBreaker)),
+        lambda: in_place_of((parts, "Reservation", ClaimBreaker)),
         ("operations_are_linearizable", "one_memory_one_path"),
         stalling,
     ),
     Bug(
         "half a rename is told as undone",
-        lambda: in_place_of((writer, "Rename", UndoneHalves)),
+        lambda: in_place_of((parts, "Rename", UndoneHalves)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         refusing,
     ),
     Bug(
         "a put that is refused after one in doubt is told as undone",
-        lambda: in_place_of((log_steps, "ConditionalPut", UndoubtingSlots)),
+        lambda: in_place_of((parts, "ConditionalPut", UndoubtingSlots)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         refusing,
     ),
     Bug(
         "a refusal is decided by the index",
-        lambda: in_place_of((writer, "LogSteps", IndexedRefusals)),
+        lambda: in_place_of((parts, "LogSteps", IndexedRefusals)),
         ("operations_are_linearizable", "one_memory_one_path"),
         vanishing,
     ),

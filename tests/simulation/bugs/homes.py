@@ -8,9 +8,7 @@ from memolith.app.api import service as facade
 from memolith.app.commit import adoption
 from memolith.app.commit.attempt import Attempt, Outcome, Step
 from memolith.app.epochs import fence
-from memolith.app.homes import failover as app_failing_over
-from memolith.app.homes import handoff, snapshot_builder
-from memolith.app.homes import transfer as app_moving
+from memolith.app.homes import handoff, service, snapshot_builder
 from memolith.app.kernel.region import View
 from memolith.app.log import epoch_snapshot, log_reader
 from memolith.core import decide
@@ -75,8 +73,7 @@ BUGS = (
     Bug(
         "write without listing in a new epoch",
         lambda: in_place_of(
-            (app_moving, "EpochSnapshotBuilder", SurveyedByIndex),
-            (app_failing_over, "EpochSnapshotBuilder", SurveyedByIndex),
+            (service, "EpochSnapshotBuilder", SurveyedByIndex),
         ),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
         saved,

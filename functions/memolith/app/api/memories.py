@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
@@ -13,6 +14,7 @@ from memolith.app.commit.attempt import Outcome, decode_outcome
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
 from memolith.app.epochs.ownership import Ownership
+from memolith.app.index.path_listing import ListedPath, PathListing
 from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.peer_messages import NotHome
@@ -24,30 +26,20 @@ from memolith.core import ids
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live
-from memolith.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES, PATH_MAX_BYTES
-from memolith.core.listing import check_position, direct_child, past
+from memolith.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
+from memolith.core.listing import check_position
 from memolith.core.log_position import LogRef, Slot
 from memolith.core.paths import check_path, check_path_prefix, path_hash
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record
-from memolith.ports.index import Query
 
 SALTS_KEPT = 1_000
 ERASED_HEADS_MAX = 4
 """After how many heads that were superseded, and erased, while it was read a memory is said to be busy."""
 
 _POSITION = re.compile(r"/.+", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """One line of a listing before its content: the answer, and where the listing goes on after it."""
-
-    item: Memory | MemoryPrefix
-    after: str
-    row: MemoryRow | None = None
 
 
 class Memories:
@@ -64,6 +56,7 @@ class Memories:
         texts: TextReader,
         confirming: LinearizableReads,
         records: Ownership,
+        listing: PathListing,
     ) -> None:
         self._region = region
         self._door = door
@@ -74,6 +67,7 @@ class Memories:
         self._contents = texts
         self._confirming = confirming
         self._records = records
+        self._listing = listing
         self._salts: dict[str, str] = {}
 
     # ---- writing ------------------------------------------------------------------------------------------------
@@ -324,71 +318,24 @@ class Memories:
         access = self._door.enter_store(call, Scope.read, store_id)
         access.view.require_complete()
         limit = min(limit, LIST_MAX_FULL) if full else limit
-        listed, more = self._collect(access.view, store_id, prefix, depth, limit, after)
+        listed, more = self._listing.page(access.view, store_id, prefix, depth, limit, after)
         if full:
             fit = within_budget(
                 [one.row.content_size_bytes or 0 if one.row else 0 for one in listed], LIST_MAX_FULL_BYTES
             )
             listed, more = listed[:fit], more or fit < len(listed)
         next_after = listed[-1].after if more and listed else None
-        items = self._with_content(access, listed) if full else [one.item for one in listed]
+        items = self._with_content(access, listed) if full else [_without_content(line) for line in listed]
         return Page(tuple(items), next_after)
 
-    def _collect(
-        self, view: View, store_id: str, prefix: str, depth: int, limit: int, after: str | None
-    ) -> tuple[list[_Listed], bool]:
-        """Return at most `limit` lines, and whether there may be more. A folder as long as a path may be is empty."""
-        listed: list[_Listed] = []
-        if len(prefix.encode()) >= PATH_MAX_BYTES:
-            return listed, False
-        begins = "" if prefix == "/" else prefix
-        while True:
-            found = view.index.query(Query("paths", store_id, prefix=begins, after=after, limit=limit + 1))
-            paths = [PathRow.from_attributes(one.attributes) for one in found]
-            exhausted = len(found) <= limit
-            for line in self._lines(view, prefix, depth, paths):
-                if after is not None and line.after <= after:
-                    continue
-                if len(listed) == limit:
-                    return listed, True
-                listed.append(line)
-                after = line.after
-            if exhausted:
-                return listed, False
-            after = max(after or "", paths[-1].path)
-
-    def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> list[_Listed]:
-        """Make the lines of these rows; a memory is shown only at the path that its own row names.
-
-        Reads the marks of both tables with the memories, after the query, so that no page comes from a table that was
-        emptied. Raises Unavailable.
-        """
-        folders = [direct_child(prefix, row.path) if depth == 1 else None for row in paths]
-        keys = {
-            row.path: MemoryRow.key(row.store_id, row.memory_id)
-            for row, folder in zip(paths, folders, strict=True)
-            if row.memory_id is not None and folder is None
-        }
-        rows = self._region.read_whole(view, list(keys.values()), "memories", "paths")
-        lines: list[_Listed] = []
-        for path_row, folder in zip(paths, folders, strict=True):
-            if folder is not None and path_row.memory_id is not None:
-                if not lines or lines[-1].after != past(folder):
-                    lines.append(_Listed(MemoryPrefix(folder), past(folder)))
-            elif path_row.path in keys and (attributes := rows.get(keys[path_row.path])) is not None:
-                row = MemoryRow.from_attributes(attributes)
-                if is_live(row) and row.path == path_row.path:
-                    lines.append(_Listed(to_memory(row), path_row.path, row))
-        return lines
-
-    def _with_content(self, access: StoreAccess, listed: list[_Listed]) -> list[Memory | MemoryPrefix]:
+    def _with_content(self, access: StoreAccess, listed: Sequence[ListedPath]) -> list[Memory | MemoryPrefix]:
         """Return the lines with contents, without memories that have left their path since, and been erased there."""
         rows = [one.row for one in listed if one.row is not None]
         shown = iter(self._contents.show(access, [_wanted(row) for row in rows]))
         items: list[Memory | MemoryPrefix] = []
         for one in listed:
             if one.row is None:
-                items.append(one.item)
+                items.append(_without_content(one))
                 continue
             with suppress(NotFound):
                 memory = self._with_text(access, one.row, next(shown))
@@ -413,6 +360,10 @@ def to_memory(row: MemoryRow, shown: TextView | None = None) -> Memory:
         flags=tuple(dict.fromkeys((*(row.flags or ()), *shown.flags))),
         withheld=shown.withheld,
     )
+
+
+def _without_content(line: ListedPath) -> Memory | MemoryPrefix:
+    return MemoryPrefix(line.path) if line.row is None else to_memory(line.row)
 
 
 def _wanted(row: MemoryRow) -> TextRequest:

@@ -26,18 +26,14 @@ from memolith.app.commit.adoption import Adoption
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.parts import WriterParts
-from memolith.app.commit.quota import Quota
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.commit.writer import Writer
-from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.fence import Fence
-from memolith.app.epochs.ownership import Ownership
-from memolith.app.index.projector import Projector
+from memolith.app.epochs.parts import EpochParts
+from memolith.app.index.path_listing import PathListing
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
-from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.safety.write_gate import TextScanner
@@ -68,10 +64,8 @@ class Memolith:
         packs: Packs = NO_PACKS,
     ) -> None:
         self._region, self._packs = region, packs
-        snapshots, projector = EpochSnapshots(region), Projector(region)
-        logs = LogReader(region, snapshots)
-        repair = EpochRepair(region, snapshots, logs, projector)
-        records = Ownership(region, repair)
+        epochs = EpochParts.of(region)
+        snapshots, logs, projector, records = epochs.snapshots, epochs.logs, epochs.projector, epochs.records
         fence = Fence(region, records)
         second = SyncReplica(region, logs, snapshots)
         self._verdicts = verdicts = Verdicts(region)
@@ -82,14 +76,15 @@ class Memolith:
         self._reads = reads = ForwardedReads(passing)
         confirming = LinearizableReads(region, logs, records, fence, snapshots)
 
-        parts = WriterParts(logs, second, projector, Quota(region), verdicts, fence, repair)
-        writer = Writer(region, scanner, parts)
+        writer = Writer(region, scanner, WriterParts.of(region, epochs, second, fence, verdicts))
         adoption = Adoption(region, writer, logs, late_records)
 
         self.api_keys = ApiKeys(region)
         self._door = door = Authorizer(region, self.api_keys, records)
         self.stores = Stores(region, door, passing, reads, scanner, records, confirming, second)
-        self.memories = Memories(region, door, writer, passing, reads, projector, texts, confirming, records)
+        self.memories = Memories(
+            region, door, writer, passing, reads, projector, texts, confirming, records, PathListing(region)
+        )
         self.snapshots = Snapshots(region, door, reads, history, texts)
         self.versions = Versions(region, door, reads, history, texts, confirming)
         self.redactions = Redactions(region, door, writer, passing, projector, second)
@@ -122,8 +117,13 @@ class Memolith:
     def _pack_cache(self) -> PackCache:
         """The packs that this process holds."""
         from memolith.app.search.pack_cache import PackCache
+        from memolith.app.search.packs import Heads, KeptPacks
 
-        return PackCache(self._region, self._packs)
+        kept, heads = (
+            KeptPacks(self._region, self._packs),
+            Heads(self._region, self._packs, self._texts, self._verdicts),
+        )
+        return PackCache(self._region, self._packs, kept, heads)
 
     def check_health(self) -> None:
         """Return if callers should come here. One index read, of a row in each table.

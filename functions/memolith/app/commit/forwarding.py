@@ -22,9 +22,9 @@ from memolith.core.rows.identity import StoreRow
 class Forwarding:
     """Invokes another region's writer, or its reader."""
 
-    def __init__(self, region: Region, records: Ownership | None = None) -> None:
+    def __init__(self, region: Region, records: Ownership) -> None:
         self._region = region
-        self._records = records or Ownership(region)
+        self._records = records
 
     def reach(
         self, view: View, store: StoreRow, payload: Mapping[str, Any]

@@ -12,7 +12,6 @@ from dataclasses import replace
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
-from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import Unavailable
 from memolith.core.late_records import LateRecord, is_late, take_up
 from memolith.core.log_position import Epoch, Slot
@@ -25,10 +24,10 @@ from memolith.core.store_records import MOVER, to_record
 class LateRecords:
     """Looks for late records of the stores whose home this region is."""
 
-    def __init__(self, region: Region, records: Ownership | None = None, second: SyncReplica | None = None) -> None:
+    def __init__(self, region: Region, records: Ownership, replica: SyncReplica) -> None:
         self._region = region
-        self._records = records or Ownership(region)
-        self._second = second or SyncReplica(region, LogReader(region))
+        self._records = records
+        self._replica = replica
 
     def adopt(self, store: StoreRow) -> list[str]:
         """Decides about every late record that is here and was not decided yet; those that were taken up, ever.
@@ -54,7 +53,7 @@ class LateRecords:
             return None if record is None else replace(record, version_id=version_id)
 
         row = self._records.change(self._region.view(), store, following)
-        self._second.keep_record(row)
+        self._replica.keep_record(row)
         if row.version_id == version_id:
             self._region.metrics.count("late_records_adopted", len(row.adopted or ()) - len(store.adopted or ()))
         return list(row.adopted or ())

@@ -9,9 +9,12 @@ import json
 from collections.abc import Mapping, Sequence
 
 from memolith.app.commit.attempt import Attempt, Step
-from memolith.app.commit.parts import WriterParts
+from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.fence import Fence
+from memolith.app.index.projector import Projector
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.log_reader import LogReader
 from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
 from memolith.core.epochs import current_epoch
@@ -29,13 +32,21 @@ WRITE_MIN_US = 1_000
 class LogSteps:
     """Reads, puts and projects entries for one attempt at a command, at the store's home."""
 
-    def __init__(self, region: Region, parts: WriterParts) -> None:
+    def __init__(
+        self,
+        region: Region,
+        logs: LogReader,
+        slots: ConditionalPut,
+        replica: SyncReplica,
+        fence: Fence,
+        projector: Projector,
+    ) -> None:
         self._region = region
-        self.logs = parts.logs
-        self.slots = ConditionalPut(region, self.logs)
-        self.replica = parts.second
-        self.fence = parts.fence
-        self._projector = parts.projector
+        self.logs = logs
+        self.slots = slots
+        self.replica = replica
+        self.fence = fence
+        self._projector = projector
 
     def head(self, attempt: Attempt, memory_id: str) -> MemoryRow | None:
         """Return the memory's row. No call at first; one read later on, or where a home that changed does not know it.

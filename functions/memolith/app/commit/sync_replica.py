@@ -37,10 +37,10 @@ from memolith.ports.objects import StoredObject
 class SyncReplica:
     """Keeps what a store's home commits in the store's second region too. Nothing is done for a store that has none."""
 
-    def __init__(self, region: Region, logs: LogReader, snapshots: EpochSnapshots | None = None) -> None:
+    def __init__(self, region: Region, logs: LogReader, snapshots: EpochSnapshots) -> None:
         self._region = region
         self._logs = logs
-        self._cuts = snapshots or EpochSnapshots(region)
+        self._cuts = snapshots
 
     def of(self, store: StoreRow) -> str | None:
         """The second region of a store whose home this is. Raises Unavailable: it is not deployed any more."""

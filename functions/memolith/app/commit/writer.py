@@ -16,12 +16,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome, Step
-from memolith.app.commit.create import Creation
-from memolith.app.commit.facts import FactReader
-from memolith.app.commit.log_steps import LogSteps, body_of, known_rows, position_of
+from memolith.app.commit.log_steps import body_of, known_rows, position_of
 from memolith.app.commit.parts import WriterParts
-from memolith.app.commit.rename import Rename
-from memolith.app.commit.reservation import Reservation
 from memolith.app.index.path_claims import IntentConflict
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put
@@ -51,12 +47,10 @@ class Writer:
         self._region = region
         self._scanner = scanner
         self._verdicts = parts.verdicts
-        self._steps = LogSteps(region, parts)
-        self._repair = parts.repair
-        self._facts = FactReader(region, self._steps, self._repair)
-        self._reservation = Reservation(region, self._steps)
-        self._creation = Creation(region, parts, self._steps, self._reservation)
-        self._rename = Rename(region, self._steps, self._repair, self._reservation, self._creation)
+        self._steps = parts.steps
+        self._facts = parts.facts
+        self._creation = parts.creation
+        self._rename = parts.rename
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 

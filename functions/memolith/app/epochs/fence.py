@@ -23,9 +23,9 @@ from memolith.core.store_records import to_row
 class Fence:
     """Judges, of one region's calls, whether they may answer as a store's home."""
 
-    def __init__(self, region: Region, records: Ownership | None = None) -> None:
+    def __init__(self, region: Region, records: Ownership) -> None:
         self._region = region
-        self._records = records or Ownership(region)
+        self._records = records
 
     def stands(self, view: View, store: StoreRow) -> bool:
         """Tell whether an answer given now, on the record that came with `view`, is the home's.

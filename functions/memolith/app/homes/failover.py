@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.ownership import Ownership
+from memolith.app.epochs.store_repair import StoreRepair
 from memolith.app.homes.handoff import Handoff
 from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
 from memolith.app.homes.transfer import Transfer, TransferStep
@@ -33,14 +33,25 @@ from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 class Failover:
     """One region, as the new home of stores whose old home is gone."""
 
-    def __init__(self, region: Region, indexing: Indexer) -> None:
+    def __init__(
+        self,
+        region: Region,
+        indexer: Indexer,
+        records: Ownership,
+        builder: EpochSnapshotBuilder,
+        snapshots: EpochSnapshots,
+        repair: StoreRepair,
+        transfer: Transfer,
+        handoff: Handoff,
+    ) -> None:
         self._region = region
-        self._indexing = indexing
-        self._records = Ownership(region)
-        self._surveying = EpochSnapshotBuilder(region)
-        self._cuts = EpochSnapshots(region)
-        self._judging = EpochRepair(region)
-        self._moving = Transfer(region, indexing)
+        self._indexer = indexer
+        self._records = records
+        self._builder = builder
+        self._snapshots = snapshots
+        self._repair = repair
+        self._transfer = transfer
+        self._handoff = handoff
 
     def take_over(self, store_id: str, old: str, budget_s: float) -> TransferStep:
         """Make this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
@@ -63,7 +74,7 @@ class Failover:
             self._records.take_up(view, store)
             return TransferStep(store_id, "moved", paused_ms=0)
         if store.home == self._region.name and store.moving_to is not None:
-            store = to_row(decode_placed(Handoff(self._region).give_up(store_id)))
+            store = to_row(decode_placed(self._handoff.give_up(store_id)))
         if store.home == self._region.name and store.state == StoreState.ACTIVE and self._is_indexed(view, store):
             return TransferStep(store_id, "at home")
         if store.home not in (old, self._region.name):
@@ -71,8 +82,8 @@ class Failover:
         begun = store if store.home == self._region.name else self._begin(view, store)
         if not has_cut(begun) and self._complete(view, begun, deadline_us) is None:
             return TransferStep(store_id, "copying")
-        self._surveying.forget(store_id)
-        self._indexing.judge(store_id)
+        self._builder.forget(store_id)
+        self._indexer.repair(store_id)
         return TransferStep(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
 
     def _begin(self, view: View, store: StoreRow) -> StoreRow:
@@ -83,7 +94,7 @@ class Failover:
         """
         epoch = Epoch(parse_epoch(store.epochs[-1]).number + 1, self._region.name)
         cuts = tuple(store.cuts or ())
-        while cuts and not self._cuts.is_here(store, len(cuts)):
+        while cuts and not self._snapshots.is_here(store, len(cuts)):
             cuts = cuts[:-1]
         record = replace(
             to_record(store, MOVER),
@@ -103,10 +114,10 @@ class Failover:
 
         None where there was no time to look at everything.
         """
-        survey = self._surveying.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
+        survey = self._builder.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
         if survey is None:
             return None
-        run = self._moving.put_cut(view, begun.store_id, parse_epoch(begun.epochs[-1]), survey)
+        run = self._transfer.put_cut(view, begun.store_id, parse_epoch(begun.epochs[-1]), survey)
         record = replace(
             to_record(begun, MOVER),
             state=StoreState.ACTIVE,
@@ -115,7 +126,7 @@ class Failover:
         )
         if (standing := self._standing(view, begun)) is not None:
             return standing
-        self._judging.take_up(view, replace(begun, cuts=list(record.cuts)))
+        self._repair.repair_live_memories(view, replace(begun, cuts=list(record.cuts)))
         return self._standing_after_put(view, begun, record)
 
     def _standing(self, view: View, begun: StoreRow) -> StoreRow | None:

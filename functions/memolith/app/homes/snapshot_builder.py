@@ -62,11 +62,11 @@ class Survey:
 class EpochSnapshotBuilder:
     """Surveys stores in one region's bucket."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, snapshots: EpochSnapshots, logs: LogReader, progress: SnapshotProgress) -> None:
         self._region = region
-        self._cuts = EpochSnapshots(region)
-        self._logs = LogReader(region)
-        self._surveyed = SnapshotProgress(region)
+        self._snapshots = snapshots
+        self._logs = logs
+        self._progress = progress
 
     def run(self, store: StoreRow, ahead: Survey | None = None) -> Survey:
         """Scan everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.
@@ -91,14 +91,14 @@ class EpochSnapshotBuilder:
         Raises:
             as `run`.
         """
-        survey = Survey(tails=self._tails(store), entries=self._surveyed.load(store.store_id))
+        survey = Survey(tails=self._tails(store), entries=self._progress.load(store.store_id))
         known = len(survey.entries)
         batched = list(batches(list(survey.tails), HEADS_AT_ONCE))
         for number, some in enumerate(batched, 1):
             self._look(store, survey, some)
             is_late = self._region.clock.now_us() > deadline_us and number < len(batched)
             if is_late or len(survey.entries) - known >= ENTRIES_PER_PART:
-                self._surveyed.keep(store.store_id, list(survey.entries.values())[known:])
+                self._progress.keep(store.store_id, list(survey.entries.values())[known:])
                 known = len(survey.entries)
             if is_late:
                 return None
@@ -107,7 +107,7 @@ class EpochSnapshotBuilder:
 
     def forget(self, store_id: str) -> None:
         """Remove what was kept between the calls of `in_parts`. A query, and a write for five hundred entries."""
-        self._surveyed.forget(store_id)
+        self._progress.forget(store_id)
 
     def _look(self, store: StoreRow, survey: Survey, hashes: list[str]) -> None:
         found = self._region.parallel.run([partial(self._last, store, survey, hash) for hash in hashes])
@@ -124,7 +124,7 @@ class EpochSnapshotBuilder:
             standing = tails.get(key.path_hash)
             if str(key.slot.epoch) not in store.epochs or (standing is not None and standing > key.slot):
                 continue
-            if not self._cuts.is_late(store, key.path_hash, key.slot):
+            if not self._snapshots.is_late(store, key.path_hash, key.slot):
                 tails[key.path_hash] = key.slot
         return tails
 
@@ -179,15 +179,15 @@ class EpochSnapshotBuilder:
 
     def _is_as_it_began(self, store: StoreRow, survey: Survey, hash: str, slot: Slot) -> bool:
         """Tell whether nothing that counts was written since the present epoch began, and the entry of then is held."""
-        if slot.epoch == current_epoch(store) or not has_cut(store) or self._cuts.tail(store, hash) != slot:
+        if slot.epoch == current_epoch(store) or not has_cut(store) or self._snapshots.tail(store, hash) != slot:
             return False
         place = self._place(store, hash)
         return place is None or self._entry(survey, place) is not None
 
     def _place(self, store: StoreRow, hash: str) -> LogKey | None:
         """Return the place of the memory that was at a path as the present epoch began."""
-        resident = self._cuts.resident(store, hash)
-        place = None if resident is None else self._cuts.place(store, resident)
+        resident = self._snapshots.resident(store, hash)
+        place = None if resident is None else self._snapshots.place(store, resident)
         return None if place is None else place.key_in(store.store_id)
 
     def _entry(self, survey: Survey, key: LogKey) -> Entry | None:
@@ -207,7 +207,7 @@ class EpochSnapshotBuilder:
         if slot.preceding is not None:
             return slot.preceding
         number = store.epochs.index(str(slot.epoch))
-        return None if number == 0 else self._cuts.tail_of(store, number, hash)
+        return None if number == 0 else self._snapshots.tail_of(store, number, hash)
 
     def _says_nothing(self, survey: Survey, entry: Entry) -> bool:
         """Tell whether an entry is an abort, or half a rename that does not count: a lower slot has the occupant."""

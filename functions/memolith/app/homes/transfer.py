@@ -58,12 +58,21 @@ class TransferStep:
 class Transfer:
     """One region, as the new home of stores."""
 
-    def __init__(self, region: Region, indexing: Indexer) -> None:
+    def __init__(
+        self,
+        region: Region,
+        indexer: Indexer,
+        records: Ownership,
+        builder: EpochSnapshotBuilder,
+        backfill: StoreBackfill,
+        handoff: Handoff,
+    ) -> None:
         self._region = region
-        self._indexing = indexing
-        self._records = Ownership(region)
-        self._surveying = EpochSnapshotBuilder(region)
-        self._bringing = StoreBackfill(region, indexing.object_arrived)
+        self._indexer = indexer
+        self._records = records
+        self._builder = builder
+        self._backfill = backfill
+        self._handoff = handoff
 
     def move(self, store_id: str, budget_s: float) -> TransferStep:
         """Move a store's home here, or as much of that as there is time for: repeat it until it is ``moved``.
@@ -97,10 +106,10 @@ class Transfer:
                 return elsewhere
             return TransferStep(store_id, "at home")
         old = store.home
-        copied, done = self._bringing.run(store, old, deadline_us)
+        copied, done = self._backfill.run(store, old, deadline_us)
         if not done:
             return TransferStep(store_id, "copying", copied)
-        ahead = self._surveying.in_parts(store, deadline_us)
+        ahead = self._builder.in_parts(store, deadline_us)
         if ahead is None:
             return TransferStep(store_id, "copying", copied)
         began_ms = self._region.clock.now_us() // 1000
@@ -115,9 +124,9 @@ class Transfer:
             return self._records.fold(view, placed)
         row = self._records.take_up(view, self._records.fold(view, placed))
         paused_ms = max(self._region.clock.now_us() // 1000 - began_ms, 0)
-        self._surveying.forget(store_id)
+        self._builder.forget(store_id)
         self._region.metrics.milliseconds("move_paused_ms", paused_ms, home=old)
-        self._indexing.judge(row.store_id)
+        self._indexer.repair(row.store_id)
         return TransferStep(store_id, "moved", copied, paused_ms)
 
     def _seen_elsewhere(self, view: View, store: StoreRow) -> StoreRow | None:
@@ -137,7 +146,7 @@ class Transfer:
         """Give up a transfer away from here that was begun and is no longer wanted: the home takes writes again."""
         if store.moving_to is None:
             raise Unavailable("a fail-over to this region is not finished; repeat that first")
-        placed = decode_placed(Handoff(self._region).give_up(store.store_id))
+        placed = decode_placed(self._handoff.give_up(store.store_id))
         if placed.record.state is not StoreState.ACTIVE:
             raise Busy("the move away from here is committed already; move the store back")
 
@@ -160,8 +169,8 @@ class Transfer:
         """Copy everything, and have every rename completed or aborted: its home's writer does that."""
         copied = 0
         for _ in range(SETTLE_ATTEMPTS):
-            copied += self._bringing.run(store, old)[0]
-            survey = self._surveying.run(store, survey)
+            copied += self._backfill.run(store, old)[0]
+            survey = self._builder.run(store, survey)
             if not survey.pending:
                 return copied, survey
             for key in survey.pending:

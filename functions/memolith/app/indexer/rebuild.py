@@ -38,8 +38,9 @@ _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 class Rebuild:
     """Drives a rebuild of one region's index; run by an operator, or by a function on demand."""
 
-    def __init__(self, region: Region, tables: Tables, queue: Queue, longest_life_s: float) -> None:
+    def __init__(self, region: Region, indexer: Indexer, tables: Tables, queue: Queue, longest_life_s: float) -> None:
         self._region = region
+        self._indexer = indexer
         self._tables = tables
         self._queue = queue
         self._longest_life_s = longest_life_s
@@ -125,9 +126,8 @@ class Rebuild:
         """
         report(Progress("judging what came late"))
         view = View(self._region.index.at(building.building or 0), {}, complete=False, building=None)
-        indexing = Indexer(self._region)
         for store_id in self._moved_stores():
-            indexing.judge(store_id, view=view)
+            self._indexer.repair(store_id, view=view)
 
     def _moved_stores(self) -> Iterator[str]:
         seen: set[str] = set()

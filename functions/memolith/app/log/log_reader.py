@@ -23,9 +23,9 @@ from memolith.core.settled import ResolvedEntry
 class LogReader:
     """Entries, positions and tails of the logs of any store, in this region's bucket."""
 
-    def __init__(self, region: Region, snapshots: EpochSnapshots | None = None) -> None:
+    def __init__(self, region: Region, snapshots: EpochSnapshots) -> None:
         self._region = region
-        self._cuts = snapshots or EpochSnapshots(region)
+        self._cuts = snapshots
 
     def entry(self, key: LogKey, region: str | None = None) -> Entry | None:
         """Return the entry in a slot, or None while it is free. One HEAD. Raises Unavailable."""

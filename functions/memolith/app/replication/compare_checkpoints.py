@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memolith.app.index.resumable_scan import ScanProgress, walk
-from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
@@ -25,9 +24,9 @@ PERIODS_PER_PAGE = 50
 class CompareCheckpoints:
     """Compares one region's tables with the other homes' checkpoints."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, missing_objects: MissingObjects) -> None:
         self._region = region
-        self._holding = MissingObjects(region, Indexer(region))
+        self._missing_objects = missing_objects
 
     def run(self, deadline_us: int) -> ScanProgress:
         """Go on where time ran out. Of a checkpoint one GET, and a read for a hundred names; repairs what is missing.
@@ -81,6 +80,6 @@ class CompareCheckpoints:
             yield part_from_json(part.body)
 
     def _mend(self, view: View, home: str, names: tuple[Named, ...]) -> int:
-        missing = self._holding.missing(view, [name for name in names if self._holding.is_shown(name)])
-        brought = self._holding.bring(view, missing, home, fetch=True) if missing else {}
+        missing = self._missing_objects.missing(view, [name for name in names if self._missing_objects.is_shown(name)])
+        brought = self._missing_objects.bring(view, missing, home, fetch=True) if missing else {}
         return sum(became in (RepairOutcome.FOLDED, RepairOutcome.FETCHED) for became in brought.values())

@@ -17,7 +17,6 @@ from functools import partial
 from urllib.parse import quote_plus
 
 from memolith.app.index.resumable_scan import ScanProgress, walk
-from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
@@ -54,12 +53,19 @@ class ComparedPage:
 class CompareListing:
     """Compares one region's bucket with its tables. `queue` is the region's index queue."""
 
-    def __init__(self, region: Region, queue: Queue) -> None:
+    def __init__(
+        self,
+        region: Region,
+        queue: Queue,
+        logs: LogReader,
+        missing_objects: MissingObjects,
+        missed_erasures: MissedErasures,
+    ) -> None:
         self._region = region
         self._queue = queue
-        self._logs = LogReader(region)
-        self._holding = MissingObjects(region, Indexer(region))
-        self._unerased = MissedErasures(region)
+        self._logs = logs
+        self._missing_objects = missing_objects
+        self._missed_erasures = missed_erasures
 
     def run(self, deadline_us: int) -> ComparedPage:
         """Go on with the pass under way, or begin one if the last is a day old; until `deadline_us` at most.
@@ -86,8 +92,8 @@ class CompareListing:
         keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
         names, met = self._names(keys)
         rows: dict[RowKey, Attributes] = {}
-        missing = self._holding.missing(view, names, listed=True, seen=rows)
-        unerased = sorted(set(self._unerased.among(view, met, rows)) - {name.key for name in missing})
+        missing = self._missing_objects.missing(view, names, listed=True, seen=rows)
+        unerased = sorted(set(self._missed_erasures.among(view, met, rows)) - {name.key for name in missing})
         self._send([*(name.key for name in missing), *unerased])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
         if unerased:
@@ -116,7 +122,7 @@ class CompareListing:
             elif not isinstance(parsed, (CutKey, CheckpointKey, CheckpointPartKey)):
                 names.append(Named(key))
         met = list(self._met(entries))
-        shown = [name for name in names if self._holding.is_shown(name)]
+        shown = [name for name in names if self._missing_objects.is_shown(name)]
         return [*shown, *(one.name for one in met if one.name is not None)], met
 
     def _met(self, keys: Sequence[LogKey]) -> Iterator[ListedEntry]:

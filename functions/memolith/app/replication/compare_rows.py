@@ -53,10 +53,10 @@ class _Place(NamedTuple):
 class CompareRows:
     """Compares the rows of one region's tables with each other. `queue` is the region's index queue."""
 
-    def __init__(self, region: Region, queue: Queue) -> None:
+    def __init__(self, region: Region, queue: Queue, logs: LogReader) -> None:
         self._region = region
         self._queue = queue
-        self._logs = LogReader(region)
+        self._logs = logs
 
     def run(self, deadline_us: int) -> ScanProgress:
         """Go on where time ran out. A LIST for a store; of fifty rows a query and a read.

@@ -47,10 +47,10 @@ class RepairOutcome(Enum):
 class MissingObjects:
     """Checks objects by the rows that they leave, a hundred in one read, and folds what is missing."""
 
-    def __init__(self, region: Region, indexing: Indexer) -> None:
+    def __init__(self, region: Region, indexer: Indexer, snapshots: EpochSnapshots) -> None:
         self._region = region
-        self._indexing = indexing
-        self._cuts = EpochSnapshots(region)
+        self._indexer = indexer
+        self._snapshots = snapshots
 
     def missing(
         self,
@@ -126,7 +126,7 @@ class MissingObjects:
             return False
         store = StoreRow.from_attributes(rows[store_key])
         try:
-            return store.state != StoreState.DELETED and self._cuts.is_late(store, key.path_hash, key.slot)
+            return store.state != StoreState.DELETED and self._snapshots.is_late(store, key.path_hash, key.slot)
         except Unavailable:
             return False
 
@@ -187,7 +187,7 @@ class MissingObjects:
     def _fold(self, view: View, key: str, done: RepairOutcome) -> RepairOutcome:
         """Project as its event would have: with all that follows from it."""
         try:
-            reactions: Sequence[Callable[[], object]] = self._indexing.fold_object(view, key, journal=False)
+            reactions: Sequence[Callable[[], object]] = self._indexer.fold_object(view, key, journal=False)
         except Malformed:
             return RepairOutcome.DISCHARGED
         for react in reactions:

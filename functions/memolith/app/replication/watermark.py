@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from memolith.app.homes.epoch_sweep import EpochSweep
-from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.port_calls import commit_or_busy, find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.copy import copy_object
@@ -75,11 +74,17 @@ class _Tables:
 class Watermark:
     """What this region knows of each other home's writes."""
 
-    def __init__(self, region: Region, settled_us: int = SETTLED_US) -> None:
+    def __init__(
+        self,
+        region: Region,
+        missing_objects: MissingObjects,
+        epoch_sweep: EpochSweep,
+        settled_us: int = SETTLED_US,
+    ) -> None:
         self._region = region
         self._settled_us = settled_us
-        self._holding = MissingObjects(region, Indexer(region))
-        self._sweeping = EpochSweep(region)
+        self._missing_objects = missing_objects
+        self._epoch_sweep = epoch_sweep
 
     def advance(self, period: int | None, deadline_us: int) -> None:
         """Follow every home as far as possible, until `deadline_us` at most, and write that to the row that calls read.
@@ -201,9 +206,9 @@ class Watermark:
         return True
 
     def _fold_names(self, view: View, names: tuple[Named, ...], home: str, late: bool) -> bool:
-        missing = self._holding.missing(view, names)
-        brought = self._holding.bring(view, missing, home, fetch=late) if missing else {}
-        self._sweeping.note(names)
+        missing = self._missing_objects.missing(view, names)
+        brought = self._missing_objects.bring(view, missing, home, fetch=late) if missing else {}
+        self._epoch_sweep.note(names)
         return RepairOutcome.WAITING not in brought.values()
 
     def _is_late(self, until: int | None) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
+from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
@@ -94,13 +95,21 @@ class _Subject:
 class DeepScan:
     """Looks at versions of this region's logs, one at a time."""
 
-    def __init__(self, region: Region, scanner: DeepScanner, guardrail: Guardrail | None = None) -> None:
+    def __init__(
+        self,
+        region: Region,
+        logs: LogReader,
+        records: StoreLog,
+        verdicts: Verdicts,
+        scanner: DeepScanner,
+        guardrail: Guardrail | None = None,
+    ) -> None:
         self._region = region
         self._scanner = scanner
         self._guardrail = guardrail
-        self._logs = LogReader(region)
-        self._records = StoreLog(region)
-        self._verdicts = Verdicts(region)
+        self._logs = logs
+        self._records = records
+        self._verdicts = verdicts
 
     def inspect(self, key: str) -> DeepScanResult:
         """Scan one version. Repeatable: a message that comes twice leaves one verdict.
@@ -332,3 +341,9 @@ def _of_opinion(opinion: Opinion) -> list[Finding]:
             excerpt="",
         )
     ]
+
+
+def make_deep_scan(region: Region, scanner: DeepScanner, guardrail: Guardrail | None = None) -> DeepScan:
+    """Put a region's post-commit scan together. No call."""
+    parts = IndexParts.of(region)
+    return DeepScan(region, parts.logs, parts.store_log, Verdicts(region), scanner, guardrail)

@@ -45,9 +45,9 @@ class TextView:
 class TextReader:
     """Bodies of log objects as text."""
 
-    def __init__(self, region: Region, verdicts: Verdicts | None = None) -> None:
+    def __init__(self, region: Region, verdicts: Verdicts) -> None:
         self._region = region
-        self._verdicts = verdicts or Verdicts(region)
+        self._verdicts = verdicts
 
     def show(self, access: StoreAccess, wanted: Sequence[TextRequest]) -> list[TextView]:
         """Show several texts at once, in order; a withheld one only to a caller that may release it.

@@ -51,11 +51,11 @@ class _Held:
 class PackCache:
     """Gives a store's pack, as of now."""
 
-    def __init__(self, region: Region, packs: Packs) -> None:
+    def __init__(self, region: Region, packs: Packs, kept: KeptPacks, heads: Heads) -> None:
         self._region = region
         self._packs = packs
-        self._kept = KeptPacks(region, packs)
-        self._heads = Heads(region, packs)
+        self._kept = kept
+        self._heads = heads
         self._held: dict[str, _Held] = {}
         self._lock = threading.Lock()
 

@@ -12,11 +12,13 @@ import hashlib
 import logging
 from collections.abc import Mapping
 
-from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.eraser_client import ask_eraser
 from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.log.store_log import StoreLog
+from memolith.app.safety.text_access import TextReader
+from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.packs import Heads, KeptPacks, OpenedPack, differences
 from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest
@@ -40,12 +42,12 @@ _log = logging.getLogger(__name__)
 class Packer:
     """Makes the packs of one region."""
 
-    def __init__(self, region: Region, packs: Packs) -> None:
+    def __init__(self, region: Region, packs: Packs, kept: KeptPacks, heads: Heads, records: StoreLog) -> None:
         self._region = region
         self._packs = packs
-        self._kept = KeptPacks(region, packs)
-        self._heads = Heads(region, packs)
-        self._records = Ownership(region)
+        self._kept = kept
+        self._heads = heads
+        self._records = records
 
     def pack(self, store_id: str, since: int | None = None, anew: bool = False) -> int | None:
         """Bring a store's segment up to date; return the number of the one that counts, None if the store is deleted.
@@ -144,3 +146,10 @@ class Packer:
     def _remove_others(self, store_id: str) -> None:
         """Remove older segments; of a store that was deleted meanwhile, this one too. The eraser decides for itself."""
         ask_eraser(self._region, {"call": "erase_packs", "store_id": store_id})
+
+
+def make_packer(region: Region, packs: Packs) -> Packer:
+    """Put a region's packer together. No call."""
+    verdicts = Verdicts(region)
+    heads = Heads(region, packs, TextReader(region, verdicts), verdicts)
+    return Packer(region, packs, KeptPacks(region, packs), heads, StoreLog(region))

@@ -89,11 +89,11 @@ class KeptPacks:
 class Heads:
     """The live memories of a store that a pack may show, and what it has to be told of them."""
 
-    def __init__(self, region: Region, packs: Packs) -> None:
+    def __init__(self, region: Region, packs: Packs, texts: TextReader, verdicts: Verdicts) -> None:
         self._region = region
         self._packs = packs
-        self._contents = TextReader(region)
-        self._verdicts = Verdicts(region)
+        self._texts = texts
+        self._verdicts = verdicts
 
     def all(self, view: View, store: StoreRow) -> dict[str, MemoryRow]:
         """Return every live memory whose text is not withheld. A query for a thousand memories, and the verdicts."""
@@ -131,7 +131,7 @@ class Heads:
             ]
 
     def _text(self, row: MemoryRow) -> str | None:
-        return self._contents.read(row.store_id, position_of(row))
+        return self._texts.read(row.store_id, position_of(row))
 
     def _document(self, row: MemoryRow, text: str, text_max_bytes: int) -> Document:
         whole = (row.content_size_bytes or 0) <= text_max_bytes

@@ -61,7 +61,9 @@ class Rebuilding:
         assert isinstance(clock, Pauses)
         clock.meanwhile = self._work
         try:
-            rebuild = Rebuild(self.site.region, self.scene.cloud.tables(self.region), self.queue, LONGEST_LIFE_S)
+            rebuild = Rebuild(
+                self.site.region, self.site.indexing, self.scene.cloud.tables(self.region), self.queue, LONGEST_LIFE_S
+            )
             return rebuild.run(self.progress.append)
         finally:
             clock.meanwhile = lambda seconds: None

@@ -80,7 +80,7 @@ def calls_of(count: int) -> tuple[CallCounts, int]:
         operator.work()
 
     queue = InterceptedQueue(operator.queue, HOME, counts)
-    assert Rebuild(driving, scene.cloud.tables(HOME), queue, 0).run(report) == 2
+    assert Rebuild(driving, scene.cloud.sites[HOME].indexing, scene.cloud.tables(HOME), queue, 0).run(report) == 2
     assert memories(scene) == count
     return counts, waiting
 

@@ -9,7 +9,7 @@ import pytest
 
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.index.resumable_scan import EVERY_US
-from memolith.app.replication.compare_listing import CompareListing
+from memolith.app.replication.service import make_comparisons
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import PathRow, VersionRow
 from memolith.ports.index import Change
@@ -28,7 +28,7 @@ class Pass:
 
     def __init__(self, scene: Scene) -> None:
         self.queue = MemoryQueue()
-        self.comparing = CompareListing(scene.cloud.sites[HOME].region, self.queue)
+        self.comparing = make_comparisons(scene.cloud.sites[HOME].region, self.queue).listing
 
     def sent(self) -> list[str]:
         taken = [json.loads(message) for message in self.queue.take(100)]
