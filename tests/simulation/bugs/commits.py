@@ -68,7 +68,7 @@ class NeverMine(conditional_put.ConditionalPut):
             return Put.TAKEN
         except port_errors.OutcomeUnknown:
             return Put.TAKEN if self._logs.entry(entry.key) else self.take(entry, body)
-        except port_errors.PortError as error:
+        except port_errors.PORT_FAILURES as error:
             raise OutcomeUnknown("undecided") from error
         return Put.MINE
 

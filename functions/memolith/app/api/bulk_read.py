@@ -17,7 +17,6 @@ from memolith.app.kernel.results import Memory, Page, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView, shown
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
-from memolith.app.search.packs import position_of
 from memolith.core import ids
 from memolith.core.fold import is_live
 from memolith.core.limits import LOAD_MAX_BYTES, LOAD_MAX_MEMORIES
@@ -103,7 +102,7 @@ class BulkRead:
     def _fetch(self, access: StoreAccess, rows: Sequence[MemoryRow]) -> list[TextView]:
         found: list[TextView] = []
         for some in _parts(rows):
-            wanted = [TextRequest(position_of(row), row.content_sha256 or "") for row in some]
+            wanted = [TextRequest(row.ref, row.content_sha256 or "") for row in some]
             found += self._contents.show(access, wanted)
         return found
 

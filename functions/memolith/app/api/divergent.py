@@ -16,6 +16,7 @@ from memolith.app.api.memories import Memories
 from memolith.app.api.redaction import Redactions
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import DivergentVersion, Memory, Page, ReadConsistency, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView
@@ -23,7 +24,6 @@ from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.rows.content import LATE_PREFIX, MemoryRow, VersionRow
@@ -79,7 +79,7 @@ class Divergent:
         access, row = self._find(call, store_id, version_id)
         shown = TextView()
         if row.content_sha256 is not None:
-            [shown] = self._contents.show(access, [TextRequest(LogRef.parse(row.position or ""), row.content_sha256)])
+            [shown] = self._contents.show(access, [TextRequest(row.ref, row.content_sha256)])
         try:
             current = self._memories.retrieve(
                 replace(call, demand=ReadConsistency()), store_id, row.memory_id or "", full=True
@@ -195,14 +195,8 @@ class Divergent:
     def _rows(self, view: View, store_id: str, after: str | None) -> Iterator[VersionRow]:
         """Yield those that are not dismissed: a dismissed one leaves a blank row."""
         mark = None if after is None else f"{LATE_PREFIX}{after}"
-        while True:
-            query = Query("versions", store_id, prefix=LATE_PREFIX, after=mark, limit=ROWS_PER_QUERY)
-            found = view.index.query(query)
-            rows = [VersionRow.from_attributes(one.attributes) for one in found]
-            yield from (row for row in rows if not row.blank)
-            if len(found) < ROWS_PER_QUERY:
-                return
-            mark = found[-1].sort_key
+        query = Query("versions", store_id, prefix=LATE_PREFIX, after=mark, limit=ROWS_PER_QUERY)
+        return (row for row in rows_of(view.index, query, VersionRow) if not row.blank)
 
     def _head(self, view: View, row: VersionRow) -> MemoryRow | None:
         key = MemoryRow.key(row.store_id, row.memory_id or "-")
@@ -211,7 +205,7 @@ class Divergent:
         return head if is_live(head) else None
 
     def _text(self, row: VersionRow) -> tuple[Entry, str]:
-        found = self._contents.entry(row.store_id, LogRef.parse(row.position or ""))
+        found = self._contents.entry(row.store_id, row.ref)
         if found is None:
             raise NotFound("divergent_version", row.version_id)
         return found

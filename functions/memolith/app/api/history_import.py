@@ -29,7 +29,7 @@ from memolith.core.commands import ImportedVersion, ImportVersion, version_ids
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, Unavailable
 from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Operation, kept_flags
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.store_record import StoreState
@@ -270,7 +270,7 @@ def _row(view: View, key: RowKey) -> VersionRow | None:
 
 
 def _ref(memory: MemoryRow | None) -> LogRef | None:
-    return None if memory is None else LogRef(memory.path_hash, Slot.parse(memory.slot))
+    return None if memory is None else memory.ref
 
 
 def _refused(version: ImportedVersion, error: MemolithError) -> ImportResult:

@@ -28,7 +28,7 @@ from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown,
 from memolith.core.fold import is_live
 from memolith.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import Slot
 from memolith.core.paths import check_path, check_path_prefix, path_hash
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
@@ -367,7 +367,7 @@ def _without_content(line: ListedPath) -> Memory | MemoryPrefix:
 
 
 def _wanted(row: MemoryRow) -> TextRequest:
-    return TextRequest(LogRef(row.path_hash, Slot.parse(row.slot)), row.content_sha256 or "")
+    return TextRequest(row.ref, row.content_sha256 or "")
 
 
 def _check_content(content: str) -> None:

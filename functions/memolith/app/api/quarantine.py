@@ -10,13 +10,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice, takewhile
 from typing import Any
 
 from memolith.app.api.memories import Memories
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.index.version_history import VersionHistory
+from memolith.app.kernel.batching import batches
+from memolith.app.kernel.listing import row_pages, rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Memory, Page, Place, QuarantinedText, ReadConsistency, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, withheld_by
@@ -25,13 +27,12 @@ from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.verdicts import releases, withheld_ever, withholdings
-from memolith.ports.index import Found, Query
+from memolith.ports.index import Query
 
 ROWS_PER_QUERY = 1_000
 VERSIONS_LOOKED_AT = 100_000
@@ -105,13 +106,10 @@ class Quarantine:
 
     def _judged(self, view: View, store_id: str, after: str | None) -> Iterator[VerdictRow]:
         """Yield the rows of texts; sightings come after all of them in the same partition, and are left out."""
-        while True:
-            found = self._query(view, Query("verdicts", store_id, after=after, limit=ROWS_PER_QUERY))
-            texts = [one for one in found if _POSITION.fullmatch(one.sort_key)]
-            yield from (VerdictRow.from_attributes(one.attributes) for one in texts)
-            if len(texts) < ROWS_PER_QUERY:
-                return
-            after = texts[-1].sort_key
+        query = Query("verdicts", store_id, after=after, limit=ROWS_PER_QUERY)
+        found = chain.from_iterable(row_pages(view.index, query))
+        texts = takewhile(lambda one: _POSITION.fullmatch(one.sort_key) is not None, found)
+        yield from (VerdictRow.from_attributes(one.attributes) for one in texts)
 
     def _row(self, view: View, store: StoreRow, version_id: str) -> VerdictRow:
         """Return the row of a version's text; if the text was erased, that of the verdicts put for the version."""
@@ -167,29 +165,20 @@ class Quarantine:
         return places, next(rows, None) is None and len(found) <= PLACES_MAX
 
     def _versions(self, view: View, store_id: str) -> Iterator[VersionRow]:
-        after: str | None = None
-        while True:
-            query = Query("versions", store_id, after=after, limit=ROWS_PER_QUERY, descending=True)
-            found = self._query(view, query)
-            yield from (VersionRow.from_attributes(one.attributes) for one in found)
-            if len(found) < ROWS_PER_QUERY:
-                return
-            after = found[-1].sort_key
+        query = Query("versions", store_id, limit=ROWS_PER_QUERY, descending=True)
+        return rows_of(view.index, query, VersionRow)
 
     def _heads(self, view: View, rows: Sequence[VersionRow]) -> dict[str, str]:
         """Return the current version of each live memory among these."""
         keys = [MemoryRow.key(row.store_id, id) for row in rows if (id := row.memory_id) is not None]
         keys = list(dict.fromkeys(keys))
         heads: dict[str, str] = {}
-        for start in range(0, len(keys), ROWS_PER_READ):
-            for attributes in self._region.read(view.index, keys[start : start + ROWS_PER_READ]).values():
+        for some in batches(keys, ROWS_PER_READ):
+            for attributes in self._region.read(view.index, some).values():
                 head = MemoryRow.from_attributes(attributes)
                 if is_live(head):
                     heads[head.memory_id] = head.version_id
         return heads
-
-    def _query(self, view: View, query: Query) -> list[Found]:
-        return [*view.index.query(query)]
 
     # ---- releasing ----------------------------------------------------------------------------------------------
 
@@ -278,7 +267,7 @@ class Quarantine:
         steps = self._history.of_memory(access.view, store_id, memory_id, None, head)
         while some := list(islice(steps, VERSIONS_AT_ONCE)):
             rows = [step.row for step in some if step.row.content_sha256 is not None and step.row.position is not None]
-            wanted = [TextRequest(LogRef.parse(row.position or ""), row.content_sha256 or "") for row in rows]
+            wanted = [TextRequest(row.ref, row.content_sha256 or "") for row in rows]
             for shown in self._contents.show(access, wanted):
                 if shown.withheld is None and shown.content is not None:
                     return shown.content

@@ -17,7 +17,6 @@ from memolith.app.kernel.results import Hit, Page, RequestContext
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
-from memolith.app.search.packs import position_of
 from memolith.core.errors import InvalidRequest
 from memolith.core.fold import is_live
 from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
@@ -163,7 +162,7 @@ class Search:
 
     def _hit(self, ranked: Ranked, row: MemoryRow, text: str | None, asked: _Query) -> Hit:
         if text is None:
-            text = self._contents.read(row.store_id, position_of(row)) or ""
+            text = self._contents.read(row.store_id, row.ref) or ""
         return Hit(to_memory(row), round(ranked.score, 3), self._excerpt(text, ranked.passage, asked.stems))
 
     def _excerpt(self, text: str, passage: int, stems: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from memolith.app.safety.verdicts import Verdicts
 from memolith.core import memory_conventions
 from memolith.core.errors import NotFound
 from memolith.core.fold import is_live
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.session_record import Attachment, Pin, SessionRecord, StorePins
 from memolith.core.rows.base import RowKey
@@ -180,7 +180,7 @@ class SessionContexts:
 
 
 def _pin(head: MemoryRow) -> Pin:
-    return Pin(head.memory_id, head.version_id, str(LogRef(head.path_hash, Slot.parse(head.slot))))
+    return Pin(head.memory_id, head.version_id, str(head.ref))
 
 
 def _is_redacted(view: View, store_id: str, pin: Pin) -> bool:

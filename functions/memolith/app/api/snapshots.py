@@ -25,7 +25,7 @@ from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, SnapshotIncomplete, Unavailable
 from memolith.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES, SETTLE_US
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Operation
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -212,7 +212,7 @@ def _of_head(head: MemoryRow) -> _MemoryAt | None:
         updated_at=head.updated_at,
         flags=tuple(head.flags or ()),
     )
-    return _blank(stood) if head.path is None else _MemoryAt(stood, LogRef(head.path_hash, Slot.parse(head.slot)))
+    return _blank(stood) if head.path is None else _MemoryAt(stood, head.ref)
 
 
 def _of_version(head: MemoryRow, row: VersionRow) -> _MemoryAt | None:
@@ -229,4 +229,4 @@ def _of_version(head: MemoryRow, row: VersionRow) -> _MemoryAt | None:
         updated_at=row.created_at or 0,
         flags=tuple(row.flags or ()),
     )
-    return _blank(stood) if row.path is None else _MemoryAt(stood, LogRef.parse(row.position or ""))
+    return _blank(stood) if row.path is None else _MemoryAt(stood, row.ref)

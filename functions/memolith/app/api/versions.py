@@ -17,7 +17,6 @@ from memolith.core import ids
 from memolith.core.errors import NotFound
 from memolith.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef
 from memolith.core.rows.content import MemoryRow, VersionRow
 
 ROWS_PER_PAGE = 2_000
@@ -120,7 +119,7 @@ class Versions:
         return [step for step in current if step.row.time_key is not None]
 
     def _show(self, access: StoreAccess, rows: list[VersionRow]) -> list[TextView]:
-        wanted = [TextRequest(_position(row), row.content_sha256) for row in rows if row.content_sha256 is not None]
+        wanted = [TextRequest(row.ref, row.content_sha256) for row in rows if row.content_sha256 is not None]
         shown = iter(self._contents.show(access, wanted))
         return [TextView() if row.content_sha256 is None else next(shown) for row in rows]
 
@@ -171,7 +170,3 @@ def to_version(row: VersionRow, shown: TextView | None = None) -> Version:
         withheld=shown.withheld,
         imported=bool(row.imported),
     )
-
-
-def _position(row: VersionRow) -> LogRef:
-    return LogRef.parse(row.position or "")

@@ -15,6 +15,7 @@ from dataclasses import replace
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.writer import Writer
 from memolith.app.kernel.eraser_client import erase
+from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
 from memolith.core.commands import AdoptVersion
@@ -24,7 +25,6 @@ from memolith.core.log_position import LogKey, LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 
 ADOPTED_AT_ONCE = 100
 """How many versions of one path one call takes up; the rest come with their own events."""
@@ -100,7 +100,4 @@ class Adoption:
     def _text(self, entry: Entry) -> str | None:
         if entry.operation is Operation.DELETED:
             return None
-        try:
-            return self._region.objects.get(str(entry.key)).body.decode()
-        except port_errors.PortError as error:
-            raise Unavailable("a late version cannot be read now; try again") from error
+        return require(self._region.objects, str(entry.key)).body.decode()

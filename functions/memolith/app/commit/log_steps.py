@@ -77,7 +77,7 @@ class LogSteps:
         is_new = head is not None and head.updated_at > attempt.passed_on_us + WRITE_MIN_US
         if suspect or is_new or attempt.number:
             keys = [VersionRow.key(attempt.store.store_id, version_id) for version_id in attempt.own]
-            attempt.done = position_of(self._region.read(attempt.view.index, keys), keys)
+            attempt.done = known_position(self._region.read(attempt.view.index, keys), keys)
         return attempt.done is not None
 
     def occupancy(self, attempt: Attempt, hash: str, path: str) -> tuple[LogRow | None, PathRow | None]:
@@ -203,7 +203,7 @@ def known_rows(head: MemoryRow, entry: Entry) -> dict[RowKey, Attributes | None]
     }
 
 
-def position_of(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> LogRef | None:
+def known_position(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> LogRef | None:
     """Return where the first of these versions stands, of those that are known to stand anywhere."""
     for key in keys:
         row = VersionRow.from_attributes(rows[key]) if key in rows else None

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome, Step
-from memolith.app.commit.log_steps import body_of, known_rows, position_of
+from memolith.app.commit.log_steps import body_of, known_position, known_rows
 from memolith.app.commit.parts import WriterParts
 from memolith.app.index.path_claims import IntentConflict
 from memolith.app.kernel.region import Region, View
@@ -203,7 +203,7 @@ class Writer:
 
     def done(self, view: View, command: Command) -> LogRef | None:
         """Where a version of the command's own stands, by the rows that `view` has. No call."""
-        return position_of(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
+        return known_position(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
 
     def recall(self, view: View, store: StoreRow, position: LogRef) -> Outcome:
         """What a write that stands at `position` did. One HEAD, two for a rename; the lease as for any answer.

@@ -10,6 +10,7 @@ from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.stragglers import Stragglers
 from memolith.app.index.epoch_rows import EpochRows, RestoredRows
 from memolith.app.kernel.batching import batches
+from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.epochs import current_epoch, has_cut
@@ -126,7 +127,7 @@ class StoreRepair:
         """Project again versions that are divergent only by the snapshot of a home that is not accepted."""
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, LATE_PREFIX):
             for row in rows:
-                at = LogRef.parse(row.position or "")
+                at = row.ref
                 if not self._snapshots.is_late(store, at.path_hash, at.slot):
                     project_again(str(at.key_in(store.store_id)))
             yield f"{LATE_PREFIX}{rows[-1].version_id}"
@@ -181,11 +182,6 @@ class StoreRepair:
     def _pages(
         self, view: View, table: str, store_id: str, kind: type[_RowT], after: str | None, prefix: str = ""
     ) -> Iterator[list[_RowT]]:
-        while True:
-            query = Query(table, store_id, prefix=prefix, after=after, limit=ROWS_PER_QUERY)
-            found = view.index.query(query)
-            if found:
-                yield [kind.from_attributes(one.attributes) for one in found]
-            if len(found) < ROWS_PER_QUERY:
-                return
-            after = found[-1].sort_key
+        query = Query(table, store_id, prefix=prefix, after=after, limit=ROWS_PER_QUERY)
+        for page in row_pages(view.index, query):
+            yield [kind.from_attributes(found.attributes) for found in page]

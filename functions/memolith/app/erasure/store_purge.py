@@ -212,7 +212,7 @@ class StorePurge:
             if isinstance(name, LogKey):
                 return self._erase_entry(name, held)
             return self._erase_record(held.key)
-        except (ValueError, Unavailable, port_errors.PortError):
+        except (ValueError, *port_errors.PORT_FAILURES):
             return "left"
 
     def _erase_entry(self, key: LogKey, held: _Held) -> str:

@@ -19,7 +19,7 @@ from itertools import islice
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.index.ack_journal import from_listing
 from memolith.app.kernel.batching import gallop
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_under, rows_of
 from memolith.app.kernel.port_calls import commit_or_busy, find_head, require
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put, put_if_absent
@@ -166,15 +166,9 @@ class Checkpoints:
         after: str | None = last_key or None
         for shard in range(int(first), JOURNAL_SHARDS):
             partition = JournalRow.partition(self._home, period, shard)
-            while True:
-                query = Query("journal", partition, prefix=f"{self._home}/", after=after, limit=ROWS_PER_QUERY)
-                found = self._region.index.query(query)
-                for one in found:
-                    row = JournalRow.from_attributes(one.attributes)
-                    yield Named(row.object_key, row.version_id), f"{shard} {row.object_key}"
-                if len(found) < ROWS_PER_QUERY:
-                    break
-                after = found[-1].sort_key
+            query = Query("journal", partition, prefix=f"{self._home}/", after=after, limit=ROWS_PER_QUERY)
+            for row in rows_of(self._region.index, query, JournalRow):
+                yield Named(row.object_key, row.version_id), f"{shard} {row.object_key}"
             after = None
 
     def _listed(self, after: str | None) -> Iterator[tuple[Named, str]]:

@@ -17,6 +17,7 @@ from functools import partial
 from urllib.parse import quote_plus
 
 from memolith.app.index.resumable_scan import ScanProgress, walk
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
@@ -164,14 +165,8 @@ class CompareListing:
 
     def _pairs(self, view: View, store_id: str) -> int:
         """Count the live memories of a store that are below another one."""
-        pairs, after = 0, None
-        while True:
-            found = view.index.query(Query("paths", store_id, after=after, limit=PATHS_PER_PAGE))
-            rows = [PathRow.from_attributes(one.attributes) for one in found]
-            pairs += sum(self._below_another(view, row) for row in rows if row.memory_id is not None)
-            if len(found) < PATHS_PER_PAGE:
-                return pairs
-            after = found[-1].sort_key
+        paths = rows_of(view.index, Query("paths", store_id, limit=PATHS_PER_PAGE), PathRow)
+        return sum(self._below_another(view, row) for row in paths if row.memory_id is not None)
 
     def _below_another(self, view: View, row: PathRow) -> bool:
         keys: list[RowKey] = [PathRow.key(row.store_id, above) for above in ancestors(row.path)]

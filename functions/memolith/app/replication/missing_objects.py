@@ -16,7 +16,7 @@ from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.copy import copy_object
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import ApiKeyKey, ObjectKey, RedactionKey, SessionKey, StoreKey, parse_key
 from memolith.core.objects.checkpoint import Named
@@ -174,7 +174,7 @@ class MissingObjects:
             if not self._copy(name.key, home):
                 return RepairOutcome.DISCHARGED
             return self._fold(view, name.key, RepairOutcome.FETCHED)
-        except (Unavailable, OutcomeUnknown, port_errors.PortError):
+        except port_errors.PORT_FAILURES:
             return RepairOutcome.WAITING
 
     def _is_here(self, key: str) -> bool:

@@ -20,7 +20,6 @@ from memolith.app.kernel.port_calls import commit_or_busy, find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.copy import copy_object
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
-from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
 from memolith.core.rows.base import Attributes, RowKey, mark_key
@@ -182,7 +181,7 @@ class Watermark:
                 checkpoint = self._checkpoint(one)
                 if checkpoint is None or not self._fold_all(view, one, checkpoint, deadline_us):
                     return
-            except (Unavailable, port_errors.PortError):
+            except port_errors.PORT_FAILURES:
                 return
             until = min(checkpoint.until, self._region.clock.now_us())
             one.period, one.parts, one.until = checkpoint.period, 0, max(until, one.until or 0)

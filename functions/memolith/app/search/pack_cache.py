@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from memolith.app.auth.authorizer import StoreAccess
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region
@@ -187,18 +188,14 @@ class PackCache:
         since_ms = max(complete_until - SETTLE_US, 0) // 1000
         after: str = f"memver_{ids.ulid(since_ms, bytes(10))}"
         found: dict[str, VersionRow] = {}
-        while True:
-            query = Query("versions", access.store.store_id, after=after, limit=ROWS_PER_QUERY)
-            rows = access.view.index.query(query)
-            for version in (VersionRow.from_attributes(row.attributes) for row in rows):
-                if version.memory_id is None:
-                    continue
-                known = found.get(version.memory_id)
-                if known is None or (known.generation or 0) <= (version.generation or 0):
-                    found[version.memory_id] = version
-            if len(rows) < ROWS_PER_QUERY:
-                return found
-            after = rows[-1].sort_key
+        query = Query("versions", access.store.store_id, after=after, limit=ROWS_PER_QUERY)
+        for version in rows_of(access.view.index, query, VersionRow):
+            if version.memory_id is None:
+                continue
+            known = found.get(version.memory_id)
+            if known is None or (known.generation or 0) <= (version.generation or 0):
+                found[version.memory_id] = version
+        return found
 
     def _ask_packer(self, access: StoreAccess, *, anew: bool = False) -> None:
         """Ask for the segment, and wait for it. Raises Unavailable."""
