@@ -32,9 +32,9 @@ from memolith.core import decide
 from memolith.core.fold import join_memory
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Actor, Entry, Operation
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.control import ControlRow
-from memolith.core.settled import ResolvedEntry
 from memolith.ports.index import Change
 from memolith.scanner import Scanner
 from memolith.wire.rpc import writer_calls

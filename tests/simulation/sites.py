@@ -50,7 +50,7 @@ from memolith.wire.rpc import eraser_calls, homes_calls, indexer_calls, packer_c
 from tests.simulation.ports import AnyOrder, ProcessClock, SkewedClock, TornErasableObjects, TornIndex
 
 T = TypeVar("T")
-SETTLED_US = 1_000_000
+BATCH_MAX_US = 1_000_000
 """Longer than a batch of reads takes here, however slow its task is."""
 
 
@@ -64,7 +64,7 @@ class Sandbox:
         self.indexing = indexer_service.make_indexer(region)
         self.batches = rebuild.BatchProjector(region, self.indexing)
         self.erasures = erasure_service.make_erasures(region, erasable, packs, day_us)
-        self.reconciling = replication_service.make_reconciler(region, SETTLED_US)
+        self.reconciling = replication_service.make_reconciler(region, BATCH_MAX_US)
         self.homes = homes_service.make_homes(region)
         compare = replication_service.make_comparisons(region, queue)
         self.comparisons = (compare.listing.run, compare.checkpoints.run, compare.rows.run)

@@ -19,7 +19,7 @@ from memolith.app.commit.forwarding import Forwarding
 from memolith.app.epochs import fence
 from memolith.app.epochs.parts import EpochParts
 from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
-from memolith.app.index import projector
+from memolith.app.index import row_transactions
 from memolith.app.index.parts import IndexParts
 from memolith.app.indexer import rebuild
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
@@ -35,11 +35,11 @@ from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreState
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import PathRow
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 from memolith.core.store_records import PlacedRecord, to_record
 from memolith.ports.index import Change
 from memolith.wire.rpc import writer_calls
@@ -258,8 +258,8 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def unchecked(patch: pytest.MonkeyPatch) -> None:
-    changes = projector._Rows.changes
-    patch.setattr(projector._Rows, "changes", lambda self, read_also: changes(self, set()))
+    changes = row_transactions.RowChanges.changes
+    patch.setattr(row_transactions.RowChanges, "changes", lambda self, read_also=(): changes(self))
 
 
 def any_lease(patch: pytest.MonkeyPatch) -> None:

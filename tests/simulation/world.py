@@ -35,7 +35,7 @@ from tests.simulation.network import Network
 from tests.simulation.operators import Operators
 from tests.simulation.options import Options, drawn
 from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, SkewedClock, TaskPeers, drawn_passage
-from tests.simulation.sites import SETTLED_US, Site
+from tests.simulation.sites import BATCH_MAX_US, Site
 from tests.simulation.sweeps import Sweeps
 from tests.simulation.tasks import Crash, Scheduler
 
@@ -243,7 +243,7 @@ class World:
             for site in self.sites.values():
                 self.tick(site)
                 self.scheduler.run()
-            self.scheduler.now_us += 2 * SETTLED_US + (
+            self.scheduler.now_us += 2 * BATCH_MAX_US + (
                 round(LONGEST_LIFE_S * 1_000_000) if self.options.failovers else 0
             )
         for site in self.sites.values():

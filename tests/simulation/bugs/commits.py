@@ -17,9 +17,9 @@ from memolith.core.commands import Command
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 from memolith.ports import errors as port_errors
 from memolith.ports.objects import StoredObject
 from tests.simulation import sites
@@ -107,13 +107,13 @@ class AmnesiacSteps(log_steps.LogSteps):
 class UnhelpfulLogs(log_reader.LogReader):
     """Leaves a rename half done for whoever comes next, who leaves it too; and takes its first half for the whole."""
 
-    def settle(
+    def resolve(
         self, entry: Entry, help_with: Any = None, region: str | None = None, store: StoreRow | None = None
     ) -> tuple[ResolvedEntry, ...]:
-        settled = super().settle(entry, None, region, store)
-        if not settled and entry.operation is Operation.MOVED_IN and help_with is not None:
+        resolved = super().resolve(entry, None, region, store)
+        if not resolved and entry.operation is Operation.MOVED_IN and help_with is not None:
             return (ResolvedEntry(entry, void=True),)
-        return settled
+        return resolved
 
 
 def _one_id(version_id: str, attempt: int) -> str:

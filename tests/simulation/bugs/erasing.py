@@ -15,8 +15,8 @@ from memolith.core import fold, retention
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, VersionRow
-from memolith.core.settled import ResolvedEntry
 from memolith.ports.objects import StoredObject
 from tests.simulation import sites
 from tests.simulation.bugs.planting import BadObjects, Bug, in_place_of

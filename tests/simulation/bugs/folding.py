@@ -13,8 +13,8 @@ from memolith.app.kernel.region import View
 from memolith.core import fold
 from memolith.core.log_position import LogKey
 from memolith.core.objects.entry import Entry
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow
-from memolith.core.settled import ResolvedEntry
 from tests.simulation.bugs.planting import Bug, in_place_of
 from tests.simulation.bugs.worlds import rebuilding_often
 from tests.simulation.options import overtaken

@@ -23,7 +23,7 @@ from memolith.adapters.memory import (
 from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region, View
 from memolith.core.objects.redaction_order import Redaction
-from memolith.core.settled import ResolvedEntry
+from memolith.core.resolved_entry import ResolvedEntry
 from tests.unit.core.histories import History, Step, Unit, history, steps
 
 TABLES = ("memories", "logs", "paths", "versions")

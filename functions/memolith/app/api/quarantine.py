@@ -48,20 +48,20 @@ class Quarantine:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         memories: Memories,
-        passing: Forwarding,
+        forwarding: Forwarding,
         verdicts: Verdicts,
         history: VersionHistory,
         texts: TextReader,
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._memories = memories
-        self._passing = passing
+        self._forwarding = forwarding
         self._verdicts = verdicts
         self._history = history
-        self._contents = texts
+        self._texts = texts
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -74,10 +74,10 @@ class Quarantine:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         check_position(after, _POSITION)
-        access = self._door.enter_store(call, Scope.admin, store_id)
+        access = self._authorizer.enter_store(call, Scope.admin, store_id)
         rows = (
             row
-            for row in self._judged(access.view, store_id, after)
+            for row in self._verdict_rows(access.view, store_id, after)
             if withholdings(row) or (include_released and withheld_ever(row))
         )
         listed = list(islice(rows, limit + 1))
@@ -100,11 +100,11 @@ class Quarantine:
 
     def _enter(self, call: RequestContext, store_id: str, version_id: str) -> StoreAccess:
         if ids.VERSION.fullmatch(version_id) is None:
-            self._door.enter_store(call, Scope.admin, store_id)
+            self._authorizer.enter_store(call, Scope.admin, store_id)
             raise NotFound("memory_version", version_id)
-        return self._door.enter_store(call, Scope.admin, store_id, [VersionRow.key(store_id, version_id)])
+        return self._authorizer.enter_store(call, Scope.admin, store_id, [VersionRow.key(store_id, version_id)])
 
-    def _judged(self, view: View, store_id: str, after: str | None) -> Iterator[VerdictRow]:
+    def _verdict_rows(self, view: View, store_id: str, after: str | None) -> Iterator[VerdictRow]:
         """Yield the rows of texts; sightings come after all of them in the same partition, and are left out."""
         query = Query("verdicts", store_id, after=after, limit=ROWS_PER_QUERY)
         found = chain.from_iterable(row_pages(view.index, query))
@@ -192,7 +192,7 @@ class Quarantine:
         """
         access = self._enter(call, store_id, version_id)
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor, "reason": reason}
-        store, answer = self._passing.reach(access.view, access.store, {"call": "release", **request})
+        store, answer = self._forwarding.reach(access.view, access.store, {"call": "release", **request})
         if answer is None:
             records = self.release_at_home(store, request)
         else:
@@ -268,9 +268,9 @@ class Quarantine:
         while some := list(islice(steps, VERSIONS_AT_ONCE)):
             rows = [step.row for step in some if step.row.content_sha256 is not None and step.row.position is not None]
             wanted = [TextRequest(row.ref, row.content_sha256 or "") for row in rows]
-            for shown in self._contents.show(access, wanted):
-                if shown.withheld is None and shown.content is not None:
-                    return shown.content
+            for text in self._texts.show(access, wanted):
+                if text.withheld is None and text.content is not None:
+                    return text.content
         raise InvalidRequest(
             "memory_version_id", "every version of the memory is withheld or erased; delete it, or release the text"
         )

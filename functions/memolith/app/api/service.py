@@ -72,28 +72,39 @@ class Memolith:
         self._texts = texts = TextReader(region, verdicts)
         history = VersionHistory(region)
         late_records = LateRecords(region, records, second)
-        passing = Forwarding(region, records)
-        self._reads = reads = ForwardedReads(passing)
-        confirming = LinearizableReads(region, logs, records, fence, snapshots)
+        forwarding = Forwarding(region, records)
+        self._reads = reads = ForwardedReads(forwarding)
+        linearizable_reads = LinearizableReads(region, logs, records, fence, snapshots)
 
         writer = Writer(region, scanner, WriterParts.of(region, epochs, second, fence, verdicts))
         adoption = Adoption(region, writer, logs, late_records)
 
         self.api_keys = ApiKeys(region)
-        self._door = door = Authorizer(region, self.api_keys, records)
-        self.stores = Stores(region, door, passing, reads, scanner, records, confirming, second)
+        self._authorizer = authorizer = Authorizer(region, self.api_keys, records)
+        self.stores = Stores(region, authorizer, forwarding, reads, scanner, records, linearizable_reads, second)
         self.memories = Memories(
-            region, door, writer, passing, reads, projector, texts, confirming, records, PathListing(region)
+            region,
+            authorizer,
+            writer,
+            forwarding,
+            reads,
+            projector,
+            texts,
+            linearizable_reads,
+            records,
+            PathListing(region),
         )
-        self.snapshots = Snapshots(region, door, reads, history, texts)
-        self.versions = Versions(region, door, reads, history, texts, confirming)
-        self.redactions = Redactions(region, door, writer, passing, projector, second)
-        self.imports = HistoryImport(region, door, scanner, writer, self.redactions, passing, verdicts, projector)
-        self.quarantine = Quarantine(region, door, self.memories, passing, verdicts, history, texts)
-        self.divergent = Divergent(region, door, self.memories, self.redactions, passing, texts)
-        contexts = SessionContexts(region, door, texts, verdicts, history)
+        self.snapshots = Snapshots(region, authorizer, reads, history, texts)
+        self.versions = Versions(region, authorizer, reads, history, texts, linearizable_reads)
+        self.redactions = Redactions(region, authorizer, writer, forwarding, projector, second)
+        self.imports = HistoryImport(
+            region, authorizer, scanner, writer, self.redactions, forwarding, verdicts, projector
+        )
+        self.quarantine = Quarantine(region, authorizer, self.memories, forwarding, verdicts, history, texts)
+        self.divergent = Divergent(region, authorizer, self.memories, self.redactions, forwarding, texts)
+        contexts = SessionContexts(region, authorizer, texts, verdicts, history)
         tokens = SessionTokens(signing, region.clock)
-        self.sessions = Sessions(region, door, tokens, SessionLog(region), contexts)
+        self.sessions = Sessions(region, authorizer, tokens, SessionLog(region), contexts)
         self.peer_requests = PeerRequests(region, logs, records, writer, adoption, late_records)
 
     @property
@@ -105,13 +116,15 @@ class Memolith:
     def search(self) -> Search:
         from memolith.app.api.search import Search
 
-        return Search(self._region, self._door, self._reads, self._pack_cache, self._packs, self._verdicts, self._texts)
+        return Search(
+            self._region, self._authorizer, self._reads, self._pack_cache, self._packs, self._verdicts, self._texts
+        )
 
     @cached_property
     def bulk_read(self) -> BulkRead:
         from memolith.app.api.bulk_read import BulkRead
 
-        return BulkRead(self._region, self._door, self._reads, self._pack_cache, self._verdicts, self._texts)
+        return BulkRead(self._region, self._authorizer, self._reads, self._pack_cache, self._verdicts, self._texts)
 
     @cached_property
     def _pack_cache(self) -> PackCache:

@@ -36,7 +36,7 @@ class Adoption:
     def __init__(self, region: Region, writer: Writer, logs: LogReader, late_records: LateRecords) -> None:
         self._region = region
         self._writer = writer
-        self._late_logs = logs
+        self._logs = logs
         self._late_records = late_records
 
     def adopt(self, store: StoreRow, key: LogKey) -> list[str]:
@@ -49,11 +49,11 @@ class Adoption:
         """
         adopted: list[str] = []
         while len(adopted) < ADOPTED_AT_ONCE:
-            entry = self._late_logs.entry(key)
+            entry = self._logs.entry(key)
             if entry is None or not self._may_be_adopted(store, entry):
                 break
             if not entry.blank:
-                if not self._take_up(store, entry):
+                if not self._replay(store, entry):
                     break
                 adopted.append(entry.version_id)
             key = replace(key, slot=key.slot.following)
@@ -62,9 +62,9 @@ class Adoption:
         return adopted
 
     def _may_be_adopted(self, store: StoreRow, entry: Entry) -> bool:
-        return entry.operation in ADOPTABLE and self._late_logs.is_late(store, entry)
+        return entry.operation in ADOPTABLE and self._logs.is_straggler(store, entry)
 
-    def _take_up(self, store: StoreRow, entry: Entry) -> bool:
+    def _replay(self, store: StoreRow, entry: Entry) -> bool:
         key = VersionRow.key(store.store_id, entry.version_id)
         store_key = StoreRow.key(store.store_id)
         view = self._region.view([store_key, MemoryRow.key(store.store_id, entry.memory_id), key])

@@ -14,9 +14,9 @@ from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.paths import path_hash
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, VersionRow
-from memolith.core.settled import ResolvedEntry
 
 
 class Creation:

@@ -21,9 +21,9 @@ from memolith.core.epochs import current_epoch
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
-from memolith.core.settled import ResolvedEntry
 
 WRITE_MIN_US = 1_000
 """Less than any write takes: a head that is newer than a read's beginning by less was written before the read."""
@@ -143,9 +143,9 @@ class LogSteps:
 
     def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
         """Fold one entry that was met, and finish its rename where that is half done."""
-        settled = self.logs.settle(entry, self._finish, store=attempt.store)
-        self._projector.fold(attempt.view, settled, paths_too=paths_too)
-        attempt.outcome.settled.extend(settled)
+        resolved = self.logs.resolve(entry, self._finish, store=attempt.store)
+        self._projector.fold(attempt.view, resolved, paths_too=paths_too)
+        attempt.outcome.resolved.extend(resolved)
 
     def _finish(self, moved_in: Entry) -> None:
         departure = decide.moved_out(moved_in)
@@ -161,14 +161,14 @@ class LogSteps:
         return self.replica.take(self.slots, attempt.store, entry, body_of(entry, content))
 
     def project_own(
-        self, attempt: Attempt, settled: Sequence[ResolvedEntry], known: dict[RowKey, Attributes | None] | None
+        self, attempt: Attempt, resolved: Sequence[ResolvedEntry], known: dict[RowKey, Attributes | None] | None
     ) -> None:
         """Fold what this call committed: it stands in the log, so an index that fails now leaves it unacknowledged."""
         try:
-            self._projector.fold(attempt.view, settled, known, own=True)
+            self._projector.fold(attempt.view, resolved, known, own=True)
         except Unavailable as error:
             raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
-        attempt.outcome.settled.extend(settled)
+        attempt.outcome.resolved.extend(resolved)
 
     def append(
         self,

@@ -21,7 +21,7 @@ class Quota:
         self._counts: dict[str, tuple[int, int]] = {}
 
     def require_room(self, view: View, store_id: str) -> None:
-        """Raises InvalidRequest at the store's cap of memories; Unavailable.
+        """Raise InvalidRequest at the store's cap of memories; Unavailable.
 
         Counting costs pages of reads, so a count is kept for a minute where it is far from the cap. Creations at once
         may pass the cap by as many as there are; none is ever refused below it.

@@ -18,8 +18,8 @@ from memolith.core.ids import derived_version_id
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry
 from memolith.core.paths import path_hash
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow
-from memolith.core.settled import ResolvedEntry
 
 
 class Rename:

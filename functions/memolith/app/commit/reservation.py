@@ -14,8 +14,8 @@ from memolith.app.log.conditional_put import Put
 from memolith.core import decide
 from memolith.core.epochs import current_epoch
 from memolith.core.log_position import LogRef
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import PathRow
-from memolith.core.settled import ResolvedEntry
 
 
 class Reservation:

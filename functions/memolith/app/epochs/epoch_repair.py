@@ -17,13 +17,13 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
-from memolith.core.epochs import current_epoch, has_cut
+from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogRef, Slot
 from memolith.core.objects.entry import Entry
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import LogRow, MemoryRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 
 
 class EpochRepair:
@@ -49,12 +49,12 @@ class EpochRepair:
             Unavailable, OutcomeUnknown: it could not be checked, or not be repaired.
         """
         slot = Slot.parse(row.slot)
-        if len(store.epochs) == 1 or slot.epoch == current_epoch(store) or not has_cut(store):
+        if len(store.epochs) == 1 or slot.epoch == current_epoch(store) or not has_snapshot(store):
             return False
         if slot.epoch.rank > current_epoch(store).rank:
             return False
         place = self._snapshots.place(store, row.memory_id)
-        late = self._snapshots.is_late(store, row.path_hash, slot)
+        late = self._snapshots.is_straggler(store, row.path_hash, slot)
         if not late and (row.gone or place == LogRef(row.path_hash, slot) or self.is_behind(row, place)):
             return False
         self.restore(view, store, row.memory_id, row, place)
@@ -66,12 +66,12 @@ class EpochRepair:
 
     def log(self, view: View, store: StoreRow, path_hash: str, row: LogRow | None) -> bool:
         """Repair a path's row that disagrees with the snapshot; return whether it did. Costs and raises as `memory`."""
-        if len(store.epochs) == 1 or not has_cut(store):
+        if len(store.epochs) == 1 or not has_snapshot(store):
             return False
         present = str(current_epoch(store))
         facts = [] if row is None else [row.arrived, row.vacated, row.voided]
         older = [Slot.parse(fact) for fact in facts if fact is not None and not fold.is_since(fact, present)]
-        late = any(self._snapshots.is_late(store, path_hash, slot) for slot in older)
+        late = any(self._snapshots.is_straggler(store, path_hash, slot) for slot in older)
         if row is not None and not late and any(fact and fold.is_since(fact, present) for fact in facts[:2]):
             return False
         tail, resident = self._snapshots.tail(store, path_hash), self._snapshots.resident(store, path_hash)
@@ -158,13 +158,13 @@ class EpochRepair:
             self._rows.mark_divergent(view, version)
         self._repair_rows_of(view, store, version)
 
-    def mark_counted(self, view: View, store: StoreRow, settled: Sequence[ResolvedEntry]) -> None:
+    def mark_counted(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
         """Return versions of an older epoch that count to the history, in case a late copy of them came first.
 
         They may be what the snapshot knows to be over, without a later entry here to say so: the rows are repaired;
         those of a rebuild at its end. Two reads. Raises as `mark_straggler`.
         """
-        for one in settled:
+        for one in resolved:
             if one.is_version:
                 self._rows.return_to_history(view, one.entry)
                 if view.complete:

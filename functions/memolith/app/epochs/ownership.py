@@ -64,10 +64,10 @@ class Ownership(StoreProjector):
                 return row
             row = self.fold(view, moved)
         if row.home == self._region.name and row.state == StoreState.MOVED:
-            return self.take_up(view, row)
+            return self.activate(view, row)
         return row
 
-    def take_up(self, view: View, row: StoreRow) -> StoreRow:
+    def activate(self, view: View, row: StoreRow) -> StoreRow:
         """Put and project the first record of this region's term, which `row`, the old home's last, names. Repeatable.
 
         What the term began with is in the tables then. Raises as `at_home`.

@@ -13,7 +13,7 @@ from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.epochs import current_epoch, has_cut
+from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.base import RowKey
@@ -83,7 +83,7 @@ class StoreRepair:
         Raises:
             Unavailable, OutcomeUnknown: repeat it, or go on after the last place.
         """
-        if len(store.epochs) == 1 or not has_cut(store):
+        if len(store.epochs) == 1 or not has_snapshot(store):
             return
         parts: dict[str, Callable[[str | None], Iterator[str]]] = {
             **{
@@ -114,7 +114,7 @@ class StoreRepair:
             page = self._region.objects.list(prefix, after)
             for text in page.keys:
                 key = parse_key(text)
-                if isinstance(key, LogKey) and self._snapshots.is_late(store, key.path_hash, key.slot):
+                if isinstance(key, LogKey) and self._snapshots.is_straggler(store, key.path_hash, key.slot):
                     project_again(text)
             after = page.next_after
             if after is None:
@@ -128,7 +128,7 @@ class StoreRepair:
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, LATE_PREFIX):
             for row in rows:
                 at = row.ref
-                if not self._snapshots.is_late(store, at.path_hash, at.slot):
+                if not self._snapshots.is_straggler(store, at.path_hash, at.slot):
                     project_again(str(at.key_in(store.store_id)))
             yield f"{LATE_PREFIX}{rows[-1].version_id}"
 

@@ -50,7 +50,7 @@ class Stragglers:
     def among(self, view: View, store: StoreRow, rows: Iterable[VersionRow]) -> list[VersionRow]:
         """Return the stragglers that count nowhere else. A HEAD for each straggler."""
         positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
-        late = [(row, at) for row, at in positions if self._snapshots.is_late(store, at.path_hash, at.slot)]
+        late = [(row, at) for row, at in positions if self._snapshots.is_straggler(store, at.path_hash, at.slot)]
         return [
             row
             for row, at in late
@@ -79,5 +79,6 @@ class Stragglers:
         keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
         logged = [key for key in keys if isinstance(key, LogKey) and key.slot.epoch.number >= origin.epoch.number]
         return sorted(
-            (key for key in logged if not self._snapshots.is_late(store, hash, key.slot)), key=lambda key: key.slot.rank
+            (key for key in logged if not self._snapshots.is_straggler(store, hash, key.slot)),
+            key=lambda key: key.slot.rank,
         )

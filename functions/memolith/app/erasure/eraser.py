@@ -71,7 +71,7 @@ class Eraser:
     def _has_reason(self, entry: Entry) -> bool:
         if entry.blank:
             return True
-        if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
+        if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.resolve(entry)):
             return True
         if any(self._ordered(region, entry) for region in self._region.regions):
             return True

@@ -22,7 +22,7 @@ from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import decode_placed
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.epochs import has_cut
+from memolith.core.epochs import has_snapshot
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
@@ -71,7 +71,7 @@ class Failover:
         store = self._store(view, store_id)
         began_us = self._region.clock.ticks_us()
         if store.home == self._region.name and store.state == StoreState.MOVED:
-            self._records.take_up(view, store)
+            self._records.activate(view, store)
             return TransferStep(store_id, "moved", paused_ms=0)
         if store.home == self._region.name and store.moving_to is not None:
             store = to_row(decode_placed(self._handoff.give_up(store_id)))
@@ -80,7 +80,7 @@ class Failover:
         if store.home not in (old, self._region.name):
             raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
         begun = store if store.home == self._region.name else self._begin(view, store)
-        if not has_cut(begun) and self._complete(view, begun, deadline_us) is None:
+        if not has_snapshot(begun) and self._complete(view, begun, deadline_us) is None:
             return TransferStep(store_id, "copying")
         self._builder.forget(store_id)
         self._indexer.repair(store_id)
@@ -106,7 +106,7 @@ class Failover:
             follows=store.slot,
             version_id=self._region.new_id("memver"),
         )
-        return self._standing_after_put(view, replace(store, slot=str(Slot(epoch, 0))), record)
+        return self._record_after_put(view, replace(store, slot=str(Slot(epoch, 0))), record)
 
     def _complete(self, view: View, begun: StoreRow, deadline_us: int) -> StoreRow | None:
         """Put the snapshot of what is here, and the record that names it; or return the one that another caller put
@@ -114,22 +114,22 @@ class Failover:
 
         None where there was no time to look at everything.
         """
-        survey = self._builder.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
-        if survey is None:
+        scan = self._builder.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
+        if scan is None:
             return None
-        run = self._transfer.put_cut(view, begun.store_id, parse_epoch(begun.epochs[-1]), survey)
+        run = self._transfer.put_snapshot(view, begun.store_id, parse_epoch(begun.epochs[-1]), scan)
         record = replace(
             to_record(begun, MOVER),
             state=StoreState.ACTIVE,
             cuts=(*(begun.cuts or ()), run),
             version_id=self._region.new_id("memver"),
         )
-        if (standing := self._standing(view, begun)) is not None:
-            return standing
+        if (stored := self._put_by_another(view, begun)) is not None:
+            return stored
         self._repair.repair_live_memories(view, replace(begun, cuts=list(record.cuts)))
-        return self._standing_after_put(view, begun, record)
+        return self._record_after_put(view, begun, record)
 
-    def _standing(self, view: View, begun: StoreRow) -> StoreRow | None:
+    def _put_by_another(self, view: View, begun: StoreRow) -> StoreRow | None:
         """Return the record that another caller has put after `begun`, indexed; None while there is none. A GET.
 
         Its snapshot counts, not this call's: rows repaired by another one would be wrong in a home that takes writes.
@@ -140,7 +140,7 @@ class Failover:
         self._records.fold_own(view, found)
         return to_row(found)
 
-    def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
+    def _record_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
         """Put the record that follows `before`, or take the one that another caller put first; project the result."""
         placed = PlacedRecord(Slot.parse(before.slot).following, record)
         if not self._records.put(placed):

@@ -77,8 +77,8 @@ class Homes:
         found = [StoreRow.from_attributes(rows[key]) for key in keys if key in rows]
         if further is None and birth != regions[-1]:
             further = f"{regions[regions.index(birth) + 1]} "
-        shown = [_shown(row, self._region.regions) for row in found if row.state != StoreState.DELETED]
-        return {"stores": shown, "next": further}
+        listed = [_to_json(row, self._region.regions) for row in found if row.state != StoreState.DELETED]
+        return {"stores": listed, "next": further}
 
     def _ids(self, birth: str, last: str) -> tuple[list[str], str | None]:
         """List stores that were born in a region: their first record is under its prefix."""
@@ -96,7 +96,7 @@ class Homes:
         return ids, f"{birth} {ids[-1]}"
 
 
-def _shown(row: StoreRow, regions: Sequence[str]) -> dict[str, Any]:
+def _to_json(row: StoreRow, regions: Sequence[str]) -> dict[str, Any]:
     return {
         "store_id": row.store_id,
         "name": row.name,

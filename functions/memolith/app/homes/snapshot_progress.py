@@ -74,10 +74,10 @@ class SnapshotProgress:
 
 
 def _encoded(entries: Sequence[Entry]) -> str:
-    return json.dumps([_shown(entry) for entry in entries], separators=(",", ":"))
+    return json.dumps([_to_list(entry) for entry in entries], separators=(",", ":"))
 
 
-def _shown(entry: Entry) -> list[str | int | None]:
+def _to_list(entry: Entry) -> list[str | int | None]:
     refs = [None if ref is None else str(ref) for ref in (entry.source, entry.destination)]
     names: list[str | int | None] = [entry.operation.value, entry.version_id, entry.memory_id, entry.generation]
     return [str(entry.ref), *names, *refs, entry.moved_version_id]

@@ -16,7 +16,7 @@ from typing import Any
 
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.homes.handoff import Handoff
-from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder, Survey
+from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder, LogScan
 from memolith.app.homes.store_backfill import StoreBackfill
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.indexer.indexer import Indexer
@@ -35,7 +35,7 @@ from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_row
 
-SETTLE_ATTEMPTS = 5
+COPY_PASSES_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Transfer:
             raise Busy("the move was given up; look at `memolith homes list`")
         if placed.record.home != self._region.name or placed.record.state is not StoreState.MOVED:
             return self._records.fold(view, placed)
-        row = self._records.take_up(view, self._records.fold(view, placed))
+        row = self._records.activate(view, self._records.fold(view, placed))
         paused_ms = max(self._region.clock.now_us() // 1000 - began_ms, 0)
         self._builder.forget(store_id)
         self._region.metrics.milliseconds("move_paused_ms", paused_ms, home=old)
@@ -150,12 +150,12 @@ class Transfer:
         if placed.record.state is not StoreState.ACTIVE:
             raise Busy("the move away from here is committed already; move the store back")
 
-    def _drained(self, view: View, moving: PlacedRecord, old: str, ahead: Survey) -> tuple[PlacedRecord, int]:
+    def _drained(self, view: View, moving: PlacedRecord, old: str, ahead: LogScan) -> tuple[PlacedRecord, int]:
         """Finish once no lease is valid any more: what the old home has left behind is all of its epoch."""
         store = to_row(moving)
-        copied, survey = self._settled(store, old, ahead)
+        copied, scan = self._copy_rest(store, old, ahead)
         epoch = Epoch(current_epoch(store).number + 1, self._region.name, moving.slot.sequence)
-        run = self.put_cut(view, store.store_id, epoch, survey)
+        run = self.put_snapshot(view, store.store_id, epoch, scan)
         payload = {
             "call": "homes.commit",
             "store_id": store.store_id,
@@ -165,15 +165,15 @@ class Transfer:
         }
         return decode_placed(self._ask(old, payload)), copied
 
-    def _settled(self, store: StoreRow, old: str, survey: Survey) -> tuple[int, Survey]:
+    def _copy_rest(self, store: StoreRow, old: str, scan: LogScan) -> tuple[int, LogScan]:
         """Copy everything, and have every rename completed or aborted: its home's writer does that."""
         copied = 0
-        for _ in range(SETTLE_ATTEMPTS):
+        for _ in range(COPY_PASSES_MAX):
             copied += self._backfill.run(store, old)[0]
-            survey = self._builder.run(store, survey)
-            if not survey.pending:
-                return copied, survey
-            for key in survey.pending:
+            scan = self._builder.run(store, scan)
+            if not scan.pending:
+                return copied, scan
+            for key in scan.pending:
                 self._help(old, str(key))
         raise Unavailable("a rename at the old home is not finished; try again")
 
@@ -183,11 +183,11 @@ class Transfer:
         if "error" in answer:
             raise decode_error(answer["error"])
 
-    def put_cut(self, view: View, store_id: str, epoch: Epoch, survey: Survey) -> str:
+    def put_snapshot(self, view: View, store_id: str, epoch: Epoch, scan: LogScan) -> str:
         """Put every shard under a run of its own, and log them as acknowledged; return the run's name for a record."""
         run = f"cut_{ids.ulid(self._region.clock.now_us() // 1000, self._region.randomness.bytes(10))}"
         keys = [str(CutKey(store_id, epoch, run, shard)) for shard in range(Cut.SHARDS)]
-        puts = [partial(self._put, key, cut) for key, cut in zip(keys, survey.cut(), strict=True)]
+        puts = [partial(self._put, key, cut) for key, cut in zip(keys, scan.cut(), strict=True)]
         self._region.parallel.run(puts)
         names = [Named(key) for key in keys]
         commit_joined(

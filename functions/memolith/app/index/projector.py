@@ -19,6 +19,7 @@ from memolith.core.log_position import LogKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.redaction_order import Redaction
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, Row, RowKey
 from memolith.core.rows.content import (
     UNSEEN_DEPARTURE,
@@ -28,7 +29,6 @@ from memolith.core.rows.content import (
     PathRow,
     VersionRow,
 )
-from memolith.core.settled import ResolvedEntry
 from memolith.ports.index import Change
 
 ENTRIES_PER_TRANSACTION = 8
@@ -47,7 +47,7 @@ class Projector:
     def fold(
         self,
         view: View,
-        settled: Sequence[ResolvedEntry],
+        resolved: Sequence[ResolvedEntry],
         known: Mapping[RowKey, Attributes | None] | None = None,
         journal: bool = True,
         paths_too: bool = False,
@@ -73,11 +73,11 @@ class Projector:
         """
         for index in view.indexes:
             serving = index.generation == view.index.generation
-            for start in range(0, len(settled), ENTRIES_PER_TRANSACTION):
-                some = settled[start : start + ENTRIES_PER_TRANSACTION]
+            for start in range(0, len(resolved), ENTRIES_PER_TRANSACTION):
+                some = resolved[start : start + ENTRIES_PER_TRANSACTION]
                 period = AckJournal(self._region, view.period) if journal and serving else None
                 work_out = partial(
-                    self._work_out, settled=some, journal=period, paths_too=paths_too, own=own, elsewhere=elsewhere
+                    self._work_out, resolved=some, journal=period, paths_too=paths_too, own=own, elsewhere=elsewhere
                 )
                 self._transactions.commit(index, work_out, known if serving else None, period)
 
@@ -148,17 +148,17 @@ class Projector:
     def _work_out(
         self,
         rows: RowChanges,
-        settled: Sequence[ResolvedEntry],
+        resolved: Sequence[ResolvedEntry],
         journal: AckJournal | None,
         paths_too: bool,
         own: bool,
         elsewhere: Collection[LogKey],
     ) -> list[Change]:
-        rows.load([key for one in settled for key in _own_keys(one)])
+        rows.load([key for one in resolved for key in _own_keys(one)])
         paths: dict[str, str] = {}
         news: set[str] = set()
         occupancy: list[ResolvedEntry] = []
-        for one in settled:
+        for one in resolved:
             stays = False
             if one.is_version:
                 if self._join_version(rows, one.entry, elsewhere) or own:
@@ -168,7 +168,7 @@ class Projector:
                 occupancy.append(one)
         read_also = self._join_occupancy(rows, occupancy, paths)
         changes = rows.changes(read_also)
-        return changes if journal is None else changes + journal.changes(self._names(settled, news))
+        return changes if journal is None else changes + journal.changes(self._names(resolved, news))
 
     def _join_version(self, rows: RowChanges, entry: Entry, elsewhere: Collection[LogKey]) -> bool:
         """Join the version; return whether it is new to the index."""
@@ -213,19 +213,19 @@ class Projector:
             rows.after[key] = fold.join_log(rows.log(key), fold.log_facts(one.entry, void=one.void))
         return rows.relist(store_id, paths)
 
-    def _names(self, settled: Sequence[ResolvedEntry], version_ids: set[str]) -> list[Named]:
+    def _names(self, resolved: Sequence[ResolvedEntry], version_ids: set[str]) -> list[Named]:
         """Return what a checkpoint must name of this home's versions: their entries, and those that completed them."""
-        here = [one.entry for one in settled if not one.void and one.entry.slot.epoch.home == self._region.name]
-        pairs = [(entry, _shown_as(entry)) for entry in here]
+        here = [one.entry for one in resolved if not one.void and one.entry.slot.epoch.home == self._region.name]
+        pairs = [(entry, _projected_version_id(entry)) for entry in here]
         return [Named(str(entry.key), version_id) for entry, version_id in pairs if version_id in version_ids]
 
 
-def not_of(region: str, settled: Sequence[ResolvedEntry]) -> set[LogKey]:
+def not_of(region: str, resolved: Sequence[ResolvedEntry]) -> set[LogKey]:
     """Return the keys of entries that another region wrote: known from an answer, their objects may not be here."""
-    return {one.entry.key for one in settled if one.entry.slot.epoch.home != region}
+    return {one.entry.key for one in resolved if one.entry.slot.epoch.home != region}
 
 
-def _shown_as(entry: Entry) -> str | None:
+def _projected_version_id(entry: Entry) -> str | None:
     """Return the version that the index has once the entry is projected."""
     return entry.moved_version_id if entry.operation is Operation.MOVED_OUT else entry.version_id
 

@@ -53,23 +53,23 @@ class LogEntries:
         if entry is None:
             return []
         store = stored_store(self._region, view, key.store_id)
-        settled = self._logs.settle(entry, store=store)
-        if not settled and store is not None and key.slot.epoch != current_epoch(store):
+        resolved = self._logs.resolve(entry, store=store)
+        if not resolved and store is not None and key.slot.epoch != current_epoch(store):
             reactions = self._handle_straggler(view, store, entry)
             if reactions is not None:
                 return [*reactions, lambda: self._erasures.erase(key)] if entry.blank else reactions
-        if entry.blank and settled and entry.memory_id:
+        if entry.blank and resolved and entry.memory_id:
             self._erasures.project_followers(view, entry.key, entry.memory_id, entry.generation)
-        self._projector.fold(view, settled, journal=journal, paths_too=paths_too)
+        self._projector.fold(view, resolved, journal=journal, paths_too=paths_too)
         if store is not None and key.slot.epoch != current_epoch(store):
-            self._repair.mark_counted(view, store, settled)
+            self._repair.mark_counted(view, store, resolved)
         if journal and not entry.blank:
             self._measure(entry)
         reactions = []
         if entry.blank:
             reactions.append(lambda: self._erasures.erase(key))
-        if settled or entry.operation is not Operation.MOVED_IN:
-            reactions.append(lambda: self._erasures.erase_all(view, settled))
+        if resolved or entry.operation is not Operation.MOVED_IN:
+            reactions.append(lambda: self._erasures.erase_all(view, resolved))
         else:
             reactions.append(lambda: self._follow(view, entry))
         reactions.append(lambda: self._segments.send(key.store_id))
@@ -85,11 +85,11 @@ class LogEntries:
         rename whose second is not here is no version, and is not to be completed any more: where it was written an
         abort entry ends it, unless the second was written there too.
         """
-        raw = self._logs.settle(entry)
+        raw = self._logs.resolve(entry)
         version = next((one.entry for one in raw if one.is_version), None)
         if version is None:
             half = entry.operation is Operation.MOVED_IN and entry.source is not None and not raw
-            if half and not self._logs.is_late(store, entry) and not self._is_source_straggler(store, entry):
+            if half and not self._logs.is_straggler(store, entry) and not self._is_source_straggler(store, entry):
                 return None
             if half and view.complete and entry.slot.epoch.home == self._region.name:
                 return [lambda: self._fence(entry.key)]
@@ -107,7 +107,7 @@ class LogEntries:
 
     def _is_source_straggler(self, store: StoreRow, moved_in: Entry) -> bool:
         source = moved_in.source
-        return source is not None and self._snapshots.is_late(store, source.path_hash, source.slot)
+        return source is not None and self._snapshots.is_straggler(store, source.path_hash, source.slot)
 
     def _request_scan(self, inspections: Queue, key: LogKey) -> None:
         """Request the post-commit scan of a new version of this home. A rebuild, which only projects, requests none."""
@@ -130,11 +130,11 @@ class LogEntries:
         home = moved_in.slot.epoch.home
         if home == self._region.name and not self._writer.complete_rename(moved_in.key):
             return
-        settled = self._logs.settle(moved_in, region=home)
-        elsewhere = not_of(self._region.name, settled) - {moved_in.key}
-        if not settled and home == self._region.name:
+        resolved = self._logs.resolve(moved_in, region=home)
+        elsewhere = not_of(self._region.name, resolved) - {moved_in.key}
+        if not resolved and home == self._region.name:
             raise Unavailable("the writer did not finish a rename; try again")
-        if moved_in.blank and settled:
+        if moved_in.blank and resolved:
             self._erasures.project_followers(view, moved_in.key, moved_in.memory_id, moved_in.generation)
-        self._projector.fold(view, settled, elsewhere=elsewhere)
-        self._erasures.erase_all(view, settled)
+        self._projector.fold(view, resolved, elsewhere=elsewhere)
+        self._erasures.erase_all(view, resolved)

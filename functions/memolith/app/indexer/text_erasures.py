@@ -12,9 +12,9 @@ from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey
 from memolith.core.objects.store_record import StoreState
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 
 
 class TextErasures:
@@ -35,12 +35,12 @@ class TextErasures:
         row = self._region.read(view.index, [key]).get(key)
         return row is not None and row["state"] == StoreState.DELETED
 
-    def erase_all(self, view: View, settled: Sequence[ResolvedEntry]) -> None:
+    def erase_all(self, view: View, resolved: Sequence[ResolvedEntry]) -> None:
         """Erase text of aborted entries, and text that came after its reason: an order, a blank, its store's end.
 
         Tables that are being rebuilt may not know of the reason: then the eraser looks for it.
         """
-        with_text = [one for one in settled if one.entry.path is not None]
+        with_text = [one for one in resolved if one.entry.path is not None]
         for one in with_text:
             if one.void and not self.erase(one.entry.key):
                 raise Unavailable("what makes this text void has not arrived here yet; try again")
@@ -72,14 +72,14 @@ class TextErasures:
         home, store = key.slot.epoch.home, stored_store(self._region, view, key.store_id)
         followed: list[tuple[ResolvedEntry, ...]] = []
         while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
-            settled = self._logs.settle(entry, region=home, store=store)
-            followed.append(settled)
-            followers = [one.entry for one in settled if one.is_version and one.entry.memory_id == memory_id]
+            resolved = self._logs.resolve(entry, region=home, store=store)
+            followed.append(resolved)
+            followers = [one.entry for one in resolved if one.is_version and one.entry.memory_id == memory_id]
             if any(not follower.blank for follower in followers):
                 break
             key = followers[0].key if followers else entry.key
-        for settled in reversed(followed):
-            self._projector.fold(view, settled, elsewhere=not_of(self._region.name, settled))
+        for resolved in reversed(followed):
+            self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
 
 
 def stored_store(region: Region, view: View, store_id: str) -> StoreRow | None:

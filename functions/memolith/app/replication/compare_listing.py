@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import quote_plus
 
-from memolith.app.index.resumable_scan import ScanProgress, walk
+from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
@@ -85,16 +85,16 @@ class CompareListing:
             seen = ScanProgress(compared.looked_at - before.looked_at, compared.repaired - before.repaired)
             return seen, further
 
-        walked = walk(self._region, "listing", step, deadline_us, key=ReconcileRow.KEY)
-        return replace(compared, finished=walked.finished)
+        scanned = resume_scan(self._region, "listing", step, deadline_us, key=ReconcileRow.KEY)
+        return replace(compared, finished=scanned.finished)
 
     def _page(self, view: View, after: str | None, so_far: ComparedPage) -> tuple[ComparedPage, str | None]:
         page = self._region.objects.list("", after=after)
         keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
-        names, met = self._names(keys)
+        names, listed = self._names(keys)
         rows: dict[RowKey, Attributes] = {}
         missing = self._missing_objects.missing(view, names, listed=True, seen=rows)
-        unerased = sorted(set(self._missed_erasures.among(view, met, rows)) - {name.key for name in missing})
+        unerased = sorted(set(self._missed_erasures.among(view, listed, rows)) - {name.key for name in missing})
         self._send([*(name.key for name in missing), *unerased])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
         if unerased:
@@ -122,14 +122,14 @@ class CompareListing:
                 entries.append(parsed)
             elif not isinstance(parsed, (CutKey, CheckpointKey, CheckpointPartKey)):
                 names.append(Named(key))
-        met = list(self._met(entries))
-        shown = [name for name in names if self._missing_objects.is_shown(name)]
-        return [*shown, *(one.name for one in met if one.name is not None)], met
+        listed = list(self._listed(entries))
+        row_keys = [name for name in names if self._missing_objects.is_indexed(name)]
+        return [*row_keys, *(one.name for one in listed if one.name is not None)], listed
 
-    def _met(self, keys: Sequence[LogKey]) -> Iterator[ListedEntry]:
+    def _listed(self, keys: Sequence[LogKey]) -> Iterator[ListedEntry]:
         for start in range(0, len(keys), HEADS_AT_ONCE):
             tasks = [partial(self._look, key) for key in keys[start : start + HEADS_AT_ONCE]]
-            yield from (met for met in self._region.parallel.run(tasks) if met is not None)
+            yield from (listed for listed in self._region.parallel.run(tasks) if listed is not None)
 
     def _look(self, key: LogKey) -> ListedEntry | None:
         """Look at an entry; None for one that cannot be read, which its event reports.
@@ -144,7 +144,7 @@ class CompareListing:
                 return ListedEntry(entry, None)
             if entry.operation is Operation.MOVED_OUT:
                 return ListedEntry(entry, Named(str(key), entry.moved_version_id))
-            if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
+            if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.resolve(entry)):
                 return ListedEntry(entry, None)
         except ValueError:
             return None

@@ -24,7 +24,7 @@ class ReconcilerResult:
 
 
 class Reconciler:
-    """The reconciler of one region. `settled_us` is longer than any batch of reads takes."""
+    """The reconciler of one region. `batch_max_us` is longer than any batch of reads takes."""
 
     def __init__(self, region: Region, checkpoints: Checkpoints, watermark: Watermark, epoch_sweep: EpochSweep) -> None:
         self._region = region

@@ -15,7 +15,7 @@ from memolith.app.replication.compare_rows import CompareRows
 from memolith.app.replication.missed_erasures import MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
 from memolith.app.replication.reconciler import Reconciler
-from memolith.app.replication.watermark import SETTLED_US, Watermark
+from memolith.app.replication.watermark import BATCH_MAX_US, Watermark
 from memolith.ports.queue import Queue
 
 
@@ -28,12 +28,12 @@ class Comparisons:
     rows: CompareRows
 
 
-def make_reconciler(region: Region, settled_us: int = SETTLED_US) -> Reconciler:
+def make_reconciler(region: Region, batch_max_us: int = BATCH_MAX_US) -> Reconciler:
     """Put a region's reconciler together. No call."""
     parts = EpochParts.of(region)
     indexer = make_indexer(region, parts)
     epoch_sweep = EpochSweep(region, indexer)
-    watermark = Watermark(region, MissingObjects(region, indexer, parts.snapshots), epoch_sweep, settled_us)
+    watermark = Watermark(region, MissingObjects(region, indexer, parts.snapshots), epoch_sweep, batch_max_us)
     return Reconciler(region, Checkpoints(region, epoch_sweep), watermark, epoch_sweep)
 
 

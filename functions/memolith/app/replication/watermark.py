@@ -30,7 +30,7 @@ from memolith.ports.index import Change
 
 FETCH_AFTER_US = 300_000_000
 """When what has not been replicated counts as missing."""
-SETTLED_US = 5_000_000
+BATCH_MAX_US = 5_000_000
 """Between two writings of the row: longer than any batch that reads it takes."""
 
 _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
@@ -78,10 +78,10 @@ class Watermark:
         region: Region,
         missing_objects: MissingObjects,
         epoch_sweep: EpochSweep,
-        settled_us: int = SETTLED_US,
+        batch_max_us: int = BATCH_MAX_US,
     ) -> None:
         self._region = region
-        self._settled_us = settled_us
+        self._batch_max_us = batch_max_us
         self._missing_objects = missing_objects
         self._epoch_sweep = epoch_sweep
 
@@ -104,7 +104,7 @@ class Watermark:
         if not _marked(tables.marks, row):
             self._declare_emptied(tables, row)
             return
-        if 0 <= self._region.clock.now_us() - row.written_at < self._settled_us:
+        if 0 <= self._region.clock.now_us() - row.written_at < self._batch_max_us:
             return
         homes = [home for home in self._region.regions if home != self._region.name]
         followed = [_Followed.of(home, row) for home in homes]
@@ -206,7 +206,7 @@ class Watermark:
 
     def _fold_names(self, view: View, names: tuple[Named, ...], home: str, late: bool) -> bool:
         missing = self._missing_objects.missing(view, names)
-        brought = self._missing_objects.bring(view, missing, home, fetch=late) if missing else {}
+        brought = self._missing_objects.repair(view, missing, home, fetch=late) if missing else {}
         self._epoch_sweep.note(names)
         return RepairOutcome.WAITING not in brought.values()
 

@@ -20,7 +20,14 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.app.safety.verdicts import SCANNER, Verdicts
-from memolith.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE, STORE_RULES, policy_of, told
+from memolith.app.safety.write_gate import (
+    GUARDRAIL_RULE,
+    QUOTED_RULE,
+    REPEATED_RULE,
+    STORE_RULES,
+    finding_to_json,
+    policy_of,
+)
 from memolith.core import verdicts
 from memolith.core.errors import Unavailable
 from memolith.core.fingerprints import (
@@ -164,10 +171,10 @@ class DeepScan:
         """Tell whether it is a version, as a `moved_in` is once its other half exists. Before, raises Unavailable."""
         if entry.operation is not Operation.MOVED_IN:
             return True
-        settled = self._logs.settle(entry)
-        if not settled:
+        resolved = self._logs.resolve(entry)
+        if not resolved:
             raise Unavailable("a rename is not finished; try again")
-        return settled[0].is_version
+        return resolved[0].is_version
 
     def _store(self, view: View, store_id: str) -> StoreRow | None:
         attributes = view.rows.get(StoreRow.key(store_id))
@@ -256,7 +263,7 @@ class DeepScan:
             decided_at=self._region.clock.now_us(),
             decided_by=SCANNER,
             reason=findings[0].reason,
-            findings=tuple(told(finding) for finding in findings),
+            findings=tuple(finding_to_json(finding) for finding in findings),
             fingerprints=tuple(map(str, _fingerprints(subject, report))),
         )
 

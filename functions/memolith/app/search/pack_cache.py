@@ -20,7 +20,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.search.packs import Heads, KeptPacks, differences
 from memolith.core import ids
 from memolith.core.errors import Unavailable
-from memolith.core.limits import SETTLE_US
+from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
 from memolith.core.objects.search_pack import TEXT_BUDGET_BYTES, PackKey
 from memolith.core.rows.content import VersionRow
 from memolith.ports.index import Query
@@ -76,7 +76,7 @@ class PackCache:
         with held.lock:
             try:
                 self._renew(access, held)
-                self._bring_up(access, held, may_ask=True)
+                self._update(access, held, may_ask=True)
                 yield held.pack
             except DamagedPack as damaged:
                 self._drop(access.store.store_id)
@@ -139,7 +139,7 @@ class PackCache:
         try:
             self._take_newest(access, held)
         except DamagedPack:
-            self._ask_packer(access, anew=True)
+            self._ask_packer(access, from_scratch=True)
             self._take_newest(access, held)
         held.looked_at = now_us
 
@@ -157,7 +157,7 @@ class PackCache:
 
     # ---- what came since ------------------------------------------------------------------------------------------
 
-    def _bring_up(self, access: StoreAccess, held: _Held, *, may_ask: bool) -> None:
+    def _update(self, access: StoreAccess, held: _Held, *, may_ask: bool) -> None:
         if held.complete_until is None:
             has = held.pack.heads()
             heads = self._heads.all(access.view, access.store)
@@ -171,7 +171,7 @@ class PackCache:
         if len(put) > FETCHED_MAX and may_ask:
             self._ask_packer(access)
             self._take_newest(access, held)
-            self._bring_up(access, held, may_ask=False)
+            self._update(access, held, may_ask=False)
             return
         if gone:
             held.pack.change((), gone)
@@ -182,10 +182,10 @@ class PackCache:
     def _newest_since(self, access: StoreAccess, complete_until: int) -> dict[str, VersionRow]:
         """Return by memory the newest of the versions that may have been acknowledged since.
 
-        A version's id was made at most `SETTLE_US` before it was acknowledged, in any region; the table itself has them
-        in that order, so that nothing here waits for a global index.
+        A version's id was made at most `ACKNOWLEDGED_WITHIN_US` before it was acknowledged, in any region; the table
+        itself has them in that order, so that nothing here waits for a global index.
         """
-        since_ms = max(complete_until - SETTLE_US, 0) // 1000
+        since_ms = max(complete_until - ACKNOWLEDGED_WITHIN_US, 0) // 1000
         after: str = f"memver_{ids.ulid(since_ms, bytes(10))}"
         found: dict[str, VersionRow] = {}
         query = Query("versions", access.store.store_id, after=after, limit=ROWS_PER_QUERY)
@@ -197,9 +197,9 @@ class PackCache:
                 found[version.memory_id] = version
         return found
 
-    def _ask_packer(self, access: StoreAccess, *, anew: bool = False) -> None:
+    def _ask_packer(self, access: StoreAccess, *, from_scratch: bool = False) -> None:
         """Ask for the segment, and wait for it. Raises Unavailable."""
-        payload = {"call": "pack", "store_id": access.store.store_id, "anew": anew}
+        payload = {"call": "pack", "store_id": access.store.store_id, "anew": from_scratch}
         with repeatable():
             answer = self._region.peers.call(self._region.name, "packer", payload)
         if "error" in answer:

@@ -94,7 +94,7 @@ def test_a_refusal_is_the_homes_answer_too(moving: bool) -> None:
 
 
 @pytest.mark.parametrize("moving", [True, False])
-def test_so_is_that_nothing_changed(moving: bool) -> None:
+def test_an_answer_that_nothing_changed_is_the_homes_answer(moving: bool) -> None:
     scene = Scene()
     memory = scene.create("/a", "text")
     with scene.intercepted_by(Overtaken(scene, HEAD, LATE_S, moving=moving)):

@@ -88,7 +88,7 @@ def test_a_memory_whose_row_went_back_to_where_it_was_is_brought_to_where_it_is(
     assert tables(scene) == before
 
 
-def test_it_goes_on_where_time_ran_out_and_begins_again_after_a_day(
+def test_a_comparison_of_rows_goes_on_where_time_ran_out_and_begins_again_after_a_day(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memolith.app.replication.compare_rows.ROWS_PER_PAGE", 2)

@@ -195,7 +195,7 @@ def test_an_undecided_copy_is_put_again(buckets: MemoryBuckets, error: Exception
     assert keys(buckets, NEW) == log(FIRST, 1)
 
 
-def test_it_does_not_go_on_for_ever(buckets: MemoryBuckets, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_region_backfill_does_not_go_on_for_ever(buckets: MemoryBuckets, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(region_backfill, "PASSES_MAX", 3)
     put(buckets, FIRST, *log(FIRST, 1))
 
