@@ -153,20 +153,4 @@ def _passes(row: VersionRow, filter: VersionFilter) -> bool:
 def to_version(row: VersionRow, text: TextView | None = None) -> Version:
     """Make what the API calls a memory_version."""
     text = text or TextView()
-    return Version(
-        id=row.version_id,
-        memory_id=row.memory_id or "",
-        store_id=row.store_id,
-        operation=row.operation or "",
-        created_at=row.created_at or 0,
-        created_by=row.created_by,
-        path=row.path,
-        content_sha256=row.content_sha256,
-        content_size_bytes=row.content_size_bytes,
-        redacted_at=row.redacted_at,
-        redacted_by=row.redacted_by,
-        content=text.content,
-        flags=tuple(dict.fromkeys((*(row.flags or ()), *text.flags))),
-        withheld=text.withheld,
-        imported=bool(row.imported),
-    )
+    return Version.of(row, text.content, text.flags, text.withheld)
