@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
+from memolith.app.api.memories import to_memory
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.region import Region, View
@@ -201,31 +202,19 @@ def _below(memory: Memory, prefix: str) -> bool:
 def _of_head(head: MemoryRow) -> _MemoryAt | None:
     if head.gone:
         return None
-    stood = Memory(
-        id=head.memory_id,
-        store_id=head.store_id,
-        version_id=head.version_id,
-        path=head.path or "",
-        content_sha256=head.content_sha256 or "",
-        content_size_bytes=head.content_size_bytes or 0,
-        created_at=head.created_at,
-        updated_at=head.updated_at,
-        flags=tuple(head.flags or ()),
-    )
+    stood = to_memory(head)
     return _blank(stood) if head.path is None else _MemoryAt(stood, head.ref)
 
 
 def _of_version(head: MemoryRow, row: VersionRow) -> _MemoryAt | None:
     if row.operation == Operation.DELETED:
         return None
-    stood = Memory(
-        id=head.memory_id,
-        store_id=head.store_id,
+    stood = replace(
+        to_memory(head),
         version_id=row.version_id,
         path=row.path or "",
         content_sha256=row.content_sha256 or "",
         content_size_bytes=row.content_size_bytes or 0,
-        created_at=head.created_at,
         updated_at=row.created_at or 0,
         flags=tuple(row.flags or ()),
     )
