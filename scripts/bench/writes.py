@@ -24,7 +24,7 @@ from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.memory import MemoryDatabase, MemoryIndex, RecordingMetrics
 from memolith.app.api.service import Memolith
-from memolith.app.index.projector import Projector
+from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, Memory, RequestContext
 from memolith.app.safety.write_gate import TextScanner
@@ -32,9 +32,9 @@ from memolith.core import decide
 from memolith.core.fold import join_memory
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Actor, Entry, Operation
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.control import ControlRow
-from memolith.core.settled import ResolvedEntry
 from memolith.ports.index import Change
 from memolith.scanner import Scanner
 from memolith.wire.rpc import writer_calls
@@ -211,7 +211,7 @@ def fold_per_second(count: int, at_once: int) -> float:
     """Measure the entries that are projected a second into tables in memory, so many in one call."""
     site = Cloud(("us-east-1",)).sites["us-east-1"]
     index = MemoryIndex(MemoryDatabase())
-    folder, view = Projector(site.region), View(index, {}, complete=True, building=None)
+    folder, view = IndexParts.of(site.region).projector, View(index, {}, complete=True, building=None)
     settled = [ResolvedEntry(entry) for entry in entries(count)]
 
     def fold() -> None:

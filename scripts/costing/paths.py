@@ -113,7 +113,7 @@ class Played:
         )
 
     def bring(self, *versions: ImportedVersion, at: str = HOME) -> object:
-        return self.cloud.sites[at].memolith.imports.bring_in(self.call, self.store, versions)
+        return self.cloud.sites[at].memolith.imports.import_versions(self.call, self.store, versions)
 
     def measure(self, path: Path) -> dict[str, Units]:
         """Measure what a call of this kind uses, and what its events use in every region."""

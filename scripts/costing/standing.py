@@ -12,12 +12,12 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.retention import RetentionPass
-from memolith.app.erasure.service import Erasures
+from memolith.app.erasure.service import Erasures, make_erasures
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.version_purge import VersionPurge
+from memolith.app.index.parts import IndexParts
 from memolith.app.replication.compare_checkpoints import PERIODS_BACK
-from memolith.app.replication.compare_listing import CompareListing
-from memolith.app.replication.compare_rows import CompareRows
+from memolith.app.replication.service import make_comparisons
 from scripts.costing.meter import Units
 from scripts.costing.paths import HOME, Path, Played
 
@@ -43,7 +43,7 @@ def _minute(played: Played) -> None:
 def _erasures(played: Played) -> Erasures:
     erasable = MemoryErasableObjects(played.cloud.buckets, HOME)
     around = InterceptedErasableObjects(erasable, HOME, played.intercept)
-    return Erasures(played.cloud.sites[HOME].region, around, SqlitePacks())
+    return make_erasures(played.cloud.sites[HOME].region, around, SqlitePacks())
 
 
 def _sweep(played: Played) -> None:
@@ -53,8 +53,9 @@ def _sweep(played: Played) -> None:
 def _older_versions(played: Played) -> None:
     region = played.cloud.sites[HOME].region
     erasable = InterceptedErasableObjects(MemoryErasableObjects(played.cloud.buckets, HOME), HOME, played.intercept)
-    eraser = Eraser(region, erasable, RetentionPass(region))
-    stores = StorePurge(region, erasable, eraser, PackRemoval(region, erasable))
+    parts = IndexParts.of(region)
+    eraser = Eraser(region, erasable, RetentionPass(region, parts.logs, parts.projector), parts.logs, parts.store_log)
+    stores = StorePurge(region, erasable, eraser, PackRemoval(region, erasable, parts.store_log), parts)
     VersionPurge(region, erasable, eraser, stores).run(played.cloud.clock.now_us() + 1)
 
 
@@ -84,12 +85,12 @@ class Walk:
 
 def _listing(played: Played) -> None:
     queue = InterceptedQueue(MemoryQueue(), HOME, played.intercept)
-    CompareListing(played.cloud.sites[HOME].region, queue).run(played.cloud.clock.now_us() + 1)
+    make_comparisons(played.cloud.sites[HOME].region, queue).listing.run(played.cloud.clock.now_us() + 1)
 
 
 def _rows(played: Played) -> None:
     queue = InterceptedQueue(MemoryQueue(), HOME, played.intercept)
-    CompareRows(played.cloud.sites[HOME].region, queue).run(played.cloud.clock.now_us() + 1)
+    make_comparisons(played.cloud.sites[HOME].region, queue).rows.run(played.cloud.clock.now_us() + 1)
 
 
 WALKS = (

@@ -13,7 +13,8 @@ from rich.console import Console
 from scripts.drill.accounting import Lag, wait_until_settled
 from scripts.drill.load import Assignment, Load
 from scripts.drill.report import Report
-from scripts.drill.steps import Drill, StepFailed
+from scripts.drill.runbook import StepFailed
+from scripts.drill.steps import Drill
 
 SETTLED_WITHIN_S = 240.0
 KNOWN_WITHIN_S = 60.0

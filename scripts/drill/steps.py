@@ -1,7 +1,6 @@
 """What goes wrong, one thing after the other, and what an operator does about it.
 
-Each step is a method of `Drill`; it leaves the cloud as well as it found it. What an operator does is a command out of
-docs/operations, run as it stands there (`RUNBOOK`).
+Each step is a method of `Drill`; it leaves the cloud as well as it found it. What an operator does is in `runbook`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -26,24 +24,10 @@ from rich.console import Console
 
 from scripts.drill.accounting import Lag
 from scripts.drill.load import Load
+from scripts.drill.runbook import Runbook, StepFailed
 from scripts.local_cloud.aws import Clients
-from scripts.local_cloud.layout import PROJECT_ROOT, Layout
+from scripts.local_cloud.layout import Layout
 from scripts.local_cloud.lifecycle import LocalCloud
-
-RUNBOOK = {
-    "what was set aside": ("redrive.md", "memolith index redrive --dry-run"),
-    "send back": ("redrive.md", "memolith index redrive --region REGION --queue index"),
-    "state": ("rebuild.md", "memolith index status --region REGION"),
-    "rebuild": ("rebuild.md", "memolith index rebuild --region REGION"),
-    "fail over": ("fail-over.md", "memolith homes fail-over --from REGION --to OTHER"),
-    "return": ("fail-over.md", "memolith homes return REGION"),
-    "move": ("fail-over.md", "memolith homes move --from REGION --to OTHER"),
-    "fail over some": ("fail-over.md", "memolith homes fail-over --from REGION --to OTHER --stores STORES"),
-    "homes": ("fail-over.md", "memolith homes list --region OTHER"),
-    "what stands apart": ("fail-over.md", "memolith divergent list"),
-    "show": ("fail-over.md", "memolith divergent show STORE VERSION"),
-}
-"""What an operator does: the page of docs/operations and its command, as it stands there."""
 
 POISON = (
     "this is no event",
@@ -62,10 +46,6 @@ STRUCK = {
     "lose_replies": "puts done whose answer was lost",
 }
 KILLED = ("writer", "indexer", "reader")
-
-
-class StepFailed(Exception):
-    """What an operator's command should have brought about did not come about; the message says what."""
 
 
 @dataclass(slots=True)
@@ -90,6 +70,10 @@ class Drill:
     sdk: Mapping[str, Anthropic]
     noted: dict[str, str] = field(default_factory=dict)
     alone: bool = True
+
+    @property
+    def runbook(self) -> Runbook:
+        return Runbook(self.dev, self.console)
 
     @property
     def stores(self) -> tuple[str, ...]:
@@ -141,7 +125,7 @@ class Drill:
                 self.aws.sqs(region).send_message(QueueUrl=self.dev["regions"][region]["queue_url"], MessageBody=text)
         self._writes_go_on(5)
         self.until(self._all_set_aside, "not every poisoned message was set aside", SET_ASIDE_WITHIN_S)
-        self.operate("send back", self.home)
+        self.runbook.run("send back", self.home)
         self._writes_go_on(3)
 
     def tables_are_throttled(self) -> None:
@@ -179,8 +163,8 @@ class Drill:
             tables.update_table(TableName=name, DeletionProtectionEnabled=False)
         tables.delete_table(TableName=name)
         self._wait(3)
-        self.operate("rebuild", self.second)
-        self.operate("state", self.second, may_fail=True)
+        self.runbook.run("rebuild", self.second)
+        self.runbook.run("state", self.second, may_fail=True)
         self._writes_go_on(3)
 
     def a_region_is_cut_off(self) -> None:
@@ -204,9 +188,9 @@ class Drill:
         self._wait(3)
         began = time.monotonic()
         if self.alone:
-            self.operate("fail over", self.home, to=self.second)
+            self.runbook.run("fail over", self.home, to=self.second)
         else:
-            self.operate("fail over some", self.home, to=self.second, store=",".join(self.stores))
+            self.runbook.run("fail over some", self.home, to=self.second, store=",".join(self.stores))
         for store_id in self.stores if len(self.regions) > 2 else (self.plain,):
             self.until(
                 lambda store_id=store_id: self.load.since(began, store_id) > 0,  # type: ignore[misc]
@@ -215,80 +199,29 @@ class Drill:
             )
             back_s = time.monotonic() - began
         self.noted["all stores took writes after the command to fail over"] = f"{back_s:.1f} s"
-        self.operate("homes", to=self.second)
+        self.runbook.run("homes", to=self.second)
         self._writes_go_on(8)
 
     def the_home_answers_again_and_gets_its_stores_back(self) -> None:
         """Bring the home back: replay what only it had acknowledged, or list it as divergent; then move home again."""
         self._answer_again(self.home)
         self._writes_go_on(5)
-        self.operate("send back", self.home)
-        self.operate("return", self.home)
+        self.runbook.run("send back", self.home)
+        self.runbook.run("return", self.home)
         self._at_home(self.home)
         for one in self._apart(self.home)[:1]:
-            shown = json.loads(self.operate("show", store=one["memory_store_id"], version=one["id"], as_json=True))
+            shown = json.loads(self.runbook.run("show", store=one["memory_store_id"], version=one["id"], as_json=True))
             if shown["content"] is None:
                 raise StepFailed(f"the text of {one['id']}, which stands apart, cannot be read")
 
     def homes_are_moved_as_planned(self) -> None:
         """Move all stores of a region to another one, with every region up, and back."""
-        self.operate("move", self.home, to=self.third)
+        self.runbook.run("move", self.home, to=self.third)
         self._at_home(self.third)
-        self.operate("return", self.home)
+        self.runbook.run("return", self.home)
         self._at_home(self.home)
 
     # ---- what an operator does ------------------------------------------------------------------------------------
-
-    def operate(
-        self,
-        what: str,
-        region: str = "",
-        *,
-        to: str = "",
-        store: str = "",
-        version: str = "",
-        may_fail: bool = False,
-        as_json: bool = False,
-        asking: str | None = None,
-        quietly: bool = False,
-    ) -> str:
-        """Run the command that docs/operations has for this; return what it printed.
-
-        Args:
-            region, to, store, version: replace the page's REGION, OTHER, STORE or STORES, and VERSION.
-            may_fail: whether another exit code than 0 is no failure of the step.
-            as_json: whether a program reads its answer.
-            asking: the region whose API it calls, where it calls one; by default the first.
-            quietly: do not show it.
-
-        Raises:
-            StepFailed: it ended with another exit code than 0, unless it may.
-        """
-        filled = RUNBOOK[what][1]
-        for name, value in (
-            ("REGION", region),
-            ("OTHER", to),
-            ("STORES", store),
-            ("STORE", store),
-            ("VERSION", version),
-        ):
-            filled = filled.replace(name, value)
-        words = [*filled.split()[1:], *(["--json"] if as_json else [])]
-        api = self.dev["regions"][asking or self.home]["api_url"]
-        done = subprocess.run(
-            [sys.executable, "-m", "memolith.clients.cli", *words],
-            cwd=PROJECT_ROOT,
-            env={**os.environ, "ANTHROPIC_BASE_URL": api, "ANTHROPIC_API_KEY": self.dev["api_key"]},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        if not quietly:
-            self.console.print(f"  $ {filled}", style="dim", highlight=False)
-        if done.returncode and not may_fail:
-            raise StepFailed(f"`{filled}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-800:]}")
-        return done.stdout
 
     def divergent(self) -> dict[str, frozenset[str]]:
         """Return by region the versions that it lists as divergent: stragglers that could not be replayed."""
@@ -296,13 +229,13 @@ class Drill:
 
     def _apart(self, region: str) -> list[dict[str, Any]]:
         """Return what a region lists as divergent; nothing where it does not answer."""
-        told = self.operate("what stands apart", asking=region, as_json=True, may_fail=True, quietly=True)
+        told = self.runbook.run("what stands apart", asking=region, as_json=True, may_fail=True, quietly=True)
         listed: list[dict[str, Any]] = json.loads(told) if told else []
         return listed
 
     def _all_set_aside(self) -> bool:
         """Tell whether every region has dead-lettered the message that cannot be read."""
-        told = json.loads(self.operate("what was set aside", as_json=True, quietly=True))
+        told = json.loads(self.runbook.run("what was set aside", as_json=True, quietly=True))
         number = dict.fromkeys(self.regions, 0)
         for one in told:
             number[one["region"]] += one.get("set_aside", 0)

@@ -19,7 +19,7 @@ def test_a_region_that_is_well_says_so_to_anybody(backend: Backend) -> None:
     assert "anthropic-workspace-id" not in reply.headers
 
 
-def test_it_is_asked_and_never_told(backend: Backend) -> None:
+def test_health_answers_get_alone(backend: Backend) -> None:
     reply = backend.raw("POST", PATH)
     assert (reply.status, reply.headers["allow"]) == (405, "GET")
 

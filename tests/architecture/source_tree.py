@@ -79,6 +79,13 @@ def defined_names(path: Path) -> Iterator[Name]:
     yield from _assigned(where, parsed(path).body)
 
 
+def parameter_names(path: Path) -> Iterator[Name]:
+    """Yield the names of the parameters of every function of the file."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.arg):
+            yield Name(relative(path), node.lineno, node.arg)
+
+
 def _assigned(where: str, body: list[ast.stmt]) -> Iterator[Name]:
     for statement in body:
         if isinstance(statement, ast.AnnAssign):

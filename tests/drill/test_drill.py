@@ -16,7 +16,7 @@ from memolith.wire.http import HttpApi
 from scripts.drill.accounting import Account, account, history, wait_until_settled
 from scripts.drill.load import REFUSED_REST_S, REST_S, Acknowledged, Assignment, Client, Load, Told
 from scripts.drill.report import Report
-from scripts.drill.steps import RUNBOOK
+from scripts.drill.runbook import RUNBOOK
 from scripts.local_cloud.layout import PROJECT_ROOT
 from tests.api.harness import model_backend
 from tests.api.loopback import serving

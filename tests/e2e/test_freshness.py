@@ -19,7 +19,7 @@ from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.memory import RecordingMetrics
 from memolith.core import decide
-from memolith.core.limits import SETTLE_US
+from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint
@@ -233,7 +233,7 @@ def test_elsewhere_too_the_past_is_as_it_was_once_it_is_complete(
     memories, store_id = there.beta.memory_stores.memories, written.memory_store_id
     then_us = parse_rfc3339(written.created_at.isoformat())
     as_of = {"as_of": rfc3339(then_us)}
-    until_complete(aws, dev, sdk, regions[1], then_us + SETTLE_US)
+    until_complete(aws, dev, sdk, regions[1], then_us + ACKNOWLEDGED_WITHIN_US)
     assert memories.retrieve(written.id, memory_store_id=store_id, extra_query=as_of).content == "one"
     assert memories.retrieve(written.id, memory_store_id=store_id).content == "two"
     listed = memories.list(store_id, view="full", extra_query=as_of)

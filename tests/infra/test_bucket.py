@@ -27,7 +27,7 @@ def bucket_of(app: App) -> dict[str, Any]:
     return bucket
 
 
-def test_it_is_versioned_encrypted_and_private(one_region: App) -> None:
+def test_the_bucket_is_versioned_encrypted_and_private(one_region: App) -> None:
     bucket = bucket_of(one_region)
     assert bucket["BucketName"] == f"memolith-test-{ACCOUNT}-{HERE}"
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
@@ -43,7 +43,7 @@ def test_no_lifecycle_rule_removes_an_object(one_region: App) -> None:
     assert set(rule) == {"Id", "Status", "AbortIncompleteMultipartUpload"}
 
 
-def test_it_survives_whatever_happens_to_its_stack(one_region: App) -> None:
+def test_the_bucket_survives_whatever_happens_to_its_stack(one_region: App) -> None:
     (bucket,) = one_region.base(HERE).resources("AWS::S3::Bucket").values()
     assert bucket["DeletionPolicy"] == bucket["UpdateReplacePolicy"] == "Retain"
 

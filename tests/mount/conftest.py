@@ -101,14 +101,14 @@ class Desk:
         """Opens (emptied, or to append), writes, closes."""
         content = text.encode() if isinstance(text, str) else text
         if self.copy.state.find(path) is None:
-            writing = self.copy.create(path, append=append)
+            writing = self.copy.files.create(path, append=append)
         else:
-            writing = self.copy.open_to_write(path, append=append, emptied=not append)
+            writing = self.copy.files.open_to_write(path, append=append, emptied=not append)
         try:
-            self.copy.write(path, writing, 0, content)
-            self.copy.flush(path, writing)
+            self.copy.files.write(path, writing, 0, content)
+            self.copy.files.flush(path, writing)
         finally:
-            self.copy.release(path, writing)
+            self.copy.files.release(path, writing)
 
     def append(self, path: str, text: str) -> None:
         """As ``>>`` does."""

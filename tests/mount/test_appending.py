@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from memolith.clients.working_copy import append_groups
-from memolith.clients.working_copy.working_copy import Writing
+from memolith.clients.working_copy.open_files import Writing
 from tests.mount.conftest import Desk
 
 LONG_S = 120
@@ -18,26 +18,26 @@ LONG_S = 120
 def first(desk: Desk) -> Writing:
     """A program that has opened the file, and has written."""
     desk.save("/log.md", "begin\n")
-    first = desk.copy.open_to_write("/log.md", append=True)
-    desk.copy.write("/log.md", first, 0, b"one\n")
+    first = desk.copy.files.open_to_write("/log.md", append=True)
+    desk.copy.files.write("/log.md", first, 0, b"one\n")
     return first
 
 
 def close(desk: Desk, writing: Writing) -> None:
     try:
-        desk.copy.flush("/log.md", writing)
+        desk.copy.files.flush("/log.md", writing)
     finally:
-        desk.copy.release("/log.md", writing)
+        desk.copy.files.release("/log.md", writing)
 
 
 def test_whoever_opened_the_file_before_a_close_is_waited_for_and_the_commit_has_both_lines(
     desk: Desk, first: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(append_groups, "MOMENT_S", LONG_S)
-    second = desk.copy.open_to_write("/log.md", append=True)
+    second = desk.copy.files.open_to_write("/log.md", append=True)
     closing = threading.Thread(target=close, args=(desk, first))
     closing.start()
-    desk.copy.write("/log.md", second, 0, b"two\n")
+    desk.copy.files.write("/log.md", second, 0, b"two\n")
     closing.join(LONG_S)
     before = len(desk.requests())
     close(desk, second)
@@ -49,7 +49,7 @@ def test_whoever_closes_it_without_a_word_is_not_waited_for(
     desk: Desk, first: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(append_groups, "MOMENT_S", LONG_S)
-    silent = desk.copy.open_to_write("/log.md", append=True)
+    silent = desk.copy.files.open_to_write("/log.md", append=True)
     closing = threading.Thread(target=close, args=(desk, first))
     closing.start()
     close(desk, silent)
@@ -58,17 +58,17 @@ def test_whoever_closes_it_without_a_word_is_not_waited_for(
 
 
 def test_whoever_keeps_it_open_in_silence_is_waited_for_a_moment_only(desk: Desk, first: Writing) -> None:
-    silent = desk.copy.open_to_write("/log.md", append=True)
+    silent = desk.copy.files.open_to_write("/log.md", append=True)
     close(desk, first)
     assert desk.stored() == {"/log.md": "begin\none\n"}
-    desk.copy.write("/log.md", silent, 0, b"at last\n")
+    desk.copy.files.write("/log.md", silent, 0, b"at last\n")
     close(desk, silent)
     assert desk.stored() == {"/log.md": "begin\none\nat last\n"}
 
 
 def test_each_of_them_is_told_when_their_commit_fails(desk: Desk, first: Writing) -> None:
-    second = desk.copy.open_to_write("/log.md", append=True)
-    desk.copy.write("/log.md", second, 0, b"\xff\n")
+    second = desk.copy.files.open_to_write("/log.md", append=True)
+    desk.copy.files.write("/log.md", second, 0, b"\xff\n")
     for writing in (first, second):
         with pytest.raises(OSError, match="UTF-8") as told:
             close(desk, writing)

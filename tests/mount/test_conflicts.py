@@ -108,10 +108,10 @@ def test_an_append_that_creates_goes_on_where_somebody_else_created(desk: Desk) 
 def test_a_file_that_has_come_to_be_there_meanwhile_is_made_only_by_who_does_not_mind(desk: Desk) -> None:
     desk.others_write("/a.md", "theirs, and longer\n")
     desk.copy.refresh()
-    assert refused(lambda: desk.copy.create("/a.md", exclusive=True)) == errno.EEXIST
-    writing = desk.copy.create("/a.md", emptied=True)
-    desk.copy.write("/a.md", writing, 0, b"mine\n")
-    desk.copy.flush("/a.md", writing)
+    assert refused(lambda: desk.copy.files.create("/a.md", exclusive=True)) == errno.EEXIST
+    writing = desk.copy.files.create("/a.md", emptied=True)
+    desk.copy.files.write("/a.md", writing, 0, b"mine\n")
+    desk.copy.files.flush("/a.md", writing)
     assert desk.stored() == {"/a.md": "mine\n"}
 
 
@@ -182,12 +182,12 @@ def test_a_rename_to_a_path_that_somebody_else_took_is_refused(desk: Desk) -> No
 
 def test_whoever_shares_an_edit_that_fails_is_told_as_well(desk: Desk) -> None:
     desk.save("/a.md", "one")
-    first, second = desk.copy.open_to_write("/a.md"), desk.copy.open_to_write("/a.md")
-    desk.copy.write("/a.md", first, 0, b"X")
-    desk.copy.write("/a.md", second, 1, b"Y")
+    first, second = desk.copy.files.open_to_write("/a.md"), desk.copy.files.open_to_write("/a.md")
+    desk.copy.files.write("/a.md", first, 0, b"X")
+    desk.copy.files.write("/a.md", second, 1, b"Y")
     desk.others_write("/a.md", "theirs")
-    assert refused(lambda: desk.copy.flush("/a.md", first)) == errno.ESTALE
-    assert refused(lambda: desk.copy.flush("/a.md", second)) == errno.ESTALE
+    assert refused(lambda: desk.copy.files.flush("/a.md", first)) == errno.ESTALE
+    assert refused(lambda: desk.copy.files.flush("/a.md", second)) == errno.ESTALE
     assert desk.read(desk.beside("/a.md", "conflict")[0]) == "XYe"
 
 

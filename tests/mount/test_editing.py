@@ -32,26 +32,26 @@ def test_a_close_that_changed_nothing_is_no_version_and_no_request(desk: Desk) -
 
 
 def test_a_shell_that_closes_a_copy_of_the_file_before_it_writes_makes_one_version(desk: Desk) -> None:
-    writing = desk.copy.create("/todo.md")
-    desk.copy.flush("/todo.md", writing)
-    desk.copy.write("/todo.md", writing, 0, b"milk\n")
-    desk.copy.flush("/todo.md", writing)
-    desk.copy.release("/todo.md", writing)
+    writing = desk.copy.files.create("/todo.md")
+    desk.copy.files.flush("/todo.md", writing)
+    desk.copy.files.write("/todo.md", writing, 0, b"milk\n")
+    desk.copy.files.flush("/todo.md", writing)
+    desk.copy.files.release("/todo.md", writing)
     assert desk.log() == [("created", "/todo.md", "milk\n")]
 
 
 def test_a_file_that_was_only_made_is_a_memory_once_its_last_close_is_done(desk: Desk) -> None:
-    writing = desk.copy.create("/empty.md")
-    desk.copy.flush("/empty.md", writing)
+    writing = desk.copy.files.create("/empty.md")
+    desk.copy.files.flush("/empty.md", writing)
     assert desk.log() == []
-    desk.copy.release("/empty.md", writing)
+    desk.copy.files.release("/empty.md", writing)
     assert desk.log() == [("created", "/empty.md", "")]
 
 
 def test_a_file_that_was_truncated_by_name_is_committed_though_nobody_closes_it(desk: Desk) -> None:
     desk.save("/todo.md", "milk\n")
-    desk.copy.truncate("/todo.md", 3)
-    desk.copy.settle(all=True)
+    desk.copy.files.truncate("/todo.md", 3)
+    desk.copy.commit_waiting(all=True)
     assert desk.log()[1:] == [("modified", "/todo.md", "mil")]
 
 
@@ -155,7 +155,7 @@ def test_a_folder_stays_when_its_last_file_is_deleted_and_goes_by_rmdir(desk: De
 @pytest.mark.parametrize("path", ["/a\u0301.md", "/a\u200b.md", "/" + "x" * 1_100])
 def test_a_name_that_no_memory_can_have_is_refused_at_once(desk: Desk, path: str) -> None:
     with pytest.raises(OSError, match="must") as refused:
-        desk.copy.create(path)
+        desk.copy.files.create(path)
     assert refused.value.errno in (errno.EINVAL, errno.ENAMETOOLONG)
 
 
@@ -184,9 +184,9 @@ def test_a_read_only_copy_refuses_whatever_would_write(desk: Desk) -> None:
     desk.start(read_only=True)
     assert desk.read("/a.md") == "fine"
     for attempt in (
-        lambda: desk.copy.create("/b.md"),
-        lambda: desk.copy.open_to_write("/a.md"),
-        lambda: desk.copy.truncate("/a.md", 0),
+        lambda: desk.copy.files.create("/b.md"),
+        lambda: desk.copy.files.open_to_write("/a.md"),
+        lambda: desk.copy.files.truncate("/a.md", 0),
         lambda: desk.copy.unlink("/a.md"),
         lambda: desk.copy.rename("/a.md", "/b.md"),
         lambda: desk.copy.mkdir("/c"),

@@ -19,7 +19,7 @@ def test_an_edit_that_got_no_answer_waits_in_its_place_and_is_written_when_the_s
     assert desk.copy.attributes("/a.md")["state"] == "waiting"
     desk.network.down = False
     desk.backend.clock.advance(3)
-    desk.copy.settle()
+    desk.copy.commit_waiting()
     assert desk.stored() == {"/a.md": "two"}
     assert desk.copy.attributes("/a.md")["state"] == "stored"
 
@@ -33,7 +33,7 @@ def test_what_waits_is_offered_again_after_kill_9(desk: Desk) -> None:
     desk.network.down = False
     desk.start()
     assert desk.read("/a.md") == "two"
-    desk.copy.settle(all=True)
+    desk.copy.commit_waiting(all=True)
     assert desk.stored() == {"/a.md": "two"}
 
 
@@ -46,15 +46,15 @@ def test_what_waits_meets_a_conflict_as_any_edit_if_others_wrote_meanwhile(desk:
     desk.network.down = False
     desk.others_write("/a.md", "theirs")
     desk.start()
-    desk.copy.settle(all=True)
+    desk.copy.commit_waiting(all=True)
     assert desk.stored() == {"/a.md": "theirs"}
     assert desk.read(desk.beside("/a.md", "conflict")[0]) == "two"
 
 
 def test_what_was_written_and_never_closed_is_put_beside_the_file_after_kill_9(desk: Desk) -> None:
     desk.save("/a.md", "one")
-    writing = desk.copy.open_to_write("/a.md")
-    desk.copy.write("/a.md", writing, 3, b" and a half")
+    writing = desk.copy.files.open_to_write("/a.md")
+    desk.copy.files.write("/a.md", writing, 3, b" and a half")
     desk.die()
     desk.start()
     assert desk.read("/a.md") == "one"
@@ -106,7 +106,7 @@ def test_a_record_torn_by_a_loss_of_power_stops_nobody_and_its_text_is_left(desk
 
 def test_a_clean_end_commits_what_waits(desk: Desk) -> None:
     desk.save("/a.md", "one")
-    desk.copy.truncate("/a.md", 2)
+    desk.copy.files.truncate("/a.md", 2)
     desk.copy.close()
     assert desk.stored() == {"/a.md": "on"}
     desk.start()
@@ -137,22 +137,22 @@ def test_a_read_only_mount_leaves_what_waits_to_the_next_that_writes(desk: Desk)
     desk.die()
     desk.network.down = False
     desk.start(read_only=True)
-    desk.copy.settle(all=True)
+    desk.copy.commit_waiting(all=True)
     assert desk.read("/a.md") == "one"
     desk.copy.close()
     assert desk.stored() == {"/a.md": "one"}
     desk.start()
-    desk.copy.settle(all=True)
+    desk.copy.commit_waiting(all=True)
     assert desk.stored() == {"/a.md": "two"}
 
 
 @pytest.mark.parametrize("path", ["/a.md", "/.a.md.swp", "/a.tmp"])
 def test_a_file_that_was_deleted_while_it_was_open_is_not_there_after_kill_9(desk: Desk, path: str) -> None:
-    writing = desk.copy.create(path)
-    desk.copy.write(path, writing, 0, b"gone")
+    writing = desk.copy.files.create(path)
+    desk.copy.files.write(path, writing, 0, b"gone")
     desk.copy.unlink(path)
-    desk.copy.flush(path, writing)
-    desk.copy.release(path, writing)
+    desk.copy.files.flush(path, writing)
+    desk.copy.files.release(path, writing)
     desk.die()
     desk.start()
     assert desk.copy.unsaved.inherited == []

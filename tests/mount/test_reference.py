@@ -65,12 +65,12 @@ class Alone(RuleBasedStateMachine):
     @rule(path=NAMES, offset=st.integers(0, 9), text=TEXTS)
     def write_within(self, path: str, offset: int, text: str) -> None:
         def ours() -> None:
-            writing = self.desk.copy.open_to_write(path)
+            writing = self.desk.copy.files.open_to_write(path)
             try:
-                self.desk.copy.write(path, writing, offset, text.encode())
-                self.desk.copy.flush(path, writing)
+                self.desk.copy.files.write(path, writing, offset, text.encode())
+                self.desk.copy.files.flush(path, writing)
             finally:
-                self.desk.copy.release(path, writing)
+                self.desk.copy.files.release(path, writing)
 
         def theirs() -> None:
             with self.place(path).open("r+b") as file:
@@ -85,7 +85,7 @@ class Alone(RuleBasedStateMachine):
         def ours() -> None:
             if self.desk.copy.stat(path).folder:
                 raise OSError(errno.EISDIR, "as the kernel says")
-            self.desk.copy.truncate(path, size)
+            self.desk.copy.files.truncate(path, size)
 
         if self.place(path).parent.is_dir():
             self.both(ours, lambda: os.truncate(self.place(path), size))
@@ -113,7 +113,7 @@ class Alone(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        self.desk.copy.settle(all=True)
+        self.desk.copy.commit_waiting(all=True)
         self.desk.copy.refresh()
 
     @invariant()
@@ -138,7 +138,7 @@ class WithOthers(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            self.desk.copy.settle(all=True)
+            self.desk.copy.commit_waiting(all=True)
             self.desk.copy.refresh()
             files = {path: text for path, text in shown(self.desk, "/") if text is not None and path in PATHS}
             assert files == self.desk.stored()

@@ -16,7 +16,7 @@ def left_alone(desk: Desk, seconds: float = MINUTE_S) -> None:
     """Time passes, and the mount does what it does every few seconds."""
     desk.backend.clock.advance(seconds)
     desk.copy.refresh()
-    desk.copy.settle()
+    desk.copy.commit_waiting()
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_the_minute_begins_again_with_each_write_and_close_and_a_time_that_is_se
 
 
 def test_a_file_that_is_open_still_is_not_taken_for_meant_however_long_it_lasts(desk: Desk) -> None:
-    writing = desk.copy.create("/todo.md.tmp")
-    desk.copy.write("/todo.md.tmp", writing, 0, b"half")
+    writing = desk.copy.files.create("/todo.md.tmp")
+    desk.copy.files.write("/todo.md.tmp", writing, 0, b"half")
     left_alone(desk, 3600)
     assert desk.log() == []
-    desk.copy.flush("/todo.md.tmp", writing)
+    desk.copy.files.flush("/todo.md.tmp", writing)
     desk.copy.rename("/todo.md.tmp", "/todo.md")
     assert desk.log() == [("created", "/todo.md", "half")]
 
@@ -168,8 +168,8 @@ def test_a_backup_whose_file_was_written_anew_is_a_memory_of_its_own_after_a_min
 
 def test_after_kill_9_what_was_closed_is_a_memory_in_the_end_and_what_was_not_is_no_memory(desk: Desk) -> None:
     desk.save("/.x.config", "mine\n")
-    writing = desk.copy.create("/half.tmp")
-    desk.copy.write("/half.tmp", writing, 0, b"half")
+    writing = desk.copy.files.create("/half.tmp")
+    desk.copy.files.write("/half.tmp", writing, 0, b"half")
     desk.die()
     desk.start()
     left_alone(desk, 30)

@@ -88,12 +88,12 @@ def two(tmp_path: Path) -> Iterator[TwoRegions]:
 def append(copy: WorkingCopy, path: str, line: str) -> None:
     """As ``echo line >> path`` does."""
     exists = copy.state.find(path) is not None
-    writing = copy.open_to_write(path, append=True) if exists else copy.create(path, append=True)
+    writing = copy.files.open_to_write(path, append=True) if exists else copy.files.create(path, append=True)
     try:
-        copy.write(path, writing, 0, f"{line}\n".encode())
-        copy.flush(path, writing)
+        copy.files.write(path, writing, 0, f"{line}\n".encode())
+        copy.files.flush(path, writing)
     finally:
-        copy.release(path, writing)
+        copy.files.release(path, writing)
 
 
 def text(copy: WorkingCopy, path: str) -> str:

@@ -341,7 +341,7 @@ def _rebuilt(world: World, region: str, defects: list[str]) -> Tables:
         sandbox.indexing.fold_object(view, key, journal=False)
     for store_id in world.stores:
         try:
-            sandbox.indexing.judge(store_id, view=view)
+            sandbox.indexing.repair(store_id, view=view)
         except MemolithError as error:
             defects.append(f"{store_id} cannot be judged in {region}: {error!r}")
     return _tables(database, 1)

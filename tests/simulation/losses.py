@@ -15,7 +15,7 @@ from memolith.app.replication.region_backfill import RegionBackfill
 from memolith.core.errors import MemolithError
 from memolith.wire.rpc import packer_calls
 from tests.simulation.ports import LIVES_S
-from tests.simulation.sites import SETTLED_US
+from tests.simulation.sites import BATCH_MAX_US
 from tests.simulation.tasks import Task
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Losses:
             if self._world.calm:
                 ticks += 1
                 self._world.tick(site)
-                self._world.scheduler.sleep(2 * SETTLED_US / 1_000_000)
+                self._world.scheduler.sleep(2 * BATCH_MAX_US / 1_000_000)
             self._world.scheduler.sleep(0.5)
         return True
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import MemoryDatabase, MemoryIndex, PutEvent
-from memolith.app.indexer.indexer import Indexer
+from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import Memory, VersionFilter
 from memolith.core import fold
@@ -215,10 +215,10 @@ class MovingStage(Stage):
         index, here.index = here.index, MemoryIndex(database)
         try:
             view = View(here.index, {}, complete=False, building=None)
-            indexing = Indexer(here)
+            indexing = make_indexer(here)
             for key in self.all_keys(region):
                 indexing.fold_object(view, key, journal=False)
-            indexing.judge(self.store, view=view)
+            indexing.repair(self.store, view=view)
         finally:
             here.index = index
         for table in TABLES:

@@ -30,13 +30,13 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api import service
 from memolith.app.erasure import service as erasure_service
 from memolith.app.homes import service as homes_service
-from memolith.app.indexer import indexer, rebuild
+from memolith.app.indexer import rebuild
+from memolith.app.indexer import service as indexer_service
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
-from memolith.app.replication import compare_checkpoints, compare_listing, compare_rows
-from memolith.app.replication import reconciler as app_reconciling
+from memolith.app.replication import service as replication_service
 from memolith.app.safety.write_gate import LettingAllThrough
-from memolith.app.search.packer import Packer
+from memolith.app.search import packer
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
@@ -50,7 +50,7 @@ from memolith.wire.rpc import eraser_calls, homes_calls, indexer_calls, packer_c
 from tests.simulation.ports import AnyOrder, ProcessClock, SkewedClock, TornErasableObjects, TornIndex
 
 T = TypeVar("T")
-SETTLED_US = 1_000_000
+BATCH_MAX_US = 1_000_000
 """Longer than a batch of reads takes here, however slow its task is."""
 
 
@@ -60,17 +60,14 @@ class Sandbox:
     def __init__(self, region: Region, erasable: ErasableObjects, day_us: int, queue: Queue, packs: Packs) -> None:
         self.region = region
         self.memolith = service.Memolith(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
-        self.packing = Packer(region, packs)
-        self.indexing = indexer.Indexer(region)
+        self.packing = packer.make_packer(region, packs)
+        self.indexing = indexer_service.make_indexer(region)
         self.batches = rebuild.BatchProjector(region, self.indexing)
-        self.erasures = erasure_service.Erasures(region, erasable, packs, day_us)
-        self.reconciling = app_reconciling.Reconciler(region, SETTLED_US)
-        self.homes = homes_service.Homes(region)
-        self.comparisons = (
-            compare_listing.CompareListing(region, queue).run,
-            compare_checkpoints.CompareCheckpoints(region).run,
-            compare_rows.CompareRows(region, queue).run,
-        )
+        self.erasures = erasure_service.make_erasures(region, erasable, packs, day_us)
+        self.reconciling = replication_service.make_reconciler(region, BATCH_MAX_US)
+        self.homes = homes_service.make_homes(region)
+        compare = replication_service.make_comparisons(region, queue)
+        self.comparisons = (compare.listing.run, compare.checkpoints.run, compare.rows.run)
 
     def message(self, text: str) -> None:
         """What the indexer does with one message of its queue: an object's key, or what a use case sent."""

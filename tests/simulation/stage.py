@@ -23,7 +23,7 @@ from memolith.app.kernel.results import Memory, RequestContext, VersionFilter
 from memolith.core.errors import MemolithError, OutcomeUnknown
 from memolith.core.paths import path_hash
 from memolith.core.rows.control import ControlRow
-from memolith.ports.errors import PortError
+from memolith.ports.errors import PORT_FAILURES
 from memolith.ports.index import Change
 from tests.support.cloud import WORKSPACE, Cloud
 
@@ -112,7 +112,7 @@ class Actor(Generic[T]):
             self._wait()
         try:
             result = self._faulty(call, act)
-        except PortError:
+        except PORT_FAILURES:
             if stops and self._after:
                 self._wait()
             raise

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memolith.adapters.memory import MemoryIndex
-from memolith.app.epochs.ownership import Ownership
+from memolith.app.epochs.parts import EpochParts
 from memolith.core.errors import PathConflict, Unavailable
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
@@ -186,8 +186,8 @@ def lose_cut(stage: Stage) -> None:
     )
     placed = PlacedRecord(Slot(epoch, 1), record)
     region = stage.cloud.sites[AWAY].region
-    Ownership(region).put(placed)
-    Ownership(region).fold(region.view(), placed)
+    EpochParts.of(region).records.put(placed)
+    EpochParts.of(region).records.fold(region.view(), placed)
 
 
 @pytest.mark.parametrize("kinds", [(), ("logs",), ("logs", "paths"), ("logs", "paths", "memories")])

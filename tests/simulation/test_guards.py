@@ -17,16 +17,16 @@ from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.commit import forwarding
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.epochs import fence
-from memolith.app.epochs.ownership import Ownership
+from memolith.app.epochs.parts import EpochParts
 from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
-from memolith.app.index import projector
-from memolith.app.index.projector import Projector
+from memolith.app.index import row_transactions
+from memolith.app.index.parts import IndexParts
 from memolith.app.indexer import rebuild
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.kernel.peer_messages import encode_placed
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import ConditionalPut, Put
-from memolith.app.log.log_reader import LogReader
+from memolith.app.log.store_log import StoreLog
 from memolith.app.replication import watermark
 from memolith.core import decide
 from memolith.core.errors import OutcomeUnknown, Unavailable
@@ -35,11 +35,11 @@ from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreState
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import PathRow
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 from memolith.core.store_records import PlacedRecord, to_record
 from memolith.ports.index import Change
 from memolith.wire.rpc import writer_calls
@@ -75,7 +75,9 @@ def a_repair_of_a_listing_leans_on_rows_that_change_meanwhile() -> None:
     put_row(stage, HOME, PathRow.key(stage.store, "/b"), None)
     (created,) = entries(stage)
     region = stage.cloud.sites[HOME].region
-    repair = stage.actor(lambda: Projector(region).fold(region.view(), [ResolvedEntry(created)], paths_too=True))
+    repair = stage.actor(
+        lambda: IndexParts.of(region).projector.fold(region.view(), [ResolvedEntry(created)], paths_too=True)
+    )
     repair.until("index.commit")
     stage.update(memory.id, path="/c")
     repair.finish()
@@ -95,7 +97,7 @@ def a_home_with_incomplete_tables_has_handed_its_store_on() -> None:
     put_row(stage, HOME, ControlRow.KEY, control)
     row = StoreRow.from_attributes(stage.cloud.rows(HOME, "stores")[stage.store, "record"])
     record = replace(to_record(row, "user:mover"), state=StoreState.MOVING, version_id=site.region.new_id("memver"))
-    assert Ownership(site.region).put(PlacedRecord(Slot.parse(row.slot).following, record))
+    assert StoreLog(site.region).put(PlacedRecord(Slot.parse(row.slot).following, record))
     with pytest.raises((OutcomeUnknown, Unavailable)):
         stage.update(memory.id, "two")
 
@@ -140,9 +142,9 @@ def an_invocation_that_runs_twice_meets_its_own_version_at_another_place() -> No
     site = stage.cloud.sites[HOME]
     second = max(entries(stage), key=lambda entry: entry.generation)
     rival = replace(second, generation=second.generation + 1)
-    assert LogReader(site.region).entry(second.key) == second
-    assert ConditionalPut(site.region, LogReader(site.region)).take(second, b"two") is Put.MINE
-    assert ConditionalPut(site.region, LogReader(site.region)).take(rival, b"two") is Put.TAKEN
+    assert IndexParts.of(site.region).logs.entry(second.key) == second
+    assert ConditionalPut(site.region, IndexParts.of(site.region).logs).take(second, b"two") is Put.MINE
+    assert ConditionalPut(site.region, IndexParts.of(site.region).logs).take(rival, b"two") is Put.TAKEN
 
 
 # ---- forwarding -----------------------------------------------------------------------------------------------------
@@ -164,7 +166,7 @@ def a_region_that_is_behind_says_that_the_home_is_elsewhere() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(region, "peers", Behind())
         with pytest.raises(Unavailable):
-            Forwarding(region).reach(region.view(), row, {"call": "write"})
+            Forwarding(region, EpochParts.of(region).records).reach(region.view(), row, {"call": "write"})
     assert asked == [HOME]
 
 
@@ -191,7 +193,7 @@ def a_version_whose_writer_died_is_built_on_after_a_rebuild() -> None:
         for message in queue.take(100):
             folder.fold(json.loads(message)["rebuild"])
 
-    Rebuild(site.region, stage.cloud.tables(HOME), queue, 0).run(work)
+    Rebuild(site.region, site.indexing, stage.cloud.tables(HOME), queue, 0).run(work)
     stage.update(memory.id, "three")
     for _ in range(4):
         stage.cloud.clock.pause(60.0)
@@ -256,8 +258,8 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def unchecked(patch: pytest.MonkeyPatch) -> None:
-    changes = projector._Rows.changes
-    patch.setattr(projector._Rows, "changes", lambda self, read_also: changes(self, set()))
+    changes = row_transactions.RowChanges.changes
+    patch.setattr(row_transactions.RowChanges, "changes", lambda self, read_also=(): changes(self))
 
 
 def any_lease(patch: pytest.MonkeyPatch) -> None:

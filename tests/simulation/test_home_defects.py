@@ -87,8 +87,8 @@ def the_cut_before_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = Failover._begin
 
     def surveyed_before(self: Failover, view: View, store: StoreRow) -> StoreRow:
-        survey = self._surveying.run(store)
-        monkeypatch.setattr(self._surveying, "in_parts", lambda *_: survey)
+        survey = self._builder.run(store)
+        monkeypatch.setattr(self._builder, "in_parts", lambda *_: survey)
         return begin(self, view, store)
 
     monkeypatch.setattr(Failover, "_begin", surveyed_before)
@@ -103,7 +103,7 @@ def in_two_regions(stage: MovingStage) -> None:
 
 
 def in_the_middle_of_a_fail_over(stage: MovingStage) -> None:
-    scenarios.test_so_is_one_that_is_acknowledged_in_the_middle_of_the_fail_over()
+    scenarios.test_a_write_that_is_acknowledged_in_the_middle_of_a_fail_over_is_in_its_cut()
 
 
 def in_any_order(stage: MovingStage) -> None:
@@ -116,19 +116,21 @@ def half_a_rename(half: str) -> Callable[[MovingStage], None]:
 
 
 def not_the_homes(answer: str) -> Callable[[MovingStage], None]:
-    return lambda stage: scenarios.test_nor_is_anything_else_answered_as_the_homes(stage, answer)
+    return lambda stage: scenarios.test_a_call_that_stalls_while_the_home_moves_is_not_answered_as_the_homes(
+        stage, answer
+    )
 
 
 DEFECTS = {
     "the lease is ignored": (
-        replaced(fence.Fence, "stands", lambda *_: True),
+        replaced(fence.Fence, "is_current", lambda *_: True),
         scenarios.test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing,
     ),
     "the lease does not bind a no-op": (
-        replaced(fence.Fence, "stands", lambda *_: True),
+        replaced(fence.Fence, "is_current", lambda *_: True),
         not_the_homes("that nothing changed"),
     ),
-    "the lease does not bind a read": (replaced(fence.Fence, "stands", lambda *_: True), not_the_homes("a read")),
+    "the lease does not bind a read": (replaced(fence.Fence, "is_current", lambda *_: True), not_the_homes("a read")),
     "the epoch begins before the drain": (
         replaced(handoff, "DRAIN_S", 0.0),
         scenarios.test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing,
@@ -150,11 +152,11 @@ DEFECTS = {
         scenarios.test_a_rename_that_was_written_on_is_at_its_destination_without_its_second_half,
     ),
     "a late entry is head without adoption": (
-        replaced(EpochSnapshots, "is_late", lambda *_: False),
+        replaced(EpochSnapshots, "is_straggler", lambda *_: False),
         scenarios.test_what_the_losing_home_of_an_epoch_wrote_is_late_in_that_epoch_and_in_the_next,
     ),
     "a late entry is late only if it comes after the record": (
-        replaced(EpochSnapshots, "is_late", lambda *_: False),
+        replaced(EpochSnapshots, "is_straggler", lambda *_: False),
         in_any_order,
     ),
     "of two homes of one epoch the one that is heard of first is accepted": (

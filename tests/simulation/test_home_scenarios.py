@@ -157,7 +157,7 @@ def test_a_writer_that_stalls_while_the_home_moves_acknowledges_nothing(stage: M
 
 
 @pytest.mark.parametrize("answer", ["a refusal", "that nothing changed", "a read"])
-def test_nor_is_anything_else_answered_as_the_homes(stage: MovingStage, answer: str) -> None:
+def test_a_call_that_stalls_while_the_home_moves_is_not_answered_as_the_homes(stage: MovingStage, answer: str) -> None:
     memory = stage.create("/a", "one")
     stage.deliver()
     read = stage.call()
@@ -290,7 +290,7 @@ def test_a_write_that_is_acknowledged_in_two_regions_is_in_the_cut_of_a_fail_ove
     assert not set(stage.divergent()) & set(stage.acknowledged)
 
 
-def test_so_is_one_that_is_acknowledged_in_the_middle_of_the_fail_over() -> None:
+def test_a_write_that_is_acknowledged_in_the_middle_of_a_fail_over_is_in_its_cut() -> None:
     for puts in (1, 2, 9, PUTS - 1, PUTS):
         stage = MovingStage(two_regions=True)
         memory = stage.create("/a", "one")

@@ -19,7 +19,9 @@ from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.retention import RetentionPass
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.version_purge import VersionPurge
-from memolith.app.replication.compare_listing import ComparedPage, CompareListing
+from memolith.app.index.parts import IndexParts
+from memolith.app.replication.compare_listing import ComparedPage
+from memolith.app.replication.service import make_comparisons
 from memolith.core.errors import NotFound, OutcomeUnknown
 from memolith.core.rows.content import VersionRow
 from tests.simulation.stage import AWAY, HOME, Stage
@@ -38,7 +40,7 @@ def compare(stage: Stage, region: str) -> ComparedPage:
     """A day passes; the daily comparison runs, and what it sends is folded. No event is handled."""
     stage.clock.advance(DAY_S)
     queue = MemoryQueue()
-    compared = CompareListing(stage.cloud.sites[region].region, queue).run(NEVER_US)
+    compared = make_comparisons(stage.cloud.sites[region].region, queue).listing.run(NEVER_US)
     for message in queue.take(100):
         for record in json.loads(message)["Records"]:
             stage.index(unquote_plus(record["s3"]["object"]["key"]), region)
@@ -57,8 +59,10 @@ def sweep(stage: Stage, region: str) -> None:
 def looking(stage: Stage, region: str) -> VersionPurge:
     """A region's look at older S3 versions, by itself."""
     here, erasable = stage.cloud.sites[region].region, MemoryErasableObjects(stage.cloud.buckets, region)
-    eraser = Eraser(here, erasable, RetentionPass(here))
-    return VersionPurge(here, erasable, eraser, StorePurge(here, erasable, eraser, PackRemoval(here, erasable)))
+    parts = IndexParts.of(here)
+    eraser = Eraser(here, erasable, RetentionPass(here, parts.logs, parts.projector), parts.logs, parts.store_log)
+    packs = PackRemoval(here, erasable, parts.store_log)
+    return VersionPurge(here, erasable, eraser, StorePurge(here, erasable, eraser, packs, parts))
 
 
 def shown(stage: Stage, text: str, region: str) -> list[str]:

@@ -11,8 +11,7 @@ from dataclasses import asdict
 import pytest
 
 from memolith.adapters.memory import MemoryQueue, PutEvent
-from memolith.app.replication.compare_checkpoints import CompareCheckpoints
-from memolith.app.replication.compare_listing import CompareListing
+from memolith.app.replication.service import make_comparisons
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.errors import NotFound
 from memolith.core.objects.api_key_record import ApiKeyRecord
@@ -64,7 +63,8 @@ def compare(stage: MovingStage, region: str) -> list[int]:
     stage.clock.advance(DAY_S)
     here, queue = stage.cloud.sites[region].region, MemoryQueue()
     deadline_us = stage.clock.now_us() + 3_600_000_000
-    return [CompareListing(here, queue).run(deadline_us).repaired, CompareCheckpoints(here).run(deadline_us).repaired]
+    compare = make_comparisons(here, queue)
+    return [compare.listing.run(deadline_us).repaired, compare.checkpoints.run(deadline_us).repaired]
 
 
 # ---- an adopted copy is not its late original -----------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_a_late_original_does_not_stand_for_the_copy_that_was_adopted() -> None:
     assert stage.divergent(HOME) == []
 
 
-def test_nor_does_the_history_of_a_home_that_has_not_heard_of_its_successor() -> None:
+def test_the_history_of_a_home_that_has_not_heard_of_its_successor_does_not_stand_for_the_adopted_copy() -> None:
     """Its own row of the version is not late yet, and stands at the original's position."""
     stage = MovingStage((HOME, AWAY))
     memory = stage.create("/a", "first")
@@ -356,7 +356,7 @@ def test_a_lagging_index_keeps_no_late_version_in_the_history() -> None:
         assert [version.id for version in stage.history_of(memory.id, AWAY)] == [memory.version_id]
 
 
-def test_nor_one_behind_a_version_that_this_region_never_heard_of() -> None:
+def test_a_late_version_behind_one_that_this_region_never_heard_of_is_not_kept_in_the_history() -> None:
     """Its child landed at the old home alone, so that no row leads to it from the head."""
     stage = MovingStage((HOME, AWAY), lagging=True)
     memory = stage.create("/a", "first")

@@ -43,7 +43,7 @@ class Rebuilt:
     def run(self, *turns: Callable[[], None]) -> int:
         self.site.region.clock = Meanwhile(list(turns))
         tables = MemoryTables(self.site.database)
-        return Rebuild(self.site.region, tables, self.queue, 60.0).run(lambda progress: None)
+        return Rebuild(self.site.region, self.site.indexing, tables, self.queue, 60.0).run(lambda progress: None)
 
     def take(self) -> list[Mapping[str, Any]]:
         return [json.loads(message)["rebuild"] for message in self.queue.take(100)]

@@ -22,7 +22,7 @@ import pytest
 
 from memolith.adapters.limits import check_object
 from memolith.adapters.memory import MemoryDatabase, MemoryIndex
-from memolith.app.indexer.indexer import Indexer
+from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import View
 from memolith.core.commands import UpdateMemory, to_payload
 from memolith.core.decide import sha256_hex
@@ -150,7 +150,7 @@ def folded(stage: Stage, keys: tuple[str, ...], region: str = HOME) -> dict[str,
     try:
         view = View(here.index, {}, complete=False, building=None)
         for key in keys:
-            Indexer(here).fold_object(view, key, journal=False)
+            make_indexer(here).fold_object(view, key, journal=False)
     finally:
         here.index = index
     return {name: dict(database.table(name, 1).order.rows) for name in ("memories", "logs", "paths", "versions")}

@@ -51,7 +51,7 @@ def _brought_in(client: Client, store_id: str, step: Step) -> None:
 
 
 def _bring(memolith: Memolith, call: RequestContext, store_id: str, version: ImportedVersion) -> Seen:
-    [became] = memolith.imports.bring_in(call, store_id, [version])
+    [became] = memolith.imports.import_versions(call, store_id, [version])
     if became.status != "imported":
         raise Busy(f"{became.status}: {became.reason}")
     sha = hashlib.sha256((version.content or "").encode()).hexdigest()

@@ -19,6 +19,7 @@ from memolith.adapters.layered import Faulty, RandomFaults
 from memolith.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomness
 from memolith.app.api.service import Memolith
 from memolith.app.indexer.rebuild import Rebuild
+from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core import errors
 from memolith.core.retention import DAY_US
@@ -34,7 +35,7 @@ from tests.simulation.network import Network
 from tests.simulation.operators import Operators
 from tests.simulation.options import Options, drawn
 from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, SkewedClock, TaskPeers, drawn_passage
-from tests.simulation.sites import SETTLED_US, Site
+from tests.simulation.sites import BATCH_MAX_US, Site
 from tests.simulation.sweeps import Sweeps
 from tests.simulation.tasks import Crash, Scheduler
 
@@ -242,7 +243,7 @@ class World:
             for site in self.sites.values():
                 self.tick(site)
                 self.scheduler.run()
-            self.scheduler.now_us += 2 * SETTLED_US + (
+            self.scheduler.now_us += 2 * BATCH_MAX_US + (
                 round(LONGEST_LIFE_S * 1_000_000) if self.options.failovers else 0
             )
         for site in self.sites.values():
@@ -331,7 +332,13 @@ class World:
 
     def _rebuild(self, site: Site) -> None:
         region = site.open().region
-        rebuild = Rebuild(region, MemoryTables(site.database), self.network.index_queue(site.name), LONGEST_LIFE_S)
+        rebuild = Rebuild(
+            region,
+            make_indexer(region),
+            MemoryTables(site.database),
+            self.network.index_queue(site.name),
+            LONGEST_LIFE_S,
+        )
         while True:
             try:
                 rebuild.run(lambda progress: None)

@@ -40,15 +40,17 @@ from memolith.adapters.memory import (
 from memolith.adapters.memory.parallel import OneByOne
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
-from memolith.app.erasure.service import Erasures
-from memolith.app.homes.service import Homes
+from memolith.app.erasure.service import Erasures, make_erasures
+from memolith.app.homes.service import Homes, make_homes
 from memolith.app.indexer.indexer import Indexer
+from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.app.replication.reconciler import Reconciler
-from memolith.app.safety.deep_scan import DeepScan, DeepScanner, DeepScanResult
+from memolith.app.replication.service import make_reconciler
+from memolith.app.safety.deep_scan import DeepScan, DeepScanner, DeepScanResult, make_deep_scan
 from memolith.app.safety.write_gate import LettingAllThrough, TextScanner
-from memolith.app.search.packer import Packer
+from memolith.app.search.packer import Packer, make_packer
 from memolith.core.errors import MemolithError
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
@@ -165,24 +167,24 @@ class Cloud:
         intercepted = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
         erasable = translated_erasable(intercepted, name)
         packs, packings = SqlitePacks(), MemoryQueue()
-        erasures = Erasures(region, erasable, packs)
+        erasures = make_erasures(region, erasable, packs)
         deep, inspections = self._deep_scanner, MemoryQueue()
-        inspecting = None if deep is None else DeepScan(region, deep, self._guardrail)
+        inspecting = None if deep is None else make_deep_scan(region, deep, self._guardrail)
         passed_on = None if deep is None else translated_queue(InterceptedQueue(inspections, name, interceptor), name)
         noted = translated_queue(InterceptedQueue(packings, name, interceptor), name) if self._packs_by_events else None
-        indexing, reconciling = Indexer(region, passed_on, noted), Reconciler(region)
+        indexing, reconciling = make_indexer(region, None, passed_on, noted), make_reconciler(region)
         memolith = Memolith(region, scanner, self.signing, packs)
         site = Site(
             region,
             memolith,
             indexing,
             reconciling,
-            Homes(region),
+            make_homes(region),
             database,
             inspections,
             inspecting,
             packings,
-            Packer(region, packs),
+            make_packer(region, packs),
         )
         self.sites[name] = site
         for function in ("reader", "writer", "indexer", "eraser", "packer", "reconciler"):
@@ -224,7 +226,7 @@ class Cloud:
     def unwatched(self) -> None:
         """From now on nobody looks again, and nothing is passed on for it."""
         for site in self.sites.values():
-            site.indexing = Indexer(site.region)
+            site.indexing = make_indexer(site.region)
 
     def inspect_all(self, region: str) -> list[DeepScanResult]:
         """The scanner takes every message that waits; what became of each. Raises as `DeepScan.inspect`."""

@@ -35,7 +35,9 @@ class Operator:
         self.folded: list[str] = []
 
     def run(self) -> int:
-        return Rebuild(self.site.region, self.cloud.tables(self.site.region.name), self.queue, 0).run(self._report)
+        return Rebuild(
+            self.site.region, self.site.indexing, self.cloud.tables(self.site.region.name), self.queue, 0
+        ).run(self._report)
 
     def _report(self, progress: Progress) -> None:
         self.progress.append(progress)

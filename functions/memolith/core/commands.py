@@ -109,29 +109,29 @@ class ImportedVersion:
 
 @dataclass(frozen=True, slots=True)
 class AdoptVersion:
-    """Commit `late`, a version that a former home wrote and that came late, again in the present epoch.
+    """Commit `straggler`, a version that a former home wrote and that came late, again in the present epoch.
 
     It keeps its id, text, actor and time. `content` is its text; None for a deletion.
     """
 
-    late: Entry
+    straggler: Entry
     content: str | None
 
     @property
     def store_id(self) -> str:
-        return self.late.key.store_id
+        return self.straggler.key.store_id
 
     @property
     def memory_id(self) -> str:
-        return self.late.memory_id
+        return self.straggler.memory_id
 
     @property
     def version_id(self) -> str:
-        return self.late.version_id
+        return self.straggler.version_id
 
     @property
     def actor(self) -> str:
-        return str(self.late.created_by)
+        return str(self.straggler.created_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def is_deletion(command: WriteCommand) -> bool:
     """Return whether the command deletes a memory, which an archived store still allows."""
     match command:
         case AdoptVersion():
-            return command.late.operation is Operation.DELETED
+            return command.straggler.operation is Operation.DELETED
         case ImportVersion():
             return command.version.operation == Operation.DELETED
         case _:

@@ -184,13 +184,13 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
 
     A creation is adopted where there is no such memory; that its path is free is decided like any creation's.
     """
-    late = command.late
-    if late.operation not in ADOPTABLE:
+    straggler = command.straggler
+    if straggler.operation not in ADOPTABLE:
         return LeftApart()
     if head is None:
-        is_first = late.operation is Operation.CREATED
-        return Commit(Operation.CREATED, late.path or "", command.content or "") if is_first else LeftApart()
-    if late.operation is Operation.CREATED or head.gone or head.path_hash != late.key.path_hash:
+        is_first = straggler.operation is Operation.CREATED
+        return Commit(Operation.CREATED, straggler.path or "", command.content or "") if is_first else LeftApart()
+    if straggler.operation is Operation.CREATED or head.gone or head.path_hash != straggler.key.path_hash:
         return LeftApart()
     if facts.builds_on is None:
         return Look.LINEAGE
@@ -200,7 +200,7 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
         return Look.SUCCESSOR
     if head.path is None and facts.succeeded:
         return LeftApart()
-    return Commit(late.operation, late.path or head.path or "", command.content)
+    return Commit(straggler.operation, straggler.path or head.path or "", command.content)
 
 
 ADOPTABLE = (Operation.CREATED, Operation.MODIFIED, Operation.DELETED)
@@ -308,8 +308,10 @@ def draft_of(command: WriteCommand, now_us: int, flags: tuple[str, ...], version
     actor, version_id = Actor.parse(command.actor), version_id or command.version_id
     match command:
         case AdoptVersion():
-            late = command.late
-            return Draft(version_id, late.memory_id, actor, late.created_at, flags, late.imported, late.slot)
+            straggler = command.straggler
+            return Draft(
+                version_id, straggler.memory_id, actor, straggler.created_at, flags, straggler.imported, straggler.slot
+            )
         case ImportVersion():
             return Draft(version_id, command.memory_id, actor, command.version.created_at, flags, imported=True)
         case _:

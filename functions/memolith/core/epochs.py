@@ -12,7 +12,7 @@ def current_epoch(store: StoreRow) -> Epoch:
     return parse_epoch(store.epochs[-1])
 
 
-def has_cut(store: StoreRow) -> bool:
+def has_snapshot(store: StoreRow) -> bool:
     """Tell whether the record names the present epoch's snapshot; it does not while a failover is under way."""
     return len(store.cuts or ()) == len(store.epochs) - 1
 

@@ -43,7 +43,7 @@ class LateRecord:
         return {name: to for name, (to, was) in pairs.items() if to != was}
 
 
-def is_late(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bool:
+def is_straggler(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bool:
     """Tell whether a record is beyond what the accepted epochs were made from.
 
     `chain` are the accepted epochs, and `ends` says of the closed ones, as far as it is known, the sequence of the last
@@ -56,7 +56,7 @@ def is_late(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bo
     return slot.epoch not in chain and slot.epoch.rank < chain[-1].rank
 
 
-def take_up(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreRecord | None:
+def replay(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreRecord | None:
     """Return the record that follows `now` and decides all of `late`, by their slots' order; None if `now` does."""
     after = now
     for one in late:

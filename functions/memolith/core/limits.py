@@ -145,6 +145,6 @@ WRITE_ATTEMPTS = 12
 """How often a write decides again after losing a slot before it answers Busy."""
 
 
-SETTLE_US = 60_000_000
+ACKNOWLEDGED_WITHIN_US = 60_000_000
 """How much later than the time it bears a version may be acknowledged: the 29 s of a writer's life, and as much again
 for clocks that disagree."""

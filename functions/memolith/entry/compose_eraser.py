@@ -5,7 +5,7 @@ from __future__ import annotations
 from memolith.adapters.aws.erasing import S3ErasableObjects
 from memolith.adapters.layered.translated import translated_erasable
 from memolith.adapters.sqlite import SqlitePacks
-from memolith.app.erasure.service import Erasures
+from memolith.app.erasure.service import make_erasures
 from memolith.entry.lambda_runtime import Answer, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.wire.rpc import Rpc, eraser_calls
@@ -16,7 +16,7 @@ def compose(settings: Settings) -> Handler:
     running = LambdaRuntime.start(settings)
     deployment = settings.deployment
     erasable = translated_erasable(S3ErasableObjects(running.clients, deployment), deployment.region)
-    return running.handler(dispatch(eraser_calls(Erasures(running.region, erasable, SqlitePacks()))))
+    return running.handler(dispatch(eraser_calls(make_erasures(running.region, erasable, SqlitePacks()))))
 
 
 def dispatch(calls: Rpc) -> Answer:

@@ -21,6 +21,7 @@ from memolith.adapters.aws.queue import SqsQueue, SqsTakenMessages
 from memolith.adapters.layered.translated import translated_queue
 from memolith.app.indexer.indexer import Indexer, Malformed
 from memolith.app.indexer.rebuild import BatchProjector
+from memolith.app.indexer.service import make_indexer
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.errors import Unavailable
@@ -51,7 +52,7 @@ def compose(settings: Settings) -> Handler:
 
     dead_letters = queue(deployment.dead_letter_queue("index"))
     scan, pack = queue(deployment.queue("scan")), queue(deployment.queue("pack"))
-    indexing = Indexer(region, inspections=scan, packings=pack)
+    indexing = make_indexer(region, inspections=scan, packings=pack)
     folding = EventConsumer(indexing, BatchProjector(region, indexing), dead_letters, running.metrics)
     return running.handler(dispatch(indexing, folding, SqsTakenMessages(running.clients, deployment)))
 

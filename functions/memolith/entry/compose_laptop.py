@@ -39,13 +39,13 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.adapters.system import SystemClock, SystemRandomness, ThreadParallel, Unmeasured
 from memolith.app.api.service import Memolith
 from memolith.app.auth.api_keys import ApiKeys
-from memolith.app.erasure.service import Erasures
-from memolith.app.indexer.indexer import Indexer
+from memolith.app.erasure.service import make_erasures
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
+from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import Region
-from memolith.app.safety.deep_scan import DeepScan, DeepScanner
+from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
-from memolith.app.search.packer import Packer
+from memolith.app.search.packer import make_packer
 from memolith.core.errors import MemolithError
 from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
@@ -127,13 +127,17 @@ class LocalSite:
         packs = SqlitePacks()
         self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs)
         self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics)
-        packing = Packer(self.region, packs)
-        indexing = Indexer(self.region, None if deep is None else queue, Delayed(queue, REFRESH_DELAY_S))
-        inspecting = None if deep is None else DeepScan(self.region, deep)
+        packing = make_packer(self.region, packs)
+        indexing = make_indexer(
+            self.region,
+            inspections=None if deep is None else queue,
+            packings=Delayed(queue, REFRESH_DELAY_S),
+        )
+        inspecting = None if deep is None else make_deep_scan(self.region, deep)
         self.queue = queue
         folding = LaptopConsumer(self.region, indexing, BatchProjector(self.region, indexing), inspecting, packing)
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
-        erasing = _erasing(eraser_calls(Erasures(self.region, erasable, packs)), self._databases[0])
+        erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0])
         sweep = partial(erasing, {"call": "sweep"})
         self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, machine.clock)
         peers.register(REGION, "writer", writer_calls(self.memolith))
@@ -242,7 +246,9 @@ def _complete_index(site: LocalSite) -> None:
         site.region.index.commit([Change(ControlRow.KEY, None, row)])
         return
     _log.warning("the index is made anew from the objects")
-    Rebuild(site.region, site.tables, site.queue, longest_life_s=0).run(lambda progress: None)
+    Rebuild(site.region, make_indexer(site.region), site.tables, site.queue, longest_life_s=0).run(
+        lambda progress: None
+    )
 
 
 def _claim_complete(site: LocalSite) -> None:

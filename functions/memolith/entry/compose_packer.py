@@ -11,7 +11,7 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.sqlite import SqlitePacks
-from memolith.app.search.packer import Packer
+from memolith.app.search.packer import Packer, make_packer
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.wire.errors import trace
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
-    return running.handler(dispatch(Packer(running.region, SqlitePacks())))
+    return running.handler(dispatch(make_packer(running.region, SqlitePacks())))
 
 
 def dispatch(packing: Packer) -> Answer:

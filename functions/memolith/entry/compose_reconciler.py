@@ -9,12 +9,11 @@ from typing import Any
 
 from memolith.adapters.aws.queue import SqsQueue
 from memolith.adapters.layered.translated import translated_queue
-from memolith.app.homes.service import Homes
+from memolith.app.homes.service import make_homes
 from memolith.app.index.resumable_scan import ScanProgress
-from memolith.app.replication.compare_checkpoints import CompareCheckpoints
-from memolith.app.replication.compare_listing import ComparedPage, CompareListing
-from memolith.app.replication.compare_rows import CompareRows
+from memolith.app.replication.compare_listing import ComparedPage
 from memolith.app.replication.reconciler import Reconciler
+from memolith.app.replication.service import make_comparisons, make_reconciler
 from memolith.core.errors import MemolithError
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
@@ -36,12 +35,15 @@ def compose(settings: Settings) -> Handler:
     region, deployment = running.region, settings.deployment
     sqs = SqsQueue(running.clients, deployment, deployment.queue("index"), region.clock, region.randomness)
     queue = translated_queue(sqs, region.name)
+    compare = make_comparisons(region, queue)
     comparisons: dict[str, Comparison] = {
-        "listing": CompareListing(region, queue).run,
-        "checkpoints": CompareCheckpoints(region).run,
-        "rows": CompareRows(region, queue).run,
+        "listing": compare.listing.run,
+        "checkpoints": compare.checkpoints.run,
+        "rows": compare.rows.run,
     }
-    return running.handler(dispatch(Reconciler(region), comparisons, region.clock, homes_calls(Homes(region))))
+    return running.handler(
+        dispatch(make_reconciler(region), comparisons, region.clock, homes_calls(make_homes(region)))
+    )
 
 
 def dispatch(

@@ -11,7 +11,7 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.guardrail import BedrockGuardrail
-from memolith.app.safety.deep_scan import DeepScan
+from memolith.app.safety.deep_scan import DeepScan, make_deep_scan
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.scanner_loader import start_scanner
 from memolith.entry.settings import Settings
@@ -28,7 +28,7 @@ def compose(settings: Settings) -> Handler:
     running = LambdaRuntime.start(settings)
     scanner, guardrail = start_scanner(running), _guardrail(running)
     scanner.scan_deeply("")  # here, so that a start reads the deeper rules' database, or fails, and not the first look
-    inspections = Inspections(DeepScan(running.region, scanner, guardrail), running.metrics)
+    inspections = Inspections(make_deep_scan(running.region, scanner, guardrail), running.metrics)
     return running.handler(dispatch(inspections, Scans(scanner, guardrail)))
 
 

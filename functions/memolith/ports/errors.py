@@ -1,20 +1,26 @@
 """What an adapter may raise, named by what is known of the call.
 
-PortError
-├── ObjectNotFound     nothing is there
-├── ObjectExists       a conditional put met something
-├── Contended          undecided: another writer was at it; the same call may be made again at once
-├── Unavailable        not done, and not to be had now
-└── OutcomeUnknown     it may have been done: look before anything else
+    PortError              for the use case that made the call:
+    ├── ObjectNotFound     nothing is there
+    ├── ObjectExists       a conditional put met something
+    └── Contended          undecided: another writer was at it; the same call may be made again at once
+
+    MemolithError          the caller's own errors, which may pass through a use case as they are:
+    ├── Unavailable        not done, and not to be had now
+    └── OutcomeUnknown     it may have been done: look before anything else
+
+`memolith.adapters.layered.translated` adds to the last two which far side failed, in which region, and what to do next.
 """
 
 from __future__ import annotations
 
-from memolith.core import errors
+from memolith.core.errors import OutcomeUnknown, Unavailable
+
+__all__ = ["PORT_FAILURES", "Contended", "ObjectExists", "ObjectNotFound", "OutcomeUnknown", "PortError", "Unavailable"]
 
 
 class PortError(Exception):
-    """Base of what adapters raise; anything else that escapes an adapter is a defect of it."""
+    """Base of the outcomes that a use case handles itself; a caller never sees one."""
 
 
 class ObjectNotFound(PortError):
@@ -29,9 +35,5 @@ class Contended(PortError):
     """A conflicting request was under way, or a row is no longer what was read. Nothing was changed."""
 
 
-class Unavailable(errors.Unavailable, PortError):
-    """Throttled, unreachable or absent. Nothing was changed."""
-
-
-class OutcomeUnknown(errors.OutcomeUnknown, PortError):
-    """The reply was lost, or the far side failed while it may have been acting."""
+PORT_FAILURES = (PortError, Unavailable, OutcomeUnknown)
+"""Everything that an adapter may raise; anything else that escapes one is a defect of it."""

@@ -66,7 +66,7 @@ class Budget:
             self._parent._add(seconds)
 
     def part(self, share: float, noted: bool = True) -> Budget:
-        """A budget of its own of this share of what is left.
+        """Return a budget of its own of this share of what is left.
 
         Args:
             share: of 1.

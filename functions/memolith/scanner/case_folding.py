@@ -29,7 +29,7 @@ _UNREMARKABLE = bytes(code for code in range(128) if code >= 0x20 and code != 0x
 
 
 def distinct(encoded: bytes) -> str:
-    """The characters of a text that are worth a look, each once: all beyond ASCII, and controls.
+    """Return the characters of a text that are worth a look, each once: all beyond ASCII, and controls.
 
     Args:
         encoded: the text in UTF-8. Costs one pass that drops everything else.
@@ -94,7 +94,7 @@ class Folded:
     imitating: str = ""
 
     def origin(self, index: int) -> int:
-        """The position in the original of a position in the folded text. One pass over the text, the first time."""
+        """Return where in the original a position of the folded text is. One pass over the text, the first time."""
         if not self.shrunk:
             return min(index, len(self.original))
         folded, drift = self._drift
@@ -148,7 +148,7 @@ class CaseFolder:
         return Folded(_replace(encoded.lower().decode(), changes), text, shrunk, imitating)
 
     def unmask(self, folded: Folded) -> Folded | None:
-        """The same with letters that imitate Latin ones as Latin letters, if any word here seems to imitate.
+        """Return the same with letters that imitate Latin ones as Latin letters, if any word here seems to imitate.
 
         That is a word that mixes scripts, or one of at least three letters that all look Latin, among Latin words.
         One letter becomes one letter. None when there is no such word: then nothing was hidden that way.
@@ -167,7 +167,7 @@ class CaseFolder:
         return False
 
     def skeleton(self, word: str) -> str:
-        """The word with every letter that is in the UTS 39 table as the ASCII letter it imitates."""
+        """Return the word with every letter that is in the UTS 39 table as the ASCII letter it imitates."""
         return "".join(self._confusables.get(char, char) for char in word)
 
     def _fold_char(self, char: str) -> str:
@@ -227,7 +227,7 @@ def _letter_in_a_box(char: str) -> str:
 
 
 def read_confusables() -> dict[str, str]:
-    """The UTS 39 table as single characters and the ASCII letter or digit each imitates.
+    """Return the UTS 39 table as single characters and the ASCII letter or digit each imitates.
 
     Reads one packaged file of `confusable_homoglyphs` (0.9 MB, about 20 ms): at load only, never while scanning.
     """

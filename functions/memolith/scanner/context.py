@@ -30,7 +30,7 @@ _ASKED = re.compile(r"\b(?:why|can['’]?t you|won['’]?t you|could you|would y
 
 
 def share_kept(text: str, start: int, weight: float) -> float:
-    """The share of its weight that a match keeps: less than 1 if a negation stands right before it.
+    """Return the share of its weight that a match keeps: less than 1 if a negation stands right before it.
 
     Args:
         text: as written.

@@ -56,7 +56,7 @@ class Matchers:
     load_deep: Callable[[], Engine]
 
     def split_marks(self, marks: dict[int, list[int]]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-        """The marks of the text as written as those of `CANDIDATES` and those of `ENCODINGS`, each counted from 0."""
+        """Split the marks of the text as written into those of `CANDIDATES` and of `ENCODINGS`, each from 0."""
         first = len(CANDIDATES)
         return (
             {mark: ends for mark, ends in marks.items() if mark < first},
@@ -65,7 +65,7 @@ class Matchers:
 
 
 def pattern_sets(rules: Sequence[Rule]) -> tuple[PatternSet, PatternSet]:
-    """The two sets to compile: rules about language (folded copy), rules about secrets and marks (as written)."""
+    """Return two sets to compile: rules about language (folded copy), rules about secrets and marks (as written)."""
     secret = [rule for rule in rules if rule.family is Family.SECRET]
     language = [rule for rule in rules if rule.family is not Family.SECRET]
     return (
@@ -75,7 +75,7 @@ def pattern_sets(rules: Sequence[Rule]) -> tuple[PatternSet, PatternSet]:
 
 
 def deep_set(rules: Sequence[Rule]) -> PatternSet:
-    """The set to compile of the deeper rules."""
+    """Return the set to compile of the deeper rules."""
     return PatternSet(patterns_of(rules))
 
 
@@ -175,7 +175,7 @@ def database_fingerprint(directory: Path = RULES_DIRECTORY) -> str:
 
 
 def _rule(entry: dict[str, Any]) -> Rule:
-    """A rule as `asdict` wrote it: JSON has no tuples and no enumerations."""
+    """Return a rule as `asdict` wrote it: JSON has no tuples and no enumerations."""
     values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()}
     values["family"] = Family(entry["family"])
     return Rule(**values)

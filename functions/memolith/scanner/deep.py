@@ -38,7 +38,7 @@ LEAST_WEIGHT = 6.0
 
 
 def hidden_emphasis(text: str) -> Emphasis:
-    """Raises the weight of what people do not see, and of nothing else."""
+    """Raise the weight of what people do not see, and of nothing else."""
     hidden = Ranges(hidden_ranges(text))
     return lambda start, end, how: HIDDEN_WEIGHT if hidden.enclose(start, end) else 1.0
 

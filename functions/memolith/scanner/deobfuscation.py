@@ -53,7 +53,7 @@ _BETWEEN = re.compile(
 
 
 def literals(text: str) -> list[Range]:
-    """The insides of string literals that a program, or a reader of it, would put one after the other."""
+    """Return the insides of string literals that a program, or a reader of it, would put one after the other."""
     found = [(match.span(), match.span(match.lastindex or 0)) for match in _LITERAL.finditer(text)]
     chained: dict[Range, None] = {}
     for (outer, inner), (next_outer, next_inner) in pairwise(found):
@@ -71,7 +71,7 @@ _PART = re.compile(
 
 
 def parts(text: str) -> list[Range]:
-    """What stands in numbered parts, in the order of their numbers."""
+    """Return what stands in numbered parts, in the order of their numbers."""
     found = sorted((int(match[1]), *match.span(2)) for match in _PART.finditer(text))
     return [(start, stop) for _, start, stop in found] if len(found) > 1 else []
 
@@ -85,7 +85,7 @@ _LONGEST_ITEM_WORDS = 4
 
 
 def items(text: str) -> list[Range]:
-    """Runs of short lines and list items, without their markers and full stops."""
+    """Return runs of short lines and list items, without their markers and full stops."""
     lines = [match for match in _ITEM.finditer(text) if match[1].strip()]
     runs = groupby(lines, key=lambda match: len(match[1].split()) <= _LONGEST_ITEM_WORDS)
     long_enough = (list(run) for short, run in runs if short)
@@ -97,7 +97,7 @@ _RULER = re.compile(r"[ \t:|-]+")
 
 
 def columns(text: str) -> list[Range]:
-    """The cells of tables, column after column."""
+    """Return the cells of tables, column after column."""
     by_column: dict[int, list[Range]] = {}
     for row in _ROW.finditer(text):
         if not _RULER.fullmatch(row[1]):
@@ -137,7 +137,7 @@ _LETTERS = string.ascii_lowercase
 
 
 def respelled_deeply(text: str) -> Iterator[Layer]:
-    """The text out of ciphers, out of scrambled words, out of initials: where that yields words of an attack."""
+    """Yield the text out of ciphers, out of scrambled words, out of initials: where that yields words of an attack."""
     lower = text.lower()
     if len(lower) == len(text):
         for how, spelled in _ciphers(lower):
@@ -188,7 +188,9 @@ _WORD = re.compile(r"[A-Za-z]{2,16}")
 
 
 def _words(text: str, respell: Callable[[str], str], least: int) -> list[tuple[str, Range]]:
-    """The text with each word respelled for which that is a word of an attack; empty if it is fewer than `least`."""
+    """Return the text with each word respelled for which that is a word of an attack; empty if it is fewer than
+    `least`.
+    """
     pieces, done, telling = [], 0, 0
     for match in _WORD.finditer(text):
         other = respell(match[0].lower())
@@ -222,7 +224,7 @@ _ENDINGS = ("", "s", "d", "r", "ed", "ing", "es", "ly", "able", "al")
 
 
 def _mended(word: str) -> str:
-    """A word of an attack whose inner letters were shuffled, or that lacks one, has one too many or a wrong one."""
+    """Return the word of an attack whose inner letters were shuffled, or that has one too few, too many or wrong."""
     if len(word) < _LEAST_MENDED:
         return ""
     known = _SCRAMBLED.get(_key(word)) or _DELETED.get(word)
@@ -257,7 +259,7 @@ _NO_LETTER = re.compile(r"[^a-z]")
 
 
 def _runs(text: str, shape: re.Pattern[str]) -> list[tuple[str, Range]]:
-    """Runs of letters without blanks, taken apart at the words of an attack."""
+    """Return runs of letters without blanks, taken apart at the words of an attack."""
     found = ((_NO_LETTER.sub("", match[0].lower()), match.span()) for match in shape.finditer(text))
     return [(_apart(run), place) for run, place in found if _tells(run)]
 
@@ -270,7 +272,7 @@ _FIRST = re.compile(r"^[\s>*#+.\d)(-]{0,12}([A-Za-z])", re.MULTILINE)
 
 
 def _initials(text: str) -> list[tuple[str, Range]]:
-    """The first letters of lines, if they are words of an attack."""
+    """Return the first letters of lines, if they are words of an attack."""
     return _if_telling([match.span(1) for match in _FIRST.finditer(text)], text)
 
 

@@ -39,12 +39,12 @@ class Reading:
 
 
 def reading_of(folded: Folded, how: str = "") -> Reading:
-    """A folded text as a reading of itself."""
+    """Return a folded text as a reading of itself."""
     return Reading(how, folded.text, folded.text.encode(), straight(folded))
 
 
 def straight(folded: Folded) -> Origin:
-    """The way back from a folded text."""
+    """Return the way back from a folded text."""
     return lambda start, end: (folded.origin(start), max(folded.origin(end - 1), folded.origin(start)) + 1)
 
 
@@ -70,7 +70,7 @@ _TELLING = ("ignore", "disregard", "forget", "instruction", "previous", "guideli
 
 
 def _leet_spellings(word: str) -> str:
-    """A pattern for a word in which a letter or more may be written as a digit or a sign."""
+    """Return a pattern for a word in which a letter or more may be written as a digit or a sign."""
     letters = {"o": "[o0]", "i": "[i1!|]", "e": "[e3]", "a": "[a4@]", "s": "[s5$]", "t": "[t7]"}
     return "".join(letters.get(letter, letter) for letter in word)
 
@@ -95,7 +95,8 @@ _LEET_SIGN = re.compile(rb"[0-9@$!|]")
 
 
 def respelled(folded: Folded, encoded: bytes, ends: dict[int, list[int]]) -> Iterator[Reading]:
-    """The text with its letters put together, out of leet, out of rot13, backwards: each only if something hints at it.
+    """Yield the text with its letters put together, out of leet, out of rot13, backwards: each only if something hints
+    at it.
 
     Args:
         folded: the folded copy.
@@ -124,7 +125,7 @@ def _leet_ends_at(encoded: bytes, end: int) -> bool:
 
 
 def _joined(folded: Folded) -> Reading:
-    """Runs of letters that stand apart, put together; wider gaps stay gaps between words."""
+    """Return runs of letters that stand apart, put together; wider gaps stay gaps between words."""
     starts, places, joined = [], [], ""
     for match in _SPACED_OUT.finditer(folded.text):
         words = re.split(r"[ ._*|-]{2,}", match[0])
@@ -162,7 +163,8 @@ class Decoded:
 
 
 def decoded(encoded: bytes, ends: dict[int, list[int]], worth: re.Pattern[str] = WORDS) -> Iterator[Decoded]:
-    """What the text holds in base64, hexadecimal, percent signs, HTML entities or backslashes, if it is text itself.
+    """Yield what the text holds in base64, hexadecimal, percent signs, HTML entities or backslashes, if it is text
+    itself.
 
     Args:
         encoded: the text as written, in UTF-8.
@@ -186,7 +188,7 @@ def decoded(encoded: bytes, ends: dict[int, list[int]], worth: re.Pattern[str] =
 
 
 def reading_of_pieces(pieces: Sequence[Decoded], encoded: bytes, fold: Callable[[str], Folded]) -> Reading:
-    """Decoded pieces as one reading, kept apart by NULs, which no pattern crosses."""
+    """Return decoded pieces as one reading, kept apart by NULs, which no pattern crosses."""
     starts, joined = [], ""
     for piece in pieces:
         starts.append(len(joined))
@@ -230,7 +232,7 @@ def _from_escapes(line: bytes) -> tuple[str, str]:
 
 
 def text_of(raw: bytes) -> str:
-    """Decoded bytes if they are text, else nothing."""
+    """Return decoded bytes if they are text, else nothing."""
     for encoding in ("utf-8", "utf-16-le"):
         try:
             content = raw.decode(encoding)

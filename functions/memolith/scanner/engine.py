@@ -163,7 +163,7 @@ class Engine:
 
 
 def _clusters(pattern: Pattern, ends: list[int]) -> list[tuple[int, int]]:
-    """The first and the last of ends that stand so close that their windows are one, in order."""
+    """Return the first and the last of ends that stand so close that their windows are one, in order."""
     reach = pattern.rule.reach or _AFTER
     ends = sorted(ends)
     clusters, first, last = [], ends[0], ends[0]

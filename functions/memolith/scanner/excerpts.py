@@ -41,7 +41,7 @@ class Spot:
 
 
 def show(spots: Iterable[Spot], text: str) -> list[Finding]:
-    """The findings of a text's spots, with every secret among them masked in every excerpt."""
+    """Return the findings of a text's spots, with every secret among them masked in every excerpt."""
     spots = list(spots)
     secrets = [(spot.start, spot.end) for spot in spots if spot.family is Family.SECRET]
     return [_finding(spot, text, secrets) for spot in spots]
@@ -61,7 +61,9 @@ def line_and_column(text: str, position: int) -> tuple[int, int]:
 
 
 def excerpt(text: str, start: int, end: int, secrets: Sequence[tuple[int, int]]) -> str:
-    """What stands at a range of a text and a little around it, at most `EXCERPT_LENGTH` characters, fit to be shown."""
+    """Return what stands at a range of a text and a little around it, at most `EXCERPT_LENGTH` characters, fit to be
+    shown.
+    """
     left = max(text.rfind("\n", 0, start) + 1, start - _MARGIN)
     right = min(end + _MARGIN, left + 2 * EXCERPT_LENGTH)
     line_end = text.find("\n", end, right)
@@ -100,7 +102,7 @@ def _secret_ranges(text: str, left: int, right: int, secrets: Sequence[tuple[int
 
 
 def _visible(text: str) -> str:
-    """The text with line breaks as blanks and every other character that shows nothing as ``<U+200B>``."""
+    """Return the text with line breaks as blanks and every other character that shows nothing as ``<U+200B>``."""
     return "".join(map(_visible_char, text))
 
 

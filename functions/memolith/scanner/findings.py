@@ -158,5 +158,5 @@ def judge(findings: list[Finding], policy: Policy) -> Report:
 
 
 def at(finding: Finding, severity: Severity) -> Finding:
-    """The same finding at another severity."""
+    """Return the same finding at another severity."""
     return replace(finding, severity=severity)

@@ -41,7 +41,7 @@ def hidden_ranges(text: str) -> list[tuple[int, int]]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, int]]:
-    """What stands between the marks of a comment; one that is never closed hides the rest of a page."""
+    """Yield what stands between the marks of a comment; one that is never closed hides the rest of a page."""
     start = text.find("<!--")
     while start >= 0:
         end = text.find("-->", start + 4)

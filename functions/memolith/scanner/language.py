@@ -52,7 +52,7 @@ def find_hits(
 
 
 def _misspelled(folded: Folded, plain: Reading, located: Located, folder: CaseFolder) -> Iterator[Reading]:
-    """The places of misspelled order words, corrected: in the letters as written, and in those they look like."""
+    """Yield the places of misspelled order words, corrected: in the letters as written, and in those they look like."""
     ends = located.marks.get(len(SPELLINGS) - 1, ())
     unmasked = folder.unmask(folded)
     for copy in (folded, unmasked):
@@ -64,7 +64,7 @@ def _misspelled(folded: Folded, plain: Reading, located: Located, folder: CaseFo
 
 
 def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], folder: CaseFolder) -> Iterator[Reading]:
-    """The text with its look-alike letters as Latin ones, and what stands in it encoded; mostly neither."""
+    """Yield the text with its look-alike letters as Latin ones, and what stands in it encoded; mostly neither."""
     unmasked = folder.unmask(folded)
     if unmasked is not None:
         yield reading_of(unmasked, "look-alike letters")
@@ -79,7 +79,7 @@ def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], fol
 
 
 def hits_in(reading: Reading, engine: Engine, budget: Budget, least_weight: float = 0.0) -> Iterator[Hit]:
-    """The matches of an engine's rules of at least that weight in one reading."""
+    """Yield the matches of an engine's rules of at least that weight in one reading."""
     return _confirmed(reading, engine.scan(reading.text, reading.encoded, budget).matches, least_weight)
 
 

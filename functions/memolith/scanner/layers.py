@@ -59,7 +59,7 @@ class Inflating:
     pieces_left: int = _MOST_COMPRESSED
 
     def inflate(self, packed: bytes) -> bytes:
-        """The bytes unpacked, as far as the allowance reaches.
+        """Return the bytes unpacked, as far as the allowance reaches.
 
         Raises:
             zlib.error: they are not compressed.
@@ -81,7 +81,8 @@ class _Piece:
 
 
 def layers_below(layer: Layer, encodings: Encodings, inflating: Inflating, depth: int = DEPTH) -> Iterator[Layer]:
-    """What a layer holds encoded, and what that holds, to a depth. Each layer is at most as long as the one above.
+    """Yield what a layer holds encoded, and what that holds, to a depth. Each layer is at most as long as the one
+    above.
 
     But for compressed bytes, which count `MOST_INFLATED_BYTES` at most in all the layers of a text.
     """

@@ -69,7 +69,7 @@ def misspellings() -> dict[bytes, str]:
 
 
 def _edits(word: str) -> Iterator[str]:
-    """What one wrong key makes of a word whose first letter stays: a letter lost, swapped, changed or added."""
+    """Yield what one wrong key makes of a word whose first letter stays: a letter lost, swapped, changed or added."""
     alphabet = _LATIN if word.isascii() else _CYRILLIC
     for place in range(1, len(word)):
         head, tail = word[:place], word[place:]
@@ -84,7 +84,7 @@ def _edits(word: str) -> Iterator[str]:
 
 
 def corrected(folded: Folded, encoded: bytes, origin: Origin, gapped_ends: Iterable[int]) -> Reading | None:
-    """The places around misspelled order words, with the right words in them; None if there is none.
+    """Return the places around misspelled order words, with the right words in them; None if there is none.
 
     Args:
         folded: the folded copy, or the one in which look-alike letters are Latin.
@@ -104,7 +104,7 @@ def corrected(folded: Folded, encoded: bytes, origin: Origin, gapped_ends: Itera
 
 
 def _wrong_words(encoded: bytes) -> dict[str, str]:
-    """The misspelled words of a text, and what each was meant to be."""
+    """Return the misspelled words of a text, and what each was meant to be."""
     table = misspellings()
     words = set(encoded.translate(_TO_BLANK).split())
     wrong = {word.decode(): table[word] for word in words & table.keys()}
@@ -127,7 +127,7 @@ _UNGAPPED = re.compile(r"[ ._*|-]")
 
 
 def _reading(text: str, found: re.Pattern[str], meant: dict[str, str], origin: Origin) -> Reading:
-    """The windows around the places, corrected, and for each character of them where it came from."""
+    """Return the windows around the places, corrected, and for each character of them where it came from."""
     made: list[str] = []
     starts: list[int] = []
     places: list[int] = []

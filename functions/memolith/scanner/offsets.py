@@ -25,7 +25,7 @@ def in_characters(encoded: bytes, positions: Iterable[int]) -> dict[int, int]:
 
 
 def by_piece(starts: Sequence[int], places: Sequence[tuple[int, int]]) -> Origin:
-    """The way back from pieces that were made as wholes: a match stands for every piece that it touches.
+    """Return the way back from pieces that were made as wholes: a match stands for every piece that it touches.
 
     Args:
         starts: where each piece begins in the made text.
@@ -41,7 +41,7 @@ def by_piece(starts: Sequence[int], places: Sequence[tuple[int, int]]) -> Origin
 
 
 def by_segment(starts: Sequence[int], segments: Sequence[tuple[int, int]]) -> Origin:
-    """The way back from segments that were copied as they are: character for character.
+    """Return the way back from segments that were copied as they are: character for character.
 
     Args:
         starts: where each segment begins in the made text.

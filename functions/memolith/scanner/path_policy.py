@@ -93,7 +93,7 @@ _ENCODED = re.compile(
 
 
 def hits(path: str) -> list[str]:
-    """The ids of the rules that a path breaks, in the order of `RULES`; empty for a harmless one.
+    """Return the ids of the rules that a path breaks, in the order of `RULES`; empty for a harmless one.
 
     Args:
         path: as the API takes it: with a leading ``/``; one without is judged the same.
@@ -114,7 +114,7 @@ def _shows_nothing(char: str) -> bool:
 
 
 def _readings(path: str) -> list[str]:
-    """The path as written and after each decoding, folded for judging."""
+    """Return the path as written and after each decoding, folded for judging."""
     readings = [_fold(path)]
     current = path
     for _ in range(DECODINGS):
@@ -141,7 +141,7 @@ def _decode(path: str) -> str:
 
 
 def _shortest(match: re.Match[bytes]) -> bytes:
-    """An over-long UTF-8 sequence as the ASCII character that it stands for."""
+    """Return an over-long UTF-8 sequence as the ASCII character that it stands for."""
     raw = match[0]
     code = raw[-1] & 0x3F
     if len(raw) == 2:

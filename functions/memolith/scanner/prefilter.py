@@ -32,7 +32,7 @@ _SOME_GAP = GAP.replace("{1,8}", "+")
 
 
 def loosen(pattern: str) -> str:
-    """The engine's version of an expanded pattern: matches end wherever the pattern's do, and elsewhere too."""
+    """Return the engine's version of an expanded pattern: matches end wherever the pattern's do, and elsewhere too."""
     loose = "".join(map(_unbounded, _parts(pattern.rpartition(MARK)[2])))
     while f"{_ANY}{_ANY}" in loose or f"{_ANY}{_SOME_GAP}{_ANY}" in loose:
         loose = loose.replace(f"{_ANY}{_ANY}", _ANY).replace(f"{_ANY}{_SOME_GAP}{_ANY}", _ANY)
@@ -40,7 +40,7 @@ def loosen(pattern: str) -> str:
 
 
 def _parts(pattern: str) -> Iterator[str]:
-    """The parts of a concatenation, each with its quantifier; bars outside a group are parts too."""
+    """Yield the parts of a concatenation, each with its quantifier; bars outside a group are parts too."""
     depth, current, position = 0, "", 0
     while match := _PIECE.match(pattern, position):
         piece, position = match[0], match.end()
@@ -55,7 +55,7 @@ def _parts(pattern: str) -> Iterator[str]:
 
 
 def _unbounded(part: str) -> str:
-    """A part without counters: repeated groups as any characters of a sentence, the rest with a star or a plus."""
+    """Return a part without counters: repeated groups as any characters of a sentence, else with a star or a plus."""
     repeated = _REPETITION.search(part[part.rfind(")") :]) if part.startswith("(") else None
     if repeated and part.endswith(repeated[0]) and repeated[2] != "1":
         return _ANY

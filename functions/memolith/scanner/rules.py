@@ -118,7 +118,7 @@ class RuleError(ValueError):
 
 
 def pattern_width(pattern: str) -> int:
-    """The longest text a pattern can match.
+    """Return the longest text a pattern can match.
 
     Raises:
         RuleError: the pattern has no bound, or one beyond `MAX_WIDTH`.
@@ -143,7 +143,7 @@ def expand(pattern: str, words: Mapping[str, str]) -> str:
 
 
 def _gap(blank: re.Match[str]) -> str:
-    """A gap between words; a group of its own if a quantifier follows."""
+    """Return a gap between words; a group of its own if a quantifier follows."""
     return f"(?:{GAP})" if blank.string[blank.end() : blank.end() + 1] in tuple("?*+{") else GAP
 
 
@@ -175,7 +175,7 @@ def fingerprint(directory: Path = RULES_DIRECTORY) -> str:
 
 
 def _edge(spaced: bool, words: Iterable[str]) -> str:
-    """What stands before a word; the engine knows no edges of words beyond ASCII, and leaves a look behind out."""
+    """Return what is before a word; the engine knows no edges of words beyond ASCII, and leaves a look behind out."""
     if not spaced:
         return ""
     return r"\b" if "".join(words).isascii() else r"(?<!\w)"

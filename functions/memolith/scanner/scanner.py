@@ -217,7 +217,7 @@ class Scanner:
         return [*show([*others, *weighed], text), *_unfinished(budget, "no look could finish it")]
 
     def _slices(self, seen: _Seen, budget: Budget) -> Iterator[tuple[int, list[Hit], list[Spot]]]:
-        """What the rules of the write path find in each part of a text that was too much at once.
+        """Yield what the rules of the write path find in each part of a text that was too much at once.
 
         Every part has its share of the budget, so that no part can take the time of another.
         """
@@ -267,7 +267,7 @@ class _Seen:
 
 
 def _whole(text: str) -> tuple[str, bytes]:
-    """The text without lone surrogates, in characters and in UTF-8."""
+    """Return the text without lone surrogates, in characters and in UTF-8."""
     try:
         return text, text.encode()
     except UnicodeEncodeError:

@@ -56,7 +56,7 @@ class Hit:
 
 
 def told_once(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits without those of general rules in whose words a heavier rule has one: that says the same better.
+    """Return the hits without those of general rules in whose words a heavier rule has one: that says the same better.
 
     Asked before allowed rules are left out, so that whoever allows the heavier rule is not told the general one.
     """
@@ -71,7 +71,7 @@ def _covered(hit: Hit, heavier: Sequence[tuple[int, int, float]]) -> bool:
 
 
 def weigh(hits: Sequence[Hit], text: str, emphasis: Emphasis = evenly, everything: bool = False) -> list[Spot]:
-    """What the hits amount to, one spot a rule: medium and high ones, and one for a sum that is high.
+    """Return what the hits amount to, one spot a rule: medium and high ones, and one for a sum that is high.
 
     Args:
         hits: matches of rules about language, allowed rules left out.
@@ -109,7 +109,7 @@ def _heaviest(weighed: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
 
 
 def _together(weighed: Sequence[tuple[Hit, float]]) -> list[Spot]:
-    """The passage of at most `REACH` characters whose rules add up to most, if that reaches `SUM_BAR`.
+    """Return the passage of at most `REACH` characters whose rules add up to most, if that reaches `SUM_BAR`.
 
     What is negated does not add up, and of rules that match the same words only the heaviest does.
     """

@@ -78,7 +78,7 @@ _RUN_WITH_DIGIT = re.compile(rb"[A-Za-z_+/=~.-]*[0-9]")
 
 
 def windows(encoded: bytes, ends: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
-    """The lines that could hold a secret, as ranges of bytes, in order; of equal ones the first.
+    """Yield the lines that could hold a secret, as ranges of bytes, in order; of equal ones the first.
 
     Args:
         encoded: the text as written, in UTF-8.
@@ -159,7 +159,7 @@ def find_spots(
     engine: SecretEngine,
     budget: Budget,
 ) -> list[Spot]:
-    """What the engine finds in the lines that could hold a secret, and what our own rules found; no two overlap.
+    """Return what the engine finds in the lines that could hold a secret, and what our own rules found; no two overlap.
 
     Args:
         text: as written.
@@ -178,7 +178,7 @@ def find_spots(
 def _engine_spots(
     text: str, encoded: bytes, ends: dict[int, list[int]], engine: SecretEngine, budget: Budget
 ) -> list[Spot]:
-    """What the engine finds, shown a batch at a time: it slows down with each find, so it is stopped at enough."""
+    """Return what the engine finds, a batch at a time: it slows down with each find, so it is stopped at enough."""
     spots: list[Spot] = []
     for batch in _batches(_pieces(encoded, windows(encoded, ends), ends)):
         if budget.spent():
@@ -198,7 +198,7 @@ def _engine_spots(
 
 
 def _pieces(encoded: bytes, ranges: Iterable[tuple[int, int]], ends: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
-    """The ranges, of which a long one is cut: only the parts of it that hold a candidate, between two words.
+    """Yield the ranges, of which a long one is cut: only the parts of it that hold a candidate, between two words.
 
     A piece begins a little before the place where the one before it ended, so that a name stays with its value.
     """
@@ -216,7 +216,7 @@ def _pieces(encoded: bytes, ranges: Iterable[tuple[int, int]], ends: dict[int, l
 
 
 def _delimiter(encoded: bytes, position: int, stop: int) -> int:
-    """The first place from here at which no token is cut, or the end; a token of no end is cut."""
+    """Return the first place from here at which no token is cut, or the end; a token of no end is cut."""
     limit = min(position + PIECE_BYTES, stop)
     found = _BETWEEN_TOKENS.search(encoded, position, limit)
     return found.end() if found else limit

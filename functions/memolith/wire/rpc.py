@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from memolith.app.kernel.peer_messages import NotHome, encode_error, encode_placed, encode_settled
+from memolith.app.kernel.peer_messages import NotHome, encode_error, encode_placed, encode_resolved
 from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext, Version, VersionFilter
 from memolith.core.commands import from_payload
 from memolith.core.errors import MemolithError
@@ -86,7 +86,7 @@ def _peer_requests(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str,
     """Return the calls by which an indexer or another region's writer tells the home what it has met."""
     requests = memolith.peer_requests
     return {
-        "help": lambda fields: {"settled": encode_settled(requests.help(fields["key"]))},
+        "help": lambda fields: {"settled": encode_resolved(requests.help(fields["key"]))},
         "seal": lambda fields: {"sealed": requests.seal(fields["key"])},
         "adopt": lambda fields: {"adopted": requests.adopt(fields["key"])},
         "adopt_records": lambda fields: {"adopted": requests.adopt_records(fields["store_id"])},
@@ -166,7 +166,7 @@ def indexer_calls(indexer: Indexer) -> Rpc:
         return {"folded": fields["key"]}
 
     def judge(fields: Fields) -> dict[str, Any]:
-        indexer.judge(fields["store_id"], fields["memory_id"])
+        indexer.repair(fields["store_id"], fields["memory_id"])
         return {"judged": fields["memory_id"]}
 
     def fold_key(fields: Fields) -> dict[str, Any]:
@@ -222,7 +222,11 @@ def packer_calls(packer: Packer) -> Rpc:
     The answer has the number of the pack that counts, or null for a store that has none; errors under ``error``. It
     raises ValueError: no such call.
     """
-    return _telling({"pack": lambda fields: {"number": packer.pack(fields["store_id"], anew=bool(fields.get("anew")))}})
+
+    def pack(fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {"number": packer.pack(fields["store_id"], from_scratch=bool(fields.get("anew")))}
+
+    return _telling({"pack": pack})
 
 
 def _telling(table: Table) -> Rpc:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memolith.app.safety.deep_scan import DeepScanner, with_opinion
-from memolith.app.safety.write_gate import told
+from memolith.app.safety.write_gate import finding_to_json
 from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
 from memolith.core.limits import CONTENT_MAX_BYTES, PATH_MAX_BYTES
 from memolith.ports import errors as port_errors
@@ -61,7 +61,7 @@ class Scans:
             "verdict": report.verdict.value,
             "policy": report.policy.value,
             "guardrail": guardrail,
-            "findings": [told(finding) for finding in report.findings],
+            "findings": [finding_to_json(finding) for finding in report.findings],
         }
 
     def _second_opinion(self, question: Question, report: Report) -> tuple[Report, str | None]:

@@ -28,7 +28,7 @@ from memolith.ports.clock import Clock
 
 T = TypeVar("T")
 SCOPES = ("read", "write", "admin")
-SETTLE_US = 60_000_000
+ACKNOWLEDGED_WITHIN_US = 60_000_000
 
 
 @dataclass
@@ -108,7 +108,7 @@ class State:
         """Every memory there was: its history up to then, played again."""
         if as_of > self.clock.now_us():
             raise InvalidRequest("as_of", "must not be in the future")
-        if as_of > self.clock.now_us() - SETTLE_US:
+        if as_of > self.clock.now_us() - ACKNOWLEDGED_WITHIN_US:
             raise SnapshotIncomplete(as_of, None)
         past: dict[str, Memory] = {}
         born: dict[str, int] = {}

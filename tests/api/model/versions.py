@@ -71,7 +71,9 @@ class Imports:
 
     state: State
 
-    def bring_in(self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]) -> list[ImportResult]:
+    def import_versions(
+        self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]
+    ) -> list[ImportResult]:
         """Whole histories only, and none that was redacted or is in another's way: the model is asked for no others."""
         shelf = self.state.shelf(call, "admin", store_id)
         done = []

@@ -73,12 +73,12 @@ def inspector(request: pytest.FixtureRequest, fresh: Fresh) -> Iterator[Inspecto
         yield Inspector(*pairs, "--", sys.executable, "-m", "memolith.clients.cli", "mcp")
 
 
-def test_it_lists_every_tool_and_finds_nothing_wrong_with_their_schemas(inspector: Inspector) -> None:
+def test_the_inspector_lists_every_tool_and_finds_nothing_wrong_with_their_schemas(inspector: Inspector) -> None:
     code, listed = inspector.ask("tools/list", "--strict")
     assert (code, [tool["name"] for tool in listed["tools"]]) == (0, list(TOOLS))
 
 
-def test_it_calls_every_tool(inspector: Inspector, fresh: Fresh) -> None:
+def test_the_inspector_calls_every_tool(inspector: Inspector, fresh: Fresh) -> None:
     for name, arguments in every_call().items():
         code, answer = inspector.call(name, arguments)
         assert (code, answer["isError"]) == (0, False), (name, answer)
@@ -92,7 +92,7 @@ def test_a_tool_that_fails_is_told_as_one(inspector: Inspector) -> None:
     assert "does not exist" in answer["content"][0]["text"]
 
 
-def test_it_reads_memories_as_resources_and_the_guide(inspector: Inspector, fresh: Fresh) -> None:
+def test_the_inspector_reads_memories_as_resources_and_the_guide(inspector: Inspector, fresh: Fresh) -> None:
     fresh.say(command="create", path="/memories/a.md", file_text="1\n")
     uri = f"memolith://{fresh.store_id}/a.md"
     assert [one["uri"] for one in inspector.ask("resources/list")[1]["resources"]] == [uri]

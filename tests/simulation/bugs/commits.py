@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from memolith.app.api import service as facade
-from memolith.app.commit import log_steps, rename, reservation, sync_replica, writer
+from memolith.app.commit import log_steps, parts, rename, reservation, sync_replica, writer
 from memolith.app.commit.attempt import Outcome
+from memolith.app.index import parts as index_parts
 from memolith.app.index import path_claims
 from memolith.app.kernel.region import View
 from memolith.app.log import conditional_put, log_reader
@@ -16,9 +17,9 @@ from memolith.core.commands import Command
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 from memolith.ports import errors as port_errors
 from memolith.ports.objects import StoredObject
 from tests.simulation import sites
@@ -67,7 +68,7 @@ class NeverMine(conditional_put.ConditionalPut):
             return Put.TAKEN
         except port_errors.OutcomeUnknown:
             return Put.TAKEN if self._logs.entry(entry.key) else self.take(entry, body)
-        except port_errors.PortError as error:
+        except port_errors.PORT_FAILURES as error:
             raise OutcomeUnknown("undecided") from error
         return Put.MINE
 
@@ -106,13 +107,13 @@ class AmnesiacSteps(log_steps.LogSteps):
 class UnhelpfulLogs(log_reader.LogReader):
     """Leaves a rename half done for whoever comes next, who leaves it too; and takes its first half for the whole."""
 
-    def settle(
+    def resolve(
         self, entry: Entry, help_with: Any = None, region: str | None = None, store: StoreRow | None = None
     ) -> tuple[ResolvedEntry, ...]:
-        settled = super().settle(entry, None, region, store)
-        if not settled and entry.operation is Operation.MOVED_IN and help_with is not None:
+        resolved = super().resolve(entry, None, region, store)
+        if not resolved and entry.operation is Operation.MOVED_IN and help_with is not None:
             return (ResolvedEntry(entry, void=True),)
-        return settled
+        return resolved
 
 
 def _one_id(version_id: str, attempt: int) -> str:
@@ -186,23 +187,23 @@ BUGS = (
     ),
     Bug(
         "trust the index after a 412",
-        lambda: in_place_of((writer, "LogSteps", TrustingSteps)),
+        lambda: in_place_of((parts, "LogSteps", TrustingSteps)),
         ("operations_are_linearizable", "history_has_no_gaps"),
     ),
     Bug(
         "acknowledge before the put",
-        lambda: in_place_of((log_steps, "ConditionalPut", EagerSlots)),
+        lambda: in_place_of((parts, "ConditionalPut", EagerSlots)),
         ("nothing_acknowledged_is_lost", "operations_are_linearizable"),
     ),
     Bug(
         "no helping in a rename",
-        lambda: in_place_of((facade, "LogReader", UnhelpfulLogs)),
+        lambda: in_place_of((index_parts, "LogReader", UnhelpfulLogs)),
         ("operations_are_linearizable", "one_memory_one_path"),
         crowded,
     ),
     Bug(
         "a 412 that was mine is another's",
-        lambda: in_place_of((log_steps, "ConditionalPut", NeverMine)),
+        lambda: in_place_of((parts, "ConditionalPut", NeverMine)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         unheard,
     ),
@@ -211,37 +212,37 @@ BUGS = (
         lambda: in_place_of(
             (rename, "derived_version_id", _one_id),
             (Entry, "same_write", _same_id),
-            (writer, "LogSteps", AmnesiacSteps),
+            (parts, "LogSteps", AmnesiacSteps),
         ),
         ("operations_are_linearizable", "nothing_acknowledged_is_lost"),
         crowded,
     ),
     Bug(
         "no claim",
-        lambda: in_place_of((reservation, "Claims", NoClaims)),
+        lambda: in_place_of((parts, "Claims", NoClaims)),
         ("one_memory_one_path", "operations_are_linearizable"),
     ),
     Bug(
         "an expired claim is broken without its slot",
-        lambda: in_place_of((writer, "Reservation", ClaimBreaker)),
+        lambda: in_place_of((parts, "Reservation", ClaimBreaker)),
         ("operations_are_linearizable", "one_memory_one_path"),
         stalling,
     ),
     Bug(
         "half a rename is told as undone",
-        lambda: in_place_of((writer, "Rename", UndoneHalves)),
+        lambda: in_place_of((parts, "Rename", UndoneHalves)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         refusing,
     ),
     Bug(
         "a put that is refused after one in doubt is told as undone",
-        lambda: in_place_of((log_steps, "ConditionalPut", UndoubtingSlots)),
+        lambda: in_place_of((parts, "ConditionalPut", UndoubtingSlots)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         refusing,
     ),
     Bug(
         "a refusal is decided by the index",
-        lambda: in_place_of((writer, "LogSteps", IndexedRefusals)),
+        lambda: in_place_of((parts, "LogSteps", IndexedRefusals)),
         ("operations_are_linearizable", "one_memory_one_path"),
         vanishing,
     ),

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memolith.app.api import service as facade
 from memolith.app.index import ack_journal as journal
+from memolith.app.index import parts as index_parts
 from memolith.app.index import projector
 from memolith.app.kernel.region import Region, View
-from memolith.app.replication import checkpoints, compare_checkpoints, compare_listing, missing_objects, reconciler
+from memolith.app.replication import checkpoints, missing_objects, service
 from memolith.app.replication import watermark as watermarks
 from memolith.core import watermark as core_watermark
 from memolith.core.log_position import LogKey
@@ -112,7 +112,7 @@ def _greatest(watermarks: Mapping[str, int], homes: Iterable[str]) -> int | None
 BUGS = (
     Bug(
         "advance the watermark on a checkpoint with a hole",
-        lambda: in_place_of((reconciler, "Watermark", HolesAllowed)),
+        lambda: in_place_of((service, "Watermark", HolesAllowed)),
         ("the_watermark_never_claims_what_is_missing",),
         hurried,
     ),
@@ -130,7 +130,7 @@ BUGS = (
     ),
     Bug(
         "a lost journal is taken for an empty one",
-        lambda: in_place_of((reconciler, "Checkpoints", WholeWithoutLooking)),
+        lambda: in_place_of((service, "Checkpoints", WholeWithoutLooking)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         losing_journals,
     ),
@@ -149,14 +149,14 @@ BUGS = (
     Bug(
         "a late version stands for what was adopted from it",
         lambda: in_place_of(
-            *((user, "MissingObjects", AnyLateRow) for user in (watermarks, compare_listing, compare_checkpoints))
+            (service, "MissingObjects", AnyLateRow),
         ),
         ("the_watermark_never_claims_what_is_missing", "replicas_converge", "a_rebuild_gives_the_same_rows"),
         losing_homes,
     ),
     Bug(
         "what another region told is taken for seen",
-        lambda: in_place_of((facade, "Projector", SeeingProjector)),
+        lambda: in_place_of((index_parts, "Projector", SeeingProjector)),
         ("a_rebuild_gives_the_same_rows", "redacted_text_is_nowhere"),
         lossy,
     ),

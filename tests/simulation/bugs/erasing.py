@@ -9,13 +9,14 @@ from typing import Any
 from memolith.app.erasure import eraser, store_purge
 from memolith.app.erasure import retention as retaining
 from memolith.app.erasure import service as erasure_service
-from memolith.app.indexer import indexer
+from memolith.app.indexer import service as indexer_service
+from memolith.app.indexer import text_erasures
 from memolith.core import fold, retention
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, VersionRow
-from memolith.core.settled import ResolvedEntry
 from memolith.ports.objects import StoredObject
 from tests.simulation import sites
 from tests.simulation.bugs.planting import BadObjects, Bug, in_place_of
@@ -47,21 +48,21 @@ class ForgetfulStoreErasing(store_purge.StorePurge):
         return False if self._region.name == "eu-west-1" else super().begin(store_id, again)
 
 
-class EarlyIndexing(indexer.Indexer):
+class EarlyIndexing(text_erasures.TextErasures):
     """What comes after the end of its store is kept."""
 
-    def _is_deleted(self, view: Any, store_id: str) -> bool:
+    def is_deleted(self, view: Any, store_id: str) -> bool:
         return False
 
-    def _erase_all(self, view: Any, settled: Sequence[ResolvedEntry]) -> None:
-        super()._erase_all(view, [one for one in settled if one.void])
+    def erase_all(self, view: Any, settled: Sequence[ResolvedEntry]) -> None:
+        super().erase_all(view, [one for one in settled if one.void])
 
 
-class VoidKeepingIndexing(indexer.Indexer):
+class VoidKeepingIndexing(text_erasures.TextErasures):
     """What a rename that never came to be has left behind stays."""
 
-    def _erase_all(self, view: Any, settled: Sequence[ResolvedEntry]) -> None:
-        super()._erase_all(view, [one for one in settled if not one.void])
+    def erase_all(self, view: Any, settled: Sequence[ResolvedEntry]) -> None:
+        super().erase_all(view, [one for one in settled if not one.void])
 
 
 class ReusedSlots(BadObjects):
@@ -163,13 +164,13 @@ BUGS = (
     ),
     Bug(
         "keep what comes after its store was erased",
-        lambda: in_place_of((indexer, "Indexer", EarlyIndexing)),
+        lambda: in_place_of((indexer_service, "TextErasures", EarlyIndexing)),
         ("a_deleted_store_is_nowhere",),
         eroding,
     ),
     Bug(
         "keep a void moved_in",
-        lambda: in_place_of((indexer, "Indexer", VoidKeepingIndexing)),
+        lambda: in_place_of((indexer_service, "TextErasures", VoidKeepingIndexing)),
         ("text_of_no_version_is_nowhere", "redacted_text_is_nowhere"),
         crowded,
     ),

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from memolith.app.api import service as facade
+from memolith.app.index import parts as index_parts
 from memolith.app.index import projector
-from memolith.app.indexer import indexer
+from memolith.app.indexer import service, text_erasures
 from memolith.app.kernel.region import View
 from memolith.core import fold
 from memolith.core.log_position import LogKey
 from memolith.core.objects.entry import Entry
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow
-from memolith.core.settled import ResolvedEntry
 from tests.simulation.bugs.planting import Bug, in_place_of
 from tests.simulation.bugs.worlds import rebuilding_often
 from tests.simulation.options import overtaken
@@ -62,10 +62,10 @@ def _stale_path_row(
     return before
 
 
-class Overtaking(indexer.Indexer):
+class Overtaking(text_erasures.TextErasures):
     """An erasure does not look for what followed."""
 
-    def _overtaken(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
+    def project_followers(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
         return
 
 
@@ -82,7 +82,7 @@ BUGS = (
     ),
     Bug(
         "rows of the listing are joined instead of recomputed",
-        lambda: in_place_of((fold, "path_row", _stale_path_row), (facade, "Projector", JoinedPaths)),
+        lambda: in_place_of((fold, "path_row", _stale_path_row), (index_parts, "Projector", JoinedPaths)),
         ("one_memory_one_path", "replicas_converge"),
     ),
     Bug(
@@ -93,7 +93,7 @@ BUGS = (
     ),
     Bug(
         "an erasure overtakes what followed",
-        lambda: in_place_of((indexer, "Indexer", Overtaking)),
+        lambda: in_place_of((service, "TextErasures", Overtaking)),
         ("a_head_is_never_blanked", "a_region_never_goes_back", "a_listing_shows_each_path_once"),
         overtaken,
     ),

@@ -6,10 +6,12 @@ import contextlib
 from dataclasses import replace
 from typing import Any
 
-from memolith.app.api import linearizable_reads, memories, snapshots
+from memolith.app.api import linearizable_reads, snapshots
 from memolith.app.api import service as facade
 from memolith.app.auth import authorizer as access
+from memolith.app.index import path_listing
 from memolith.app.indexer import indexer
+from memolith.app.indexer import service as indexer_service
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import RequestContext
 from memolith.app.safety import text_access
@@ -92,7 +94,7 @@ class ImpatientDoor(access.Authorizer):
             super()._await(call, store, view, key)
 
 
-class ListedByPath(memories.Memories):
+class ListedByPath(path_listing.PathListing):
     """A listing trusts its own rows, and does not ask the memory's where it is."""
 
     def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> Any:
@@ -101,7 +103,7 @@ class ListedByPath(memories.Memories):
         for path, key in keys.items():
             row = MemoryRow.from_attributes(rows[key]) if key in rows else None
             if row is not None and fold.is_live(row):
-                yield memories._Listed(replace(memories.to_memory(row), path=path), path, row)
+                yield path_listing.ListedPath(path, path, replace(row, path=path))
 
 
 BUGS = (
@@ -119,7 +121,7 @@ BUGS = (
     ),
     Bug(
         "a verdict that arrives is passed over",
-        lambda: in_place_of((indexer, "Indexer", NoVerdicts)),
+        lambda: in_place_of((indexer_service, "Indexer", NoVerdicts)),
         ("withheld_texts_are_shown_nowhere", "replicas_converge"),
         judging,
     ),
@@ -154,7 +156,7 @@ BUGS = (
     ),
     Bug(
         "a listing trusts its own rows",
-        lambda: in_place_of((facade, "Memories", ListedByPath)),
+        lambda: in_place_of((facade, "PathListing", ListedByPath)),
         ("a_replica_is_never_ahead", "a_listing_shows_each_path_once"),
         listing_much,
     ),

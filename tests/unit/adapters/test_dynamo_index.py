@@ -12,7 +12,7 @@ from memolith.adapters.memory import ManualClock, SeededRandomness
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import PathRow
 from memolith.core.rows.control import ControlRow
-from memolith.ports.errors import Contended, OutcomeUnknown, PortError, Unavailable
+from memolith.ports.errors import PORT_FAILURES, Contended, OutcomeUnknown, Unavailable
 from memolith.ports.index import Change, Query
 from tests.unit.adapters.awkward_server import (
     DEPLOYMENT,
@@ -221,7 +221,7 @@ READ_ERRORS: list[Script] = [
 def test_reads_are_there_or_unavailable(server: AwkwardServer, answer: Script) -> None:
     index = on(server.answer(answer))
     for read in (lambda: index.read([A]), lambda: index.query(Query("paths", "p")), lambda: index.count("paths", "p")):
-        with pytest.raises(PortError) as raised:
+        with pytest.raises(PORT_FAILURES) as raised:
             read()
         assert type(raised.value) is Unavailable
 

@@ -31,7 +31,7 @@ from memolith.adapters.memory import (
     SeededRandomness,
 )
 from memolith.core.rows.base import RowKey
-from memolith.ports.errors import Contended, ObjectExists, OutcomeUnknown, PortError, Unavailable
+from memolith.ports.errors import PORT_FAILURES, Contended, ObjectExists, OutcomeUnknown, Unavailable
 from memolith.ports.index import Change
 
 HOME = "us-east-1"
@@ -138,7 +138,7 @@ def outcomes(seed: int, rates: FaultRates) -> list[str]:
         try:
             objects.put_if_absent(f"{KEY}{number}", b"", {})
             seen.append("done")
-        except (PortError, Crash) as error:
+        except (*PORT_FAILURES, Crash) as error:
             seen.append(type(error).__name__)
     return seen
 

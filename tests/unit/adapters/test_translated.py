@@ -55,6 +55,13 @@ def test_errors_that_a_use_case_handles_pass_unchanged() -> None:
         assert raised.value is error
 
 
+def test_what_a_port_raises_is_what_the_caller_sees_under_one_class() -> None:
+    assert port_errors.Unavailable is errors.Unavailable
+    assert port_errors.OutcomeUnknown is errors.OutcomeUnknown
+    for kept in port_errors.PortError.__subclasses__():
+        assert not issubclass(kept, errors.MemolithError)
+
+
 def test_an_error_names_at_most_three_objects() -> None:
     def act() -> None:
         raise port_errors.Unavailable("ThrottlingException")

@@ -140,7 +140,7 @@ class Stage:
         self.scene.deliver()
 
     def bring(self, *versions: ImportedVersion, at: str = HOME) -> object:
-        return self.scene.at(at).imports.bring_in(self.scene.call(), self.scene.store, versions)
+        return self.scene.at(at).imports.import_versions(self.scene.call(), self.scene.store, versions)
 
     def brought(self) -> None:
         """The first version of a history is here, and known everywhere."""

@@ -15,7 +15,7 @@ from memolith.adapters.layered import CallCounts, InterceptedIndex, InterceptedO
 from memolith.adapters.memory import RecordingMetrics
 from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import Credentials, Memory, RequestContext
-from memolith.app.replication.reconciler import Reconciler
+from memolith.app.replication.service import make_reconciler
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
@@ -34,7 +34,7 @@ class OnAws:
         self.counts, self.sent = CallCounts(), Counter[str]()
         region = region_on_aws(clients, DEPLOYMENT, RecordingMetrics())
         region.index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=True).to_attributes())])
-        Reconciler(region).tick()
+        make_reconciler(region).tick()
         region.objects = InterceptedObjects(region.objects, HOME, self.counts)
         region.index = InterceptedIndex(region.index, HOME, self.counts)
         self.memolith = Memolith(region, LettingAllThrough())

@@ -46,7 +46,7 @@ def test_what_is_left_behind_is_listed_in_one_store_or_in_all(scene: Scene, caps
     assert "/a" in capsys.readouterr().out
 
 
-def test_it_is_shown_as_a_difference_restored_and_gone_from_the_list(
+def test_a_divergent_version_is_shown_as_a_difference_restored_and_gone_from_the_list(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     memory, lost = diverged(scene)
@@ -59,7 +59,7 @@ def test_it_is_shown_as_a_difference_restored_and_gone_from_the_list(
     assert "Nothing is divergent." in capsys.readouterr().out
 
 
-def test_it_is_dismissed_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_divergent_version_is_dismissed_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     _, lost = diverged(scene)
     assert memolith("dismiss", scene.store, lost.version_id) == 0
     assert "dismissed" in capsys.readouterr().out

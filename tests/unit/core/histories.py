@@ -18,8 +18,8 @@ from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Actor, Entry, Operation
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.paths import path_hash
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow
-from memolith.core.settled import ResolvedEntry
 
 STORE = "memstore_useast1_" + ulid(1, bytes(10))
 SALT = bytes(32)

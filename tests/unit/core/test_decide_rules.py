@@ -189,7 +189,7 @@ def test_a_neighbour_refuses_only_if_it_lives_where_it_is_listed_and_nobody_pass
 # ---- adoption -------------------------------------------------------------------------------------------------------
 
 
-def late(operation: Operation, path: str | None = PATH) -> Entry:
+def straggler(operation: Operation, path: str | None = PATH) -> Entry:
     return Entry(
         key=LogKey("s", HERE, Slot(EPOCH, 4)),
         operation=operation,
@@ -205,7 +205,7 @@ def late(operation: Operation, path: str | None = PATH) -> Entry:
 
 
 ADOPTIONS = [
-    AdoptVersion(late(operation, path), None if operation is Operation.DELETED else "late text")
+    AdoptVersion(straggler(operation, path), None if operation is Operation.DELETED else "late text")
     for operation, path in product(Operation, (PATH, None))
 ]
 
@@ -218,7 +218,7 @@ def test_a_late_version_is_adopted_only_over_the_head_that_it_builds_on(
     head: MemoryRow | None, builds_on: bool | None, succeeded: bool | None, command: AdoptVersion
 ) -> None:
     decision = decide.decide(Facts(SALT, head, builds_on, succeeded), command)
-    operation = command.late.operation
+    operation = command.straggler.operation
     if isinstance(decision, decide.Commit):
         assert operation in (Operation.CREATED, Operation.MODIFIED, Operation.DELETED), "a rename is left apart"
         assert decision.operation is operation
@@ -229,7 +229,7 @@ def test_a_late_version_is_adopted_only_over_the_head_that_it_builds_on(
             assert operation is not Operation.CREATED
             assert builds_on is True
             assert not head.gone
-            assert head.path_hash == command.late.key.path_hash
+            assert head.path_hash == command.straggler.key.path_hash
             assert head.path is not None or succeeded is False
             assert decision.content == command.content
     elif decision is Look.LINEAGE:
@@ -308,7 +308,7 @@ def test_deletions_are_told_from_writes_of_text_whatever_command_brings_them() -
     assert all(map(is_deletion, DELETIONS))
     assert not is_deletion(CREATION)
     assert not any(map(is_deletion, UPDATES))
-    assert {one.late.operation for one in ADOPTIONS if is_deletion(one)} == {Operation.DELETED}
+    assert {one.straggler.operation for one in ADOPTIONS if is_deletion(one)} == {Operation.DELETED}
     assert {one.version.operation for one in IMPORTS if is_deletion(one)} == {"deleted"}
 
 

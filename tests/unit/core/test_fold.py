@@ -20,10 +20,10 @@ from memolith.adapters.memory import (
     RecordingMetrics,
     SeededRandomness,
 )
-from memolith.app.index.projector import Projector
+from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region, View
 from memolith.core.objects.redaction_order import Redaction
-from memolith.core.settled import ResolvedEntry
+from memolith.core.resolved_entry import ResolvedEntry
 from tests.unit.core.histories import History, Step, Unit, history, steps
 
 TABLES = ("memories", "logs", "paths", "versions")
@@ -48,7 +48,7 @@ def folded(units: list[Unit], *, at_once: bool = False, told: Sequence[int] = ()
         peers=MemoryPeers(),
         parallel=OneByOne(),
     )
-    folder, view = Projector(region), View(index, {}, complete=True, building=None)
+    folder, view = IndexParts.of(region).projector, View(index, {}, complete=True, building=None)
     together: list[ResolvedEntry] = []
     for number, unit in enumerate(units):
         if isinstance(unit, Redaction):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memolith.adapters.limits import check_object
 from memolith.app.commit.attempt import Outcome, decode_outcome, encode_outcome
-from memolith.app.kernel.peer_messages import decode_error, decode_settled, encode_error, encode_settled
+from memolith.app.kernel.peer_messages import decode_error, decode_resolved, encode_error, encode_resolved
 from memolith.core import errors, ids
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, from_payload, to_payload
 from memolith.core.fold import join_memory, join_version
@@ -23,8 +23,8 @@ from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.objects.verdict_record import VerdictRecord
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, VersionRow
-from memolith.core.settled import ResolvedEntry
 from memolith.core.times import after, parse_rfc3339, rfc3339
 from tests.unit.core import values
 
@@ -144,13 +144,13 @@ def test_entries_of_two_calls_are_never_one_write(one: Entry, other: Entry) -> N
 @given(values.entries())
 def test_an_entry_passed_between_regions_arrives_as_it_was(entry: Entry) -> None:
     settled = [ResolvedEntry(entry), ResolvedEntry(entry, void=True)]
-    assert decode_settled(json.loads(json.dumps(encode_settled(settled)))) == settled
+    assert decode_resolved(json.loads(json.dumps(encode_resolved(settled)))) == settled
 
 
 def test_what_is_no_entry_of_a_log_is_not_taken_for_one() -> None:
     key = str(StoreKey("memstore_useast1_x", Slot(Epoch(1, "us-east-1"), 1)))
     with pytest.raises(ValueError, match="not a key of a log"):
-        decode_settled([{"key": key, "metadata": {}, "void": False}])
+        decode_resolved([{"key": key, "metadata": {}, "void": False}])
 
 
 @given(values.entries().filter(lambda entry: entry.operation not in (Operation.VOID, Operation.MOVED_OUT)))
@@ -222,9 +222,9 @@ def test_every_error_there_is_has_been_tried() -> None:
 
 @given(values.heads(), values.entries(), st.none() | st.sampled_from(_errors))
 def test_an_outcome_crosses_as_it_is(head: MemoryRow, entry: Entry, error: errors.MemolithError | None) -> None:
-    outcome = Outcome(memory=head, error=error, settled=[ResolvedEntry(entry)])
+    outcome = Outcome(memory=head, error=error, resolved=[ResolvedEntry(entry)])
     back = decode_outcome(json.loads(json.dumps(encode_outcome(outcome))))
-    assert (back.memory, back.settled) == (outcome.memory, outcome.settled)
+    assert (back.memory, back.resolved) == (outcome.memory, outcome.resolved)
     assert type(back.error) is type(outcome.error)
 
 
@@ -260,7 +260,7 @@ def test_a_stores_record_is_read_back(record: StoreRecord) -> None:
     st.dictionaries(values.hashes, values.slots.map(str), max_size=3),
     values.verdicts(),
 )
-def test_the_other_records_are_read_back(
+def test_every_record_but_an_entry_is_read_back(
     key: ApiKeyRecord, order: Redaction, tails: dict[str, str], verdict: VerdictRecord
 ) -> None:
     assert VerdictRecord.from_json(verdict.to_json()) == verdict

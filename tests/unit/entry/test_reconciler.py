@@ -6,7 +6,6 @@ import pytest
 
 from memolith.adapters.memory import ManualClock
 from memolith.app.index.resumable_scan import ScanProgress
-from memolith.app.replication.reconciler import Reconciler
 from memolith.core.errors import Unavailable
 from memolith.entry.compose_reconciler import Comparison, dispatch
 from tests.support.cloud import Cloud
@@ -15,7 +14,7 @@ SEEN = ScanProgress(looked_at=3, repaired=1, finished=True)
 
 
 def compare(**comparisons: Comparison) -> object:
-    reconciling = Reconciler(Cloud(("us-east-1",)).sites["us-east-1"].region)
+    reconciling = Cloud(("us-east-1",)).sites["us-east-1"].reconciling
     return dispatch(reconciling, comparisons, ManualClock())({"call": "compare"}, None)
 
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Protocol, TypeVar
 
 from memolith.adapters.layered.intercepted import Call
-from memolith.ports.errors import Contended, OutcomeUnknown, PortError, Unavailable
+from memolith.ports.errors import PORT_FAILURES, Contended, OutcomeUnknown, Unavailable
 from memolith.ports.ids import Randomness
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class Faulty:
                 raise ValueError(f"{call.name} is never contended")
             raise Contended(f"{call.name}: contended on purpose")
         if fault in (Fault.LOST_REPLY, Fault.CRASH_AFTER):
-            with contextlib.suppress(PortError):
+            with contextlib.suppress(*PORT_FAILURES):
                 act()
         if fault is Fault.CRASH_AFTER:
             raise self._crash()

@@ -1,4 +1,4 @@
-"""Port errors as callers see them: the one table, with region, object, cause and hint in each error.
+"""Port failures as callers see them: the one place that puts region, object, cause and hint into each error.
 
     the adapter raises   Unavailable("SlowDown")
     the caller sees      the bucket did not answer (region=…, object=…, cause=SlowDown); try again

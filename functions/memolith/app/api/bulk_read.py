@@ -14,10 +14,9 @@ from memolith.app.api.memories import to_memory
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Memory, Page, RequestContext
-from memolith.app.safety.text_access import TextReader, TextRequest, TextView, shown
+from memolith.app.safety.text_access import TextReader, TextRequest, TextView, text_view
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
-from memolith.app.search.packs import position_of
 from memolith.core import ids
 from memolith.core.fold import is_live
 from memolith.core.limits import LOAD_MAX_BYTES, LOAD_MAX_MEMORIES
@@ -36,7 +35,7 @@ class BulkRead:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         reads: ForwardedReads,
         pack_cache: PackCache,
         verdicts: Verdicts,
@@ -44,10 +43,10 @@ class BulkRead:
     ) -> None:
         self._region = region
         self._forwarded = reads
-        self._door = door
+        self._authorizer = authorizer
         self._pack_cache = pack_cache
         self._verdicts = verdicts
-        self._contents = texts
+        self._texts = texts
 
     @forwarded("load_memories")
     def page(self, call: RequestContext, store_id: str, *, after: str | None) -> Page[Memory]:
@@ -61,7 +60,7 @@ class BulkRead:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         check_position(after, ids.MEMORY)
-        access = self._door.enter_store(call, Scope.read, store_id, marked=["memories"])
+        access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories"])
         access.view.require_complete()
         query = Query("memories", store_id, after=after, limit=LOAD_MAX_MEMORIES)
         found = access.view.index.query(query)
@@ -69,7 +68,7 @@ class BulkRead:
         live = [row for row in rows if is_live(row)]
         texts = self._pack_cache.contents(access, {row.memory_id: row.version_id for row in live})
         taken = self._within_budget(live, texts)
-        answers = self._shown(access, taken, texts)
+        answers = self._views(access, taken, texts)
         memories = [to_memory(row, one) for row, one in zip(taken, answers, strict=True) if not one.blank]
         if len(taken) < len(live):
             return Page(tuple(memories), taken[-1].memory_id)
@@ -88,7 +87,7 @@ class BulkRead:
             taken.append(row)
         return taken
 
-    def _shown(self, access: StoreAccess, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[TextView]:
+    def _views(self, access: StoreAccess, rows: Sequence[MemoryRow], texts: Mapping[str, str]) -> list[TextView]:
         """Return the texts that may be shown, in order: the segment's, checked again, and those to be fetched."""
         packed = {row.memory_id: row for row in rows if row.memory_id in texts}
         fetched = [row for row in rows if row.memory_id not in packed]
@@ -97,14 +96,14 @@ class BulkRead:
             judged = self._verdicts.of(access.view.index, access.store, [row.content_sha256 or "" for row in some])
             for row in some:
                 verdict = judged.get(row.content_sha256 or "")
-                answers[row.memory_id] = shown(texts[row.memory_id], verdict, access.sees_withheld)
+                answers[row.memory_id] = text_view(texts[row.memory_id], verdict, access.sees_withheld)
         return [answers[row.memory_id] for row in rows]
 
     def _fetch(self, access: StoreAccess, rows: Sequence[MemoryRow]) -> list[TextView]:
         found: list[TextView] = []
         for some in _parts(rows):
-            wanted = [TextRequest(position_of(row), row.content_sha256 or "") for row in some]
-            found += self._contents.show(access, wanted)
+            wanted = [TextRequest(row.ref, row.content_sha256 or "") for row in some]
+            found += self._texts.show(access, wanted)
         return found
 
 

@@ -16,6 +16,7 @@ from memolith.app.api.memories import Memories
 from memolith.app.api.redaction import Redactions
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import DivergentVersion, Memory, Page, ReadConsistency, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView
@@ -23,7 +24,6 @@ from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.rows.content import LATE_PREFIX, MemoryRow, VersionRow
@@ -39,18 +39,18 @@ class Divergent:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         memories: Memories,
-        redacting: Redactions,
-        passing: Forwarding,
+        redactions: Redactions,
+        forwarding: Forwarding,
         texts: TextReader,
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._memories = memories
-        self._redacting = redacting
-        self._passing = passing
-        self._contents = texts
+        self._redactions = redactions
+        self._forwarding = forwarding
+        self._texts = texts
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ class Divergent:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         check_position(after, ids.VERSION)
-        access = self._door.enter_store(call, Scope.admin, store_id)
+        access = self._authorizer.enter_store(call, Scope.admin, store_id)
         listed = list(islice(self._rows(access.view, store_id, after), limit + 1))
         self._region.require_whole(access.view, "versions")
         found = tuple(_answer(row) for row in listed[:limit])
@@ -77,16 +77,16 @@ class Divergent:
             NotFound: there is none of this id. Unavailable; Unauthenticated, PermissionDenied.
         """
         access, row = self._find(call, store_id, version_id)
-        shown = TextView()
+        text = TextView()
         if row.content_sha256 is not None:
-            [shown] = self._contents.show(access, [TextRequest(LogRef.parse(row.position or ""), row.content_sha256)])
+            [text] = self._texts.show(access, [TextRequest(row.ref, row.content_sha256)])
         try:
             current = self._memories.retrieve(
                 replace(call, demand=ReadConsistency()), store_id, row.memory_id or "", full=True
             )
         except NotFound:
             current = None
-        return _answer(row, shown, current)
+        return _answer(row, text, current)
 
     # ---- deciding -----------------------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class Divergent:
             self._region.clock.now_us(),
             request["actor"],
         )
-        return self._redacting.give(view, store, order)
+        return self._redactions.give(view, store, order)
 
     def _dismiss(self, access: StoreAccess, row: VersionRow) -> None:
         request = {
@@ -149,11 +149,11 @@ class Divergent:
             "position": row.position or "",
             "actor": access.actor,
         }
-        store, answer = self._passing.reach(access.view, access.store, {"call": "dismiss", **request})
+        store, answer = self._forwarding.reach(access.view, access.store, {"call": "dismiss", **request})
         if answer is None:
             self.dismiss_at_home(store, request)
         else:
-            self._redacting.fold_given(access.view, Redaction.from_json(answer["order"].encode()))
+            self._redactions.fold_given(access.view, Redaction.from_json(answer["order"].encode()))
 
     def _write(self, call: RequestContext, access: StoreAccess, row: VersionRow, full: bool) -> Memory | None:
         store_id, head = row.store_id, self._head(access.view, row)
@@ -181,10 +181,10 @@ class Divergent:
 
     def _find(self, call: RequestContext, store_id: str, version_id: str) -> tuple[StoreAccess, VersionRow]:
         if ids.VERSION.fullmatch(version_id) is None:
-            self._door.enter_store(call, Scope.admin, store_id)
+            self._authorizer.enter_store(call, Scope.admin, store_id)
             raise NotFound("divergent_version", version_id)
         key = VersionRow.late_key(store_id, version_id)
-        access = self._door.enter_store(call, Scope.admin, store_id, [key])
+        access = self._authorizer.enter_store(call, Scope.admin, store_id, [key])
         attributes = access.view.rows.get(key)
         row = None if attributes is None else VersionRow.from_attributes(attributes)
         if row is None or row.blank:
@@ -195,14 +195,8 @@ class Divergent:
     def _rows(self, view: View, store_id: str, after: str | None) -> Iterator[VersionRow]:
         """Yield those that are not dismissed: a dismissed one leaves a blank row."""
         mark = None if after is None else f"{LATE_PREFIX}{after}"
-        while True:
-            query = Query("versions", store_id, prefix=LATE_PREFIX, after=mark, limit=ROWS_PER_QUERY)
-            found = view.index.query(query)
-            rows = [VersionRow.from_attributes(one.attributes) for one in found]
-            yield from (row for row in rows if not row.blank)
-            if len(found) < ROWS_PER_QUERY:
-                return
-            mark = found[-1].sort_key
+        query = Query("versions", store_id, prefix=LATE_PREFIX, after=mark, limit=ROWS_PER_QUERY)
+        return (row for row in rows_of(view.index, query, VersionRow) if not row.blank)
 
     def _head(self, view: View, row: VersionRow) -> MemoryRow | None:
         key = MemoryRow.key(row.store_id, row.memory_id or "-")
@@ -211,13 +205,13 @@ class Divergent:
         return head if is_live(head) else None
 
     def _text(self, row: VersionRow) -> tuple[Entry, str]:
-        found = self._contents.entry(row.store_id, LogRef.parse(row.position or ""))
+        found = self._texts.entry(row.store_id, row.ref)
         if found is None:
             raise NotFound("divergent_version", row.version_id)
         return found
 
 
-def _answer(row: VersionRow, shown: TextView | None = None, current: Memory | None = None) -> DivergentVersion:
+def _answer(row: VersionRow, text: TextView | None = None, current: Memory | None = None) -> DivergentVersion:
     """Make what the API calls a divergent_version."""
     return DivergentVersion(
         row.store_id,
@@ -229,7 +223,7 @@ def _answer(row: VersionRow, shown: TextView | None = None, current: Memory | No
         row.content_size_bytes,
         row.created_at or 0,
         row.created_by or "",
-        content=None if shown is None else shown.content,
-        withheld=None if shown is None else shown.withheld,
+        content=None if text is None else text.content,
+        withheld=None if text is None else text.withheld,
         current=current,
     )

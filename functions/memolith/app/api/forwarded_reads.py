@@ -51,8 +51,8 @@ _RECORDS: dict[str, type[Memory | Retention | ScanPolicy | Withheld]] = {
 class ForwardedReads:
     """Asks the home's reader what this region cannot answer."""
 
-    def __init__(self, passing: Forwarding) -> None:
-        self._passing = passing
+    def __init__(self, forwarding: Forwarding) -> None:
+        self._forwarding = forwarding
 
     def ask(self, call: RequestContext, operation: str, arguments: Mapping[str, Any], ask: AskHome) -> object:
         """Return the answer of the home's reader. One invocation.
@@ -60,7 +60,7 @@ class ForwardedReads:
         Raises:
             whatever the home raises; Unavailable: the home does not answer.
         """
-        found = self._passing.ask(ask.home, _question(call, operation, arguments, ask.view))
+        found = self._forwarding.ask(ask.home, _question(call, operation, arguments, ask.view))
         return decode(found["answer"])
 
 

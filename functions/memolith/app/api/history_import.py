@@ -20,25 +20,25 @@ from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
 from memolith.app.index.projector import Projector, not_of
-from memolith.app.kernel.peer_messages import decode_settled, encode_settled
+from memolith.app.kernel.peer_messages import decode_resolved, encode_resolved
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext
 from memolith.app.safety.verdicts import SCANNER, Verdicts
-from memolith.app.safety.write_gate import TextScanner, policy_of, told
+from memolith.app.safety.write_gate import TextScanner, finding_to_json, policy_of
 from memolith.core.commands import ImportedVersion, ImportVersion, version_ids
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, Unavailable
 from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Operation, kept_flags
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.store_record import StoreState
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.paths import check_path, path_hash
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 from memolith.scanner import Finding, Severity, Verdict
 
 Status = Literal["imported", "known", "waiting", "refused"]
@@ -67,13 +67,13 @@ class _Imported:
     """What a call has done so far, and all that another region is to fold."""
 
     results: list[ImportResult] = field(default_factory=list)
-    settled: list[ResolvedEntry] = field(default_factory=list)
+    resolved: list[ResolvedEntry] = field(default_factory=list)
     orders: list[Redaction] = field(default_factory=list)
     verdicts: list[VerdictRecord] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _Scanned:
     """What the scanner says of a text that is brought in: flags of the version, and a withholding's findings."""
 
     flags: tuple[str, ...] = ()
@@ -91,24 +91,26 @@ class HistoryImport:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         scanner: TextScanner,
         writer: Writer,
-        redacting: Redactions,
-        passing: Forwarding,
+        redactions: Redactions,
+        forwarding: Forwarding,
         verdicts: Verdicts,
         projector: Projector,
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._scanner = scanner
-        self._redacting = redacting
-        self._passing = passing
+        self._redactions = redactions
+        self._forwarding = forwarding
         self._writer = writer
         self._verdicts = verdicts
-        self._folder = projector
+        self._projector = projector
 
-    def bring_in(self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]) -> list[ImportResult]:
+    def import_versions(
+        self, call: RequestContext, store_id: str, versions: Sequence[ImportedVersion]
+    ) -> list[ImportResult]:
         """Import versions, in this order, each after those of its memory that are here. Repeatable.
 
         A version costs an index read and what a write of its kind costs; one that is withheld a verdict besides, one
@@ -118,28 +120,31 @@ class HistoryImport:
             InvalidRequest: a version that no store can have had; nothing was done. NotFound: no such store.
             Busy, Unavailable, OutcomeUnknown: some were imported; repeat the call. Unauthenticated, PermissionDenied.
         """
-        access = self._door.enter_store(call, Scope.admin, store_id)
+        access = self._authorizer.enter_store(call, Scope.admin, store_id)
         self._check(versions)
         payload = {"call": "import", "store_id": store_id, "versions": [asdict(version) for version in versions]}
-        store, answer = self._passing.reach(access.view, access.store, payload)
+        store, answer = self._forwarding.reach(access.view, access.store, payload)
         if answer is None:
             return self._at_home(store, versions).results
-        settled = decode_settled(answer["settled"])
-        self._folder.fold(access.view, settled, elsewhere=not_of(self._region.name, settled))
+        resolved = decode_resolved(answer["settled"])
+        self._projector.fold(access.view, resolved, elsewhere=not_of(self._region.name, resolved))
         for text in answer["orders"]:
-            self._folder.fold_redaction(access.view, Redaction.from_json(text.encode()), unseen=True)
+            self._projector.fold_redaction(access.view, Redaction.from_json(text.encode()), unseen=True)
         for text in answer["verdicts"]:
             self._verdicts.fold(access.view, VerdictRecord.from_json(text.encode()))
         return [ImportResult(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
 
     def import_at_home(self, store: StoreRow, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Import for a call that landed in another region; return what it has to project, too. Raises as `bring_in`."""
-        brought = self._at_home(store, [ImportedVersion.from_payload(one) for one in payload["versions"]])
+        """Import for a call that landed in another region; return what it has to project, too.
+
+        Raises as `import_versions`.
+        """
+        imported = self._at_home(store, [ImportedVersion.from_payload(one) for one in payload["versions"]])
         return {
-            "results": [asdict(one) for one in brought.results],
-            "settled": encode_settled(brought.settled),
-            "orders": [order.to_json().decode() for order in brought.orders],
-            "verdicts": [verdict.to_json().decode() for verdict in brought.verdicts],
+            "results": [asdict(one) for one in imported.results],
+            "settled": encode_resolved(imported.resolved),
+            "orders": [order.to_json().decode() for order in imported.orders],
+            "verdicts": [verdict.to_json().decode() for verdict in imported.verdicts],
         }
 
     def _check(self, versions: Sequence[ImportedVersion]) -> None:
@@ -164,22 +169,22 @@ class HistoryImport:
     # ---- at home ------------------------------------------------------------------------------------------------
 
     def _at_home(self, store: StoreRow, versions: Sequence[ImportedVersion]) -> _Imported:
-        brought = _Imported()
+        imported = _Imported()
         stopped: set[str] = set()
         for version in versions:
             if version.memory_id in stopped:
-                brought.results.append(ImportResult(version.version_id, version.memory_id, "waiting"))
+                imported.results.append(ImportResult(version.version_id, version.memory_id, "waiting"))
                 continue
             try:
-                result = self._one(store, version, brought)
+                result = self._one(store, version, imported)
             except (InvalidRequest, NotFound, PathConflict) as error:
                 result = _refused(version, error)
-            brought.results.append(result)
+            imported.results.append(result)
             if result.status == "refused":
                 stopped.add(version.memory_id)
-        return brought
+        return imported
 
-    def _one(self, store: StoreRow, version: ImportedVersion, brought: _Imported) -> ImportResult:
+    def _one(self, store: StoreRow, version: ImportedVersion, imported: _Imported) -> ImportResult:
         command = ImportVersion(store.store_id, version)
         store_id, names = store.store_id, version_ids(command)
         keys = [VersionRow.key(store_id, name) for name in names]
@@ -191,26 +196,26 @@ class HistoryImport:
         known = next((row for row in (_row(view, key) for key in keys) if row is not None), None)
         if known is not None and known.memory_id != version.memory_id:
             raise InvalidRequest("versions", f"{version.version_id} is a version of another memory here")
-        judged = _Judged()
+        scanned = _Scanned()
         if version.content is not None:
-            judged = self._judge(store, version)
-            if judged.withheld:
-                brought.verdicts.append(self._verdicts.put(self._withholding(store, version, judged)))
+            scanned = self._scan(store, version)
+            if scanned.withheld:
+                imported.verdicts.append(self._verdicts.put(self._withholding(store, version, scanned)))
         position = None if known is None else known.position
         if position is not None:
             self._writer.answer_for(store, LogRef.parse(position))
         else:
-            outcome = self._writer.commit(view, store, command, judged.flags, began_us)
-            brought.settled += outcome.settled
+            outcome = self._writer.commit(view, store, command, scanned.flags, began_us)
+            imported.resolved += outcome.resolved
             if outcome.error is not None:
                 raise outcome.error
             position = str(_ref(outcome.memory))
         if version.redacted_at is not None and (known is None or known.redacted_at is None):
             by = version.redacted_by or version.actor
             order = Redaction(store_id, version.version_id, position or "", version.redacted_at, by)
-            brought.orders.append(self._redacting.give(view, store, order))
+            imported.orders.append(self._redactions.give(view, store, order))
         status: Status = "imported" if known is None else "known"
-        rules = tuple(str(one["rule"]) for one in judged.findings) if judged.withheld else ()
+        rules = tuple(str(one["rule"]) for one in scanned.findings) if scanned.withheld else ()
         return ImportResult(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
 
     def _now(self, view: View, store: StoreRow) -> StoreRow:
@@ -221,7 +226,7 @@ class HistoryImport:
             raise Unavailable("the store's home has moved, or is moving; try again")
         return now
 
-    def _judge(self, store: StoreRow, version: ImportedVersion) -> _Judged:
+    def _scan(self, store: StoreRow, version: ImportedVersion) -> _Scanned:
         """Scan the text and its path; withhold here too what was withheld where it comes from.
 
         Raises:
@@ -232,13 +237,13 @@ class HistoryImport:
         flags = kept_flags(finding.rule for finding in report.findings if finding.severity is not Severity.LOW)
         if report.verdict is Verdict.REJECT:
             _require_path(report.rejecting)
-            return _Judged(flags, tuple(map(told, report.rejecting)), report.rejecting[0].reason)
+            return _Scanned(flags, tuple(map(finding_to_json, report.rejecting)), report.rejecting[0].reason)
         if version.withheld_reason is not None:
             findings = tuple({"rule": rule, "reason": version.withheld_reason} for rule in version.withheld_rules)
-            return _Judged(flags, findings, version.withheld_reason or "withheld where it comes from")
-        return _Judged(flags if report.verdict is Verdict.FLAG else ())
+            return _Scanned(flags, findings, version.withheld_reason or "withheld where it comes from")
+        return _Scanned(flags if report.verdict is Verdict.FLAG else ())
 
-    def _withholding(self, store: StoreRow, version: ImportedVersion, judged: _Judged) -> VerdictRecord:
+    def _withholding(self, store: StoreRow, version: ImportedVersion, scanned: _Scanned) -> VerdictRecord:
         """Make the verdict. Its `position` is the path's first slot: the verdict comes before its version has one."""
         hash = path_hash(bytes.fromhex(store.salt), version.path or version.memory_id)
         epoch = store.epochs[-1]
@@ -250,8 +255,8 @@ class HistoryImport:
             outcome=VerdictOutcome.WITHHOLD,
             decided_at=self._region.clock.now_us(),
             decided_by=SCANNER,
-            reason=judged.reason,
-            findings=judged.findings,
+            reason=scanned.reason,
+            findings=scanned.findings,
         )
 
 
@@ -270,7 +275,7 @@ def _row(view: View, key: RowKey) -> VersionRow | None:
 
 
 def _ref(memory: MemoryRow | None) -> LogRef | None:
-    return None if memory is None else LogRef(memory.path_hash, Slot.parse(memory.slot))
+    return None if memory is None else memory.ref
 
 
 def _refused(version: ImportedVersion, error: MemolithError) -> ImportResult:

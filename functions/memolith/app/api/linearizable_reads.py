@@ -36,12 +36,12 @@ class LinearizableReads:
         self._region = region
         self._logs = logs
         self._records = records
-        self._leases = fence
-        self._cuts = snapshots
+        self._fence = fence
+        self._snapshots = snapshots
 
     def require_home(self, view: View, store: StoreRow) -> None:
         """Raise Unavailable unless what was read on this record is the home's answer. No call within a lease."""
-        if store.state != StoreState.ACTIVE or not self._leases.stands(view, store):
+        if store.state != StoreState.ACTIVE or not self._fence.is_current(view, store):
             raise Unavailable("the store's home is changing; try again")
 
     def memory(
@@ -68,7 +68,7 @@ class LinearizableReads:
         met: dict[str, Slot] = {}
         for _ in range(CONFIRM_ATTEMPTS):
             tail = Slot.parse(row.slot)
-            if self._cuts.is_late(store, row.path_hash, tail):
+            if self._snapshots.is_straggler(store, row.path_hash, tail):
                 self._ask_indexer({"call": "judge", "store_id": store.store_id, "memory_id": memory_id})
                 row = self._again(store, memory_id)
                 if row is None:

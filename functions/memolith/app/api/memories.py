@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
@@ -13,6 +14,7 @@ from memolith.app.commit.attempt import Outcome, decode_outcome
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
 from memolith.app.epochs.ownership import Ownership
+from memolith.app.index.path_listing import ListedPath, PathListing
 from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.peer_messages import NotHome
@@ -24,15 +26,14 @@ from memolith.core import ids
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live
-from memolith.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES, PATH_MAX_BYTES
-from memolith.core.listing import check_position, direct_child, past
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
+from memolith.core.listing import check_position
+from memolith.core.log_position import Slot
 from memolith.core.paths import check_path, check_path_prefix, path_hash
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record
-from memolith.ports.index import Query
 
 SALTS_KEPT = 1_000
 ERASED_HEADS_MAX = 4
@@ -41,39 +42,32 @@ ERASED_HEADS_MAX = 4
 _POSITION = re.compile(r"/.+", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """One line of a listing before its content: the answer, and where the listing goes on after it."""
-
-    item: Memory | MemoryPrefix
-    after: str
-    row: MemoryRow | None = None
-
-
 class Memories:
     """The use cases of memories."""
 
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         writer: Writer,
-        passing: Forwarding,
+        forwarding: Forwarding,
         reads: ForwardedReads,
         projector: Projector,
         texts: TextReader,
-        confirming: LinearizableReads,
+        linearizable_reads: LinearizableReads,
         records: Ownership,
+        listing: PathListing,
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._writer = writer
-        self._passing = passing
+        self._forwarding = forwarding
         self._forwarded = reads
-        self._folder = projector
-        self._contents = texts
-        self._confirming = confirming
+        self._projector = projector
+        self._texts = texts
+        self._linearizable_reads = linearizable_reads
         self._records = records
+        self._listing = listing
         self._salts: dict[str, str] = {}
 
     # ---- writing ------------------------------------------------------------------------------------------------
@@ -88,7 +82,7 @@ class Memories:
         """
         check_path(path)
         _check_content(content)
-        access = self._door.enter_store(call, Scope.write, store_id, self.creation_keys(store_id, path, content))
+        access = self._authorizer.enter_store(call, Scope.write, store_id, self.creation_keys(store_id, path, content))
         self.remember_salt(access.store)
         memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
         command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content)
@@ -120,22 +114,22 @@ class Memories:
             _check_content(content)
         _check_memory_id(memory_id)
         keys = [MemoryRow.key(store_id, memory_id), *self.creation_keys(store_id, path, content)]
-        access = self._door.enter_store(call, Scope.write, store_id, keys)
+        access = self._authorizer.enter_store(call, Scope.write, store_id, keys)
         self.remember_salt(access.store)
         version_id = self._region.new_id("memver")
         command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected_content_sha256)
         outcome = self._execute(access, command)
-        shown = TextView(content if full else None)
+        text = TextView(content if full else None)
         if full and content is None and outcome.memory is not None and outcome.error is None:
-            shown = self._kept_content(access, outcome.memory)
-        return self._answer(outcome, shown)
+            text = self._kept_content(access, outcome.memory)
+        return self._answer(outcome, text)
 
     def delete(
         self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
     ) -> str:
         """Delete a memory; its versions stay listable. Two index reads, a PUT, a transaction. Raises as `update`."""
         _check_memory_id(memory_id)
-        access = self._door.enter_store(call, Scope.write, store_id, [MemoryRow.key(store_id, memory_id)])
+        access = self._authorizer.enter_store(call, Scope.write, store_id, [MemoryRow.key(store_id, memory_id)])
         version_id = self._region.new_id("memver")
         command = DeleteMemory(store_id, memory_id, version_id, access.actor, expected_content_sha256)
         outcome = self._execute(access, command)
@@ -146,7 +140,7 @@ class Memories:
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:
         """Write here, if this is the store's home; otherwise there, and project the result here."""
         payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
-        store, answer = self._passing.reach(access.view, access.store, payload)
+        store, answer = self._forwarding.reach(access.view, access.store, payload)
         if answer is None:
             view, store = self._as_home(access.view, store, command)
             return self._writer.write(view, store, command)
@@ -174,7 +168,7 @@ class Memories:
         fresh = self._region.view(self._keys(command))
         if key not in fresh.rows:
             return replace(fresh, ticks_us=view.ticks_us), store
-        return fresh, self._door.store(fresh, store.store_id, store.workspace_id)
+        return fresh, self._authorizer.store(fresh, store.store_id, store.workspace_id)
 
     def _keys(self, command: Command) -> list[RowKey]:
         """Return the rows that a command is decided by at home, its own versions' among them."""
@@ -195,7 +189,7 @@ class Memories:
         """
         began_us = self._region.clock.now_us()
         view = self._region.view(self._keys(command))
-        store = self._door.store(view, command.store_id, workspace_id)
+        store = self._authorizer.store(view, command.store_id, workspace_id)
         store = self._records.at_home(view, store)
         if store.home != self._region.name:
             raise NotHome(PlacedRecord(Slot.parse(store.slot), to_record(store, MOVER)))
@@ -205,7 +199,7 @@ class Memories:
         if done is not None:
             return self._writer.recall(view, store, done)
         outcome = self._writer.write(view, store, command, passed_on_us=began_us)
-        self._writer.bring_back(outcome)
+        self._writer.attach_entries(outcome)
         return outcome
 
     def _fold_here(self, view: View, outcome: Outcome) -> None:
@@ -215,8 +209,8 @@ class Memories:
         is blank no pass looks at it again, so this region's eraser does now.
         """
         try:
-            self._folder.fold(view, outcome.settled, elsewhere=not_of(self._region.name, outcome.settled))
-            for one in outcome.settled:
+            self._projector.fold(view, outcome.resolved, elsewhere=not_of(self._region.name, outcome.resolved))
+            for one in outcome.resolved:
                 if one.entry.blank:
                     erase(self._region, str(one.entry.key))
         except Unavailable as error:
@@ -231,15 +225,15 @@ class Memories:
             raise OutcomeUnknown("the memory was moved, but its content cannot be read now; read it again") from error
 
     def _show(self, access: StoreAccess, memory: MemoryRow) -> TextView:
-        [shown] = self._contents.show(access, [_wanted(memory)])
-        return shown
+        [text] = self._texts.show(access, [_wanted(memory)])
+        return text
 
-    def _answer(self, outcome: Outcome, shown: TextView) -> Memory:
+    def _answer(self, outcome: Outcome, text: TextView) -> Memory:
         if outcome.error is not None:
             raise outcome.error
         if outcome.memory is None:
             raise Unavailable("the write's outcome was not told; read before trying again")
-        return to_memory(outcome.memory, shown)
+        return to_memory(outcome.memory, text)
 
     def creation_keys(self, store_id: str, path: str | None, content: str | None) -> list[RowKey]:
         """Return the rows of `path` and of `content`'s verdict, to be read with the first batch.
@@ -272,19 +266,19 @@ class Memories:
         """
         _check_memory_id(memory_id)
         key = MemoryRow.key(store_id, memory_id)
-        access = self._door.enter_store(call, Scope.read, store_id, [key])
+        access = self._authorizer.enter_store(call, Scope.read, store_id, [key])
         attributes = access.view.rows.get(key)
         row = None if attributes is None else MemoryRow.from_attributes(attributes)
         if call.demand.home:
-            row = self._confirming.memory(access.store, row, memory_id, call.known)
-            self._confirming.require_home(access.view, access.store)
+            row = self._linearizable_reads.memory(access.store, row, memory_id, call.known)
+            self._linearizable_reads.require_home(access.view, access.store)
         if row is None:
             access.view.require_complete()
         if row is None or not is_live(row):
             raise NotFound("memory", memory_id)
         return self._with_text(access, row, self._show(access, row)) if full else to_memory(row)
 
-    def _with_text(self, access: StoreAccess, row: MemoryRow, shown: TextView) -> Memory:
+    def _with_text(self, access: StoreAccess, row: MemoryRow, text: TextView) -> Memory:
         """Return a live memory with its content. A head that is found erased is no head any more: then the next one.
 
         Raises:
@@ -292,12 +286,12 @@ class Memories:
         """
         head: MemoryRow | None = row
         for _ in range(ERASED_HEADS_MAX):
-            if not shown.blank:
-                return to_memory(row, shown)
-            head = self._confirming.erased_head(access.store, row)
+            if not text.blank:
+                return to_memory(row, text)
+            head = self._linearizable_reads.erased_head(access.store, row)
             if head is None or not is_live(head):
                 raise NotFound("memory", row.memory_id)
-            row, shown = head, self._show(access, head)
+            row, text = head, self._show(access, head)
         raise Busy("others kept writing this memory; try again")
 
     @forwarded("list_memories", as_of=None)
@@ -321,85 +315,38 @@ class Memories:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         prefix, after = check_path_prefix(path_prefix or "/"), check_position(after, _POSITION)
-        access = self._door.enter_store(call, Scope.read, store_id)
+        access = self._authorizer.enter_store(call, Scope.read, store_id)
         access.view.require_complete()
         limit = min(limit, LIST_MAX_FULL) if full else limit
-        listed, more = self._collect(access.view, store_id, prefix, depth, limit, after)
+        listed, more = self._listing.page(access.view, store_id, prefix, depth, limit, after)
         if full:
             fit = within_budget(
                 [one.row.content_size_bytes or 0 if one.row else 0 for one in listed], LIST_MAX_FULL_BYTES
             )
             listed, more = listed[:fit], more or fit < len(listed)
         next_after = listed[-1].after if more and listed else None
-        items = self._with_content(access, listed) if full else [one.item for one in listed]
+        items = self._with_content(access, listed) if full else [_without_content(line) for line in listed]
         return Page(tuple(items), next_after)
 
-    def _collect(
-        self, view: View, store_id: str, prefix: str, depth: int, limit: int, after: str | None
-    ) -> tuple[list[_Listed], bool]:
-        """Return at most `limit` lines, and whether there may be more. A folder as long as a path may be is empty."""
-        listed: list[_Listed] = []
-        if len(prefix.encode()) >= PATH_MAX_BYTES:
-            return listed, False
-        begins = "" if prefix == "/" else prefix
-        while True:
-            found = view.index.query(Query("paths", store_id, prefix=begins, after=after, limit=limit + 1))
-            paths = [PathRow.from_attributes(one.attributes) for one in found]
-            exhausted = len(found) <= limit
-            for line in self._lines(view, prefix, depth, paths):
-                if after is not None and line.after <= after:
-                    continue
-                if len(listed) == limit:
-                    return listed, True
-                listed.append(line)
-                after = line.after
-            if exhausted:
-                return listed, False
-            after = max(after or "", paths[-1].path)
-
-    def _lines(self, view: View, prefix: str, depth: int, paths: list[PathRow]) -> list[_Listed]:
-        """Make the lines of these rows; a memory is shown only at the path that its own row names.
-
-        Reads the marks of both tables with the memories, after the query, so that no page comes from a table that was
-        emptied. Raises Unavailable.
-        """
-        folders = [direct_child(prefix, row.path) if depth == 1 else None for row in paths]
-        keys = {
-            row.path: MemoryRow.key(row.store_id, row.memory_id)
-            for row, folder in zip(paths, folders, strict=True)
-            if row.memory_id is not None and folder is None
-        }
-        rows = self._region.read_whole(view, list(keys.values()), "memories", "paths")
-        lines: list[_Listed] = []
-        for path_row, folder in zip(paths, folders, strict=True):
-            if folder is not None and path_row.memory_id is not None:
-                if not lines or lines[-1].after != past(folder):
-                    lines.append(_Listed(MemoryPrefix(folder), past(folder)))
-            elif path_row.path in keys and (attributes := rows.get(keys[path_row.path])) is not None:
-                row = MemoryRow.from_attributes(attributes)
-                if is_live(row) and row.path == path_row.path:
-                    lines.append(_Listed(to_memory(row), path_row.path, row))
-        return lines
-
-    def _with_content(self, access: StoreAccess, listed: list[_Listed]) -> list[Memory | MemoryPrefix]:
+    def _with_content(self, access: StoreAccess, listed: Sequence[ListedPath]) -> list[Memory | MemoryPrefix]:
         """Return the lines with contents, without memories that have left their path since, and been erased there."""
         rows = [one.row for one in listed if one.row is not None]
-        shown = iter(self._contents.show(access, [_wanted(row) for row in rows]))
+        text = iter(self._texts.show(access, [_wanted(row) for row in rows]))
         items: list[Memory | MemoryPrefix] = []
         for one in listed:
             if one.row is None:
-                items.append(one.item)
+                items.append(_without_content(one))
                 continue
             with suppress(NotFound):
-                memory = self._with_text(access, one.row, next(shown))
+                memory = self._with_text(access, one.row, next(text))
                 if memory.path == one.row.path:
                     items.append(memory)
         return items
 
 
-def to_memory(row: MemoryRow, shown: TextView | None = None) -> Memory:
+def to_memory(row: MemoryRow, text: TextView | None = None) -> Memory:
     """Make what the API calls a memory."""
-    shown = shown or TextView()
+    text = text or TextView()
     return Memory(
         id=row.memory_id,
         store_id=row.store_id,
@@ -409,14 +356,18 @@ def to_memory(row: MemoryRow, shown: TextView | None = None) -> Memory:
         content_size_bytes=row.content_size_bytes or 0,
         created_at=row.created_at,
         updated_at=row.updated_at,
-        content=shown.content,
-        flags=tuple(dict.fromkeys((*(row.flags or ()), *shown.flags))),
-        withheld=shown.withheld,
+        content=text.content,
+        flags=tuple(dict.fromkeys((*(row.flags or ()), *text.flags))),
+        withheld=text.withheld,
     )
 
 
+def _without_content(line: ListedPath) -> Memory | MemoryPrefix:
+    return MemoryPrefix(line.path) if line.row is None else to_memory(line.row)
+
+
 def _wanted(row: MemoryRow) -> TextRequest:
-    return TextRequest(LogRef(row.path_hash, Slot.parse(row.slot)), row.content_sha256 or "")
+    return TextRequest(row.ref, row.content_sha256 or "")
 
 
 def _check_content(content: str) -> None:

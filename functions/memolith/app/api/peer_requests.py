@@ -16,8 +16,8 @@ from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.store_record import StoreState
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 from memolith.core.store_records import MOVER, PlacedRecord, to_record
 
 

@@ -10,13 +10,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice, takewhile
 from typing import Any
 
 from memolith.app.api.memories import Memories
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.index.version_history import VersionHistory
+from memolith.app.kernel.batching import batches
+from memolith.app.kernel.listing import row_pages, rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Memory, Page, Place, QuarantinedText, ReadConsistency, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, withheld_by
@@ -25,13 +27,12 @@ from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.verdicts import releases, withheld_ever, withholdings
-from memolith.ports.index import Found, Query
+from memolith.ports.index import Query
 
 ROWS_PER_QUERY = 1_000
 VERSIONS_LOOKED_AT = 100_000
@@ -47,20 +48,20 @@ class Quarantine:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         memories: Memories,
-        passing: Forwarding,
+        forwarding: Forwarding,
         verdicts: Verdicts,
         history: VersionHistory,
         texts: TextReader,
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._memories = memories
-        self._passing = passing
+        self._forwarding = forwarding
         self._verdicts = verdicts
         self._history = history
-        self._contents = texts
+        self._texts = texts
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -73,10 +74,10 @@ class Quarantine:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         check_position(after, _POSITION)
-        access = self._door.enter_store(call, Scope.admin, store_id)
+        access = self._authorizer.enter_store(call, Scope.admin, store_id)
         rows = (
             row
-            for row in self._judged(access.view, store_id, after)
+            for row in self._verdict_rows(access.view, store_id, after)
             if withholdings(row) or (include_released and withheld_ever(row))
         )
         listed = list(islice(rows, limit + 1))
@@ -99,19 +100,16 @@ class Quarantine:
 
     def _enter(self, call: RequestContext, store_id: str, version_id: str) -> StoreAccess:
         if ids.VERSION.fullmatch(version_id) is None:
-            self._door.enter_store(call, Scope.admin, store_id)
+            self._authorizer.enter_store(call, Scope.admin, store_id)
             raise NotFound("memory_version", version_id)
-        return self._door.enter_store(call, Scope.admin, store_id, [VersionRow.key(store_id, version_id)])
+        return self._authorizer.enter_store(call, Scope.admin, store_id, [VersionRow.key(store_id, version_id)])
 
-    def _judged(self, view: View, store_id: str, after: str | None) -> Iterator[VerdictRow]:
+    def _verdict_rows(self, view: View, store_id: str, after: str | None) -> Iterator[VerdictRow]:
         """Yield the rows of texts; sightings come after all of them in the same partition, and are left out."""
-        while True:
-            found = self._query(view, Query("verdicts", store_id, after=after, limit=ROWS_PER_QUERY))
-            texts = [one for one in found if _POSITION.fullmatch(one.sort_key)]
-            yield from (VerdictRow.from_attributes(one.attributes) for one in texts)
-            if len(texts) < ROWS_PER_QUERY:
-                return
-            after = texts[-1].sort_key
+        query = Query("verdicts", store_id, after=after, limit=ROWS_PER_QUERY)
+        found = chain.from_iterable(row_pages(view.index, query))
+        texts = takewhile(lambda one: _POSITION.fullmatch(one.sort_key) is not None, found)
+        yield from (VerdictRow.from_attributes(one.attributes) for one in texts)
 
     def _row(self, view: View, store: StoreRow, version_id: str) -> VerdictRow:
         """Return the row of a version's text; if the text was erased, that of the verdicts put for the version."""
@@ -167,29 +165,20 @@ class Quarantine:
         return places, next(rows, None) is None and len(found) <= PLACES_MAX
 
     def _versions(self, view: View, store_id: str) -> Iterator[VersionRow]:
-        after: str | None = None
-        while True:
-            query = Query("versions", store_id, after=after, limit=ROWS_PER_QUERY, descending=True)
-            found = self._query(view, query)
-            yield from (VersionRow.from_attributes(one.attributes) for one in found)
-            if len(found) < ROWS_PER_QUERY:
-                return
-            after = found[-1].sort_key
+        query = Query("versions", store_id, limit=ROWS_PER_QUERY, descending=True)
+        return rows_of(view.index, query, VersionRow)
 
     def _heads(self, view: View, rows: Sequence[VersionRow]) -> dict[str, str]:
         """Return the current version of each live memory among these."""
         keys = [MemoryRow.key(row.store_id, id) for row in rows if (id := row.memory_id) is not None]
         keys = list(dict.fromkeys(keys))
         heads: dict[str, str] = {}
-        for start in range(0, len(keys), ROWS_PER_READ):
-            for attributes in self._region.read(view.index, keys[start : start + ROWS_PER_READ]).values():
+        for some in batches(keys, ROWS_PER_READ):
+            for attributes in self._region.read(view.index, some).values():
                 head = MemoryRow.from_attributes(attributes)
                 if is_live(head):
                     heads[head.memory_id] = head.version_id
         return heads
-
-    def _query(self, view: View, query: Query) -> list[Found]:
-        return [*view.index.query(query)]
 
     # ---- releasing ----------------------------------------------------------------------------------------------
 
@@ -203,7 +192,7 @@ class Quarantine:
         """
         access = self._enter(call, store_id, version_id)
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor, "reason": reason}
-        store, answer = self._passing.reach(access.view, access.store, {"call": "release", **request})
+        store, answer = self._forwarding.reach(access.view, access.store, {"call": "release", **request})
         if answer is None:
             records = self.release_at_home(store, request)
         else:
@@ -278,10 +267,10 @@ class Quarantine:
         steps = self._history.of_memory(access.view, store_id, memory_id, None, head)
         while some := list(islice(steps, VERSIONS_AT_ONCE)):
             rows = [step.row for step in some if step.row.content_sha256 is not None and step.row.position is not None]
-            wanted = [TextRequest(LogRef.parse(row.position or ""), row.content_sha256 or "") for row in rows]
-            for shown in self._contents.show(access, wanted):
-                if shown.withheld is None and shown.content is not None:
-                    return shown.content
+            wanted = [TextRequest(row.ref, row.content_sha256 or "") for row in rows]
+            for text in self._texts.show(access, wanted):
+                if text.withheld is None and text.content is not None:
+                    return text.content
         raise InvalidRequest(
             "memory_version_id", "every version of the memory is withheld or erased; delete it, or release the text"
         )

@@ -38,17 +38,17 @@ class Redactions:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         writer: Writer,
-        passing: Forwarding,
+        forwarding: Forwarding,
         projector: Projector,
         second: SyncReplica,
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._writer = writer
-        self._passing = passing
-        self._folder = projector
+        self._forwarding = forwarding
+        self._projector = projector
         self._second = second
 
     def redact(self, call: RequestContext, store_id: str, version_id: str) -> Version:
@@ -64,9 +64,9 @@ class Redactions:
         """
         if ids.VERSION.fullmatch(version_id) is None:
             raise NotFound("memory_version", version_id)
-        access = self._door.enter_store(call, Scope.admin, store_id)
+        access = self._authorizer.enter_store(call, Scope.admin, store_id)
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor}
-        store, answer = self._passing.reach(access.view, access.store, {"call": "redact", **request})
+        store, answer = self._forwarding.reach(access.view, access.store, {"call": "redact", **request})
         if answer is None:
             return to_version(self.redact_at_home(store, request))
         row = VersionRow.from_attributes(answer["version"])
@@ -108,7 +108,7 @@ class Redactions:
         key = RedactionKey(self._region.name, order.store_id, order.version_id)
         try:
             self._second.keep(store, str(key))
-            self._folder.fold_redaction(view, order, Named(str(key)), own=True)
+            self._projector.fold_redaction(view, order, Named(str(key)), own=True)
         except Unavailable as error:
             raise OutcomeUnknown(
                 f"the order to redact {order.version_id} stands in {self._region.name} and will be carried out, but not"
@@ -123,7 +123,7 @@ class Redactions:
             OutcomeUnknown: this region may still show the text; the order stands.
         """
         try:
-            self._folder.fold_redaction(view, order, unseen=True)
+            self._projector.fold_redaction(view, order, unseen=True)
         except Unavailable as error:
             raise OutcomeUnknown(
                 f"{order.version_id} is redacted at its home, but the index of {self._region.name} does not say so yet;"
@@ -156,9 +156,9 @@ class Redactions:
         """Put the order; return the one that holds: this one, or the one that was there first."""
         key = str(RedactionKey(self._region.name, order.store_id, order.version_id))
         put = put_if_absent(self._region, key, order.to_json(), {})
-        return order if put is Put.MINE else self._standing(key)
+        return order if put is Put.MINE else self._stored(key)
 
-    def _standing(self, key: str) -> Redaction:
+    def _stored(self, key: str) -> Redaction:
         try:
             return Redaction.from_json(require(self._region.objects, key).body)
         except Unavailable as error:

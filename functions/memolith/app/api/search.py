@@ -17,7 +17,6 @@ from memolith.app.kernel.results import Hit, Page, RequestContext
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
-from memolith.app.search.packs import position_of
 from memolith.core.errors import InvalidRequest
 from memolith.core.fold import is_live
 from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
@@ -62,7 +61,7 @@ class Search:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         reads: ForwardedReads,
         pack_cache: PackCache,
         packs: Packs,
@@ -71,11 +70,11 @@ class Search:
     ) -> None:
         self._region = region
         self._forwarded = reads
-        self._door = door
+        self._authorizer = authorizer
         self._pack_cache = pack_cache
         self._packs = packs
         self._verdicts = verdicts
-        self._contents = texts
+        self._texts = texts
 
     @forwarded("search_memories")
     def search(
@@ -94,7 +93,7 @@ class Search:
         if len(query) > SEARCH_QUERY_MAX_CHARS:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
-        access = self._door.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
+        access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
         with self._pack_cache.pack(access) as pack:
             asked = self._understood(pack, query)
             documents = {one.memory_id: one for one in pack.documents(_candidates(pack, asked, prefix))}
@@ -163,7 +162,7 @@ class Search:
 
     def _hit(self, ranked: Ranked, row: MemoryRow, text: str | None, asked: _Query) -> Hit:
         if text is None:
-            text = self._contents.read(row.store_id, position_of(row)) or ""
+            text = self._texts.read(row.store_id, row.ref) or ""
         return Hit(to_memory(row), round(ranked.score, 3), self._excerpt(text, ranked.passage, asked.stems))
 
     def _excerpt(self, text: str, passage: int, stems: Sequence[str]) -> str:

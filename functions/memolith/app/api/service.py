@@ -26,18 +26,14 @@ from memolith.app.commit.adoption import Adoption
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.parts import WriterParts
-from memolith.app.commit.quota import Quota
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.commit.writer import Writer
-from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.fence import Fence
-from memolith.app.epochs.ownership import Ownership
-from memolith.app.index.projector import Projector
+from memolith.app.epochs.parts import EpochParts
+from memolith.app.index.path_listing import PathListing
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
-from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.safety.write_gate import TextScanner
@@ -68,37 +64,47 @@ class Memolith:
         packs: Packs = NO_PACKS,
     ) -> None:
         self._region, self._packs = region, packs
-        snapshots, projector = EpochSnapshots(region), Projector(region)
-        logs = LogReader(region, snapshots)
-        repair = EpochRepair(region, snapshots, logs, projector)
-        records = Ownership(region, repair)
+        epochs = EpochParts.of(region)
+        snapshots, logs, projector, records = epochs.snapshots, epochs.logs, epochs.projector, epochs.records
         fence = Fence(region, records)
         second = SyncReplica(region, logs, snapshots)
         self._verdicts = verdicts = Verdicts(region)
         self._texts = texts = TextReader(region, verdicts)
         history = VersionHistory(region)
         late_records = LateRecords(region, records, second)
-        passing = Forwarding(region, records)
-        self._reads = reads = ForwardedReads(passing)
-        confirming = LinearizableReads(region, logs, records, fence, snapshots)
+        forwarding = Forwarding(region, records)
+        self._reads = reads = ForwardedReads(forwarding)
+        linearizable_reads = LinearizableReads(region, logs, records, fence, snapshots)
 
-        parts = WriterParts(logs, second, projector, Quota(region), verdicts, fence, repair)
-        writer = Writer(region, scanner, parts)
+        writer = Writer(region, scanner, WriterParts.of(region, epochs, second, fence, verdicts))
         adoption = Adoption(region, writer, logs, late_records)
 
         self.api_keys = ApiKeys(region)
-        self._door = door = Authorizer(region, self.api_keys, records)
-        self.stores = Stores(region, door, passing, reads, scanner, records, confirming, second)
-        self.memories = Memories(region, door, writer, passing, reads, projector, texts, confirming, records)
-        self.snapshots = Snapshots(region, door, reads, history, texts)
-        self.versions = Versions(region, door, reads, history, texts, confirming)
-        self.redactions = Redactions(region, door, writer, passing, projector, second)
-        self.imports = HistoryImport(region, door, scanner, writer, self.redactions, passing, verdicts, projector)
-        self.quarantine = Quarantine(region, door, self.memories, passing, verdicts, history, texts)
-        self.divergent = Divergent(region, door, self.memories, self.redactions, passing, texts)
-        contexts = SessionContexts(region, door, texts, verdicts, history)
+        self._authorizer = authorizer = Authorizer(region, self.api_keys, records)
+        self.stores = Stores(region, authorizer, forwarding, reads, scanner, records, linearizable_reads, second)
+        self.memories = Memories(
+            region,
+            authorizer,
+            writer,
+            forwarding,
+            reads,
+            projector,
+            texts,
+            linearizable_reads,
+            records,
+            PathListing(region),
+        )
+        self.snapshots = Snapshots(region, authorizer, reads, history, texts)
+        self.versions = Versions(region, authorizer, reads, history, texts, linearizable_reads)
+        self.redactions = Redactions(region, authorizer, writer, forwarding, projector, second)
+        self.imports = HistoryImport(
+            region, authorizer, scanner, writer, self.redactions, forwarding, verdicts, projector
+        )
+        self.quarantine = Quarantine(region, authorizer, self.memories, forwarding, verdicts, history, texts)
+        self.divergent = Divergent(region, authorizer, self.memories, self.redactions, forwarding, texts)
+        contexts = SessionContexts(region, authorizer, texts, verdicts, history)
         tokens = SessionTokens(signing, region.clock)
-        self.sessions = Sessions(region, door, tokens, SessionLog(region), contexts)
+        self.sessions = Sessions(region, authorizer, tokens, SessionLog(region), contexts)
         self.peer_requests = PeerRequests(region, logs, records, writer, adoption, late_records)
 
     @property
@@ -110,20 +116,27 @@ class Memolith:
     def search(self) -> Search:
         from memolith.app.api.search import Search
 
-        return Search(self._region, self._door, self._reads, self._pack_cache, self._packs, self._verdicts, self._texts)
+        return Search(
+            self._region, self._authorizer, self._reads, self._pack_cache, self._packs, self._verdicts, self._texts
+        )
 
     @cached_property
     def bulk_read(self) -> BulkRead:
         from memolith.app.api.bulk_read import BulkRead
 
-        return BulkRead(self._region, self._door, self._reads, self._pack_cache, self._verdicts, self._texts)
+        return BulkRead(self._region, self._authorizer, self._reads, self._pack_cache, self._verdicts, self._texts)
 
     @cached_property
     def _pack_cache(self) -> PackCache:
         """The packs that this process holds."""
         from memolith.app.search.pack_cache import PackCache
+        from memolith.app.search.packs import Heads, KeptPacks
 
-        return PackCache(self._region, self._packs)
+        kept, heads = (
+            KeptPacks(self._region, self._packs),
+            Heads(self._region, self._packs, self._texts, self._verdicts),
+        )
+        return PackCache(self._region, self._packs, kept, heads)
 
     def check_health(self) -> None:
         """Return if callers should come here. One index read, of a row in each table.

@@ -25,7 +25,7 @@ from memolith.app.safety.verdicts import Verdicts
 from memolith.core import memory_conventions
 from memolith.core.errors import NotFound
 from memolith.core.fold import is_live
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.session_record import Attachment, Pin, SessionRecord, StorePins
 from memolith.core.rows.base import RowKey
@@ -59,11 +59,11 @@ class SessionContexts:
     """Pins contexts, and builds them from their pins."""
 
     def __init__(
-        self, region: Region, door: Authorizer, texts: TextReader, verdicts: Verdicts, history: VersionHistory
+        self, region: Region, authorizer: Authorizer, texts: TextReader, verdicts: Verdicts, history: VersionHistory
     ) -> None:
         self._region = region
-        self._door = door
-        self._contents = texts
+        self._authorizer = authorizer
+        self._text_reader = texts
         self._verdicts = verdicts
         self._history = history
 
@@ -155,7 +155,7 @@ class SessionContexts:
 
     def _store(self, access: Access, attachment: Attachment, pins: StorePins, view: View) -> StoreContext:
         try:
-            store = self._door.store(view, attachment.memory_store_id, access.workspace_id)
+            store = self._authorizer.store(view, attachment.memory_store_id, access.workspace_id)
         except NotFound:
             return StoreContext(attachment, "none", remarks=("This store was deleted since.",))
         if not pins.pins:
@@ -166,11 +166,11 @@ class SessionContexts:
     def _texts(self, view: View, store: StoreRow, pins: Sequence[Pin]) -> list[tuple[str, str] | str]:
         """Return for each pin its path and text, or why these are not shown."""
         wanted = [pin for pin in pins if not _is_redacted(view, store.store_id, pin)]
-        tasks = [partial(self._contents.entry, store.store_id, LogRef.parse(pin.position)) for pin in wanted]
+        tasks = [partial(self._text_reader.entry, store.store_id, LogRef.parse(pin.position)) for pin in wanted]
         found = dict(zip((pin.version_id for pin in wanted), self._region.parallel.run(tasks), strict=True))
         entries = {id: one for id, one in found.items() if one is not None}
         withheld = self._withheld(view, store, [entry for entry, _ in entries.values()])
-        return [_shown(entries.get(pin.version_id), withheld) for pin in pins]
+        return [_path_and_text(entries.get(pin.version_id), withheld) for pin in pins]
 
     def _withheld(self, view: View, store: StoreRow, entries: Sequence[Entry]) -> frozenset[str]:
         """Return the hashes of withheld texts; no prompt shows those, at any scope."""
@@ -180,7 +180,7 @@ class SessionContexts:
 
 
 def _pin(head: MemoryRow) -> Pin:
-    return Pin(head.memory_id, head.version_id, str(LogRef(head.path_hash, Slot.parse(head.slot))))
+    return Pin(head.memory_id, head.version_id, str(head.ref))
 
 
 def _is_redacted(view: View, store_id: str, pin: Pin) -> bool:
@@ -188,7 +188,7 @@ def _is_redacted(view: View, store_id: str, pin: Pin) -> bool:
     return attributes is not None and VersionRow.from_attributes(attributes).redacted_at is not None
 
 
-def _shown(found: tuple[Entry, str] | None, withheld: frozenset[str]) -> tuple[str, str] | str:
+def _path_and_text(found: tuple[Entry, str] | None, withheld: frozenset[str]) -> tuple[str, str] | str:
     if found is None:
         return ERASED
     entry, text = found
@@ -197,21 +197,21 @@ def _shown(found: tuple[Entry, str] | None, withheld: frozenset[str]) -> tuple[s
 
 def _own(attachment: Attachment, pins: StorePins, texts: Sequence[tuple[str, str] | str]) -> StoreContext:
     """Make the context from a store's own index."""
-    [shown] = texts
-    if isinstance(shown, str):
-        return StoreContext(attachment, "none", remarks=(f"The text of its MEMORY.md {shown}.",), more=pins.more)
-    return _loaded(attachment, "memory", memory_conventions.load(shown[1]), "MEMORY.md", [])
+    [text] = texts
+    if isinstance(text, str):
+        return StoreContext(attachment, "none", remarks=(f"The text of its MEMORY.md {text}.",), more=pins.more)
+    return _loaded(attachment, "memory", memory_conventions.load(text[1]), "MEMORY.md", [])
 
 
 def _made(attachment: Attachment, pins: StorePins, texts: Sequence[tuple[str, str] | str]) -> StoreContext:
     """Make an index from memories, newest first."""
-    lines = [memory_conventions.index_line(*shown) for shown in texts if not isinstance(shown, str)]
+    lines = [memory_conventions.index_line(*text) for text in texts if not isinstance(text, str)]
     remarks = []
     for reason, verb in (
         (ERASED, ("was erased since", "were erased since")),
         (WITHHELD, ("is withheld", "are withheld")),
     ):
-        if count := sum(1 for shown in texts if shown == reason):
+        if count := sum(1 for text in texts if text == reason):
             counted = "1 memory" if count == 1 else f"{count} memories"
             remarks.append(f"{counted} {verb[count > 1]} and not listed.")
     if pins.more:

@@ -33,13 +33,13 @@ class Sessions:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         tokens: SessionTokens,
         records: SessionLog,
         contexts: SessionContexts,
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._tokens = tokens
         self._records = records
         self._contexts = contexts
@@ -70,10 +70,10 @@ class Sessions:
         needs = Scope.write if any(one.access == READ_WRITE for one in stores) else Scope.read
         malformed = next((one.memory_store_id for one in stores if not ids.STORE.fullmatch(one.memory_store_id)), None)
         if malformed is not None:
-            self._door.enter(call, needs)
+            self._authorizer.enter(call, needs)
             raise NotFound("memory_store", malformed)
-        access = self._door.enter(call, needs, [StoreRow.key(one.memory_store_id) for one in stores])
-        rows = [self._door.store(access.view, one.memory_store_id, access.workspace_id) for one in stores]
+        access = self._authorizer.enter(call, needs, [StoreRow.key(one.memory_store_id) for one in stores])
+        rows = [self._authorizer.store(access.view, one.memory_store_id, access.workspace_id) for one in stores]
         for position, row in enumerate(rows):
             if row.archived_at is not None:
                 field = f"resources.{position}.memory_store_id"
@@ -106,7 +106,7 @@ class Sessions:
         if record.archived_at is not None:
             raise InvalidRequest("session_id", "names a session that has been ended")
         if access.scope < Scope.write and any(one.access == READ_WRITE for one in record.attachments):
-            self._door.enter(call, Scope.write)
+            self._authorizer.enter(call, Scope.write)
         token, expires_at = self._tokens.issue(record, token_lifetime_s)
         return Session(record, token, expires_at)
 
@@ -164,10 +164,10 @@ class Sessions:
         credentials = call.credentials
         others = isinstance(credentials, SessionCredentials) and credentials.session_id != session_id
         if others or ids.SESSION.fullmatch(session_id) is None:
-            self._door.enter_any(call, Scope.read)
+            self._authorizer.enter_any(call, Scope.read)
             raise NotFound("session", session_id)
         key = SessionRow.key(credentials.workspace_id, session_id)
-        access = self._door.enter_any(call, Scope.read, [key])
+        access = self._authorizer.enter_any(call, Scope.read, [key])
         attributes = access.view.rows.get(key)
         if attributes is not None:
             return access, _record(attributes), SessionRow.from_attributes(attributes).context
@@ -180,11 +180,11 @@ class Sessions:
     def _find(self, call: RequestContext, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:
         """Find the session's record of this workspace, in the index, or else as an object. Raises NotFound."""
         if ids.SESSION.fullmatch(session_id) is None:
-            self._door.enter(call, scope)
+            self._authorizer.enter(call, scope)
             raise NotFound("session", session_id)
         workspace_id = call.credentials.workspace_id
         key = SessionRow.key(workspace_id, session_id)
-        access = self._door.enter(call, scope, [key])
+        access = self._authorizer.enter(call, scope, [key])
         attributes = access.view.rows.get(key)
         record = self._records.find(workspace_id, session_id) if attributes is None else _record(attributes)
         if record is None:

@@ -5,9 +5,9 @@ after or before. Between memories the order is that of the clocks that wrote the
 that was acknowledged before another began can bear the later time by as much as two of those clocks disagree.
 
 A snapshot does not change: it is given only once nothing more can bear a time before T. What is acknowledged up to the
-region's `complete_until` is here; a version is acknowledged at most `SETTLE_US` after the time it bears. So T may be as
-late as that much before `complete_until`, and two snapshots of one T are equal, in every region, but for what was
-erased in between: of that the metadata is shown, and that it is blank.
+region's `complete_until` is here; a version is acknowledged at most `ACKNOWLEDGED_WITHIN_US` after the time it bears.
+So T may be as late as that much before `complete_until`, and two snapshots of one T are equal, in every region, but for
+what was erased in between: of that the metadata is shown, and that it is blank.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
+from memolith.app.api.memories import to_memory
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.region import Region, View
@@ -23,9 +24,9 @@ from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestConte
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView, within_budget
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, SnapshotIncomplete, Unavailable
-from memolith.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES, SETTLE_US
+from memolith.core.limits import ACKNOWLEDGED_WITHIN_US, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Operation
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -54,13 +55,13 @@ class Snapshots:
     """The use cases of memories that read what was."""
 
     def __init__(
-        self, region: Region, door: Authorizer, reads: ForwardedReads, history: VersionHistory, texts: TextReader
+        self, region: Region, authorizer: Authorizer, reads: ForwardedReads, history: VersionHistory, texts: TextReader
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._forwarded = reads
         self._history = history
-        self._contents = texts
+        self._texts = texts
 
     @forwarded("retrieve_memory")
     def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool, as_of: int) -> Memory:
@@ -73,7 +74,7 @@ class Snapshots:
         if ids.MEMORY.fullmatch(memory_id) is None:
             raise NotFound("memory", memory_id)
         key = MemoryRow.key(store_id, memory_id)
-        access = self._door.enter_store(call, Scope.read, store_id, [key], marked=["versions"])
+        access = self._authorizer.enter_store(call, Scope.read, store_id, [key], marked=["versions"])
         self._require(access, as_of)
         if key not in access.view.rows:
             raise NotFound("memory", memory_id)
@@ -105,7 +106,7 @@ class Snapshots:
         """
         prefix = check_path_prefix(path_prefix or "/")
         check_position(after, ids.MEMORY)
-        access = self._door.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
+        access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
         self._require(access, as_of)
         limit = min(limit, LIST_MAX_FULL) if full else limit
         listed, after = self._collect(access.view, store_id, prefix, limit, after, as_of)
@@ -120,7 +121,7 @@ class Snapshots:
         if as_of > self._region.clock.now_us():
             raise InvalidRequest("as_of", "must not be in the future")
         access.view.require_complete()
-        until = None if access.complete_until is None else max(0, access.complete_until - SETTLE_US)
+        until = None if access.complete_until is None else max(0, access.complete_until - ACKNOWLEDGED_WITHIN_US)
         if until is None or as_of > until:
             raise SnapshotIncomplete(as_of, until)
 
@@ -179,15 +180,15 @@ class Snapshots:
 
     def _with_content(self, access: StoreAccess, listed: Sequence[_MemoryAt]) -> list[_MemoryAt]:
         """Show what was blanked since its row was read as blank too; what is withheld now, not at all."""
-        shown = iter(self._contents.show(access, [wanted for one in listed for wanted in one.wanted]))
-        return [one if one.position is None else _with(one, next(shown)) for one in listed]
+        text = iter(self._texts.show(access, [wanted for one in listed for wanted in one.wanted]))
+        return [one if one.position is None else _with(one, next(text)) for one in listed]
 
 
-def _with(one: _MemoryAt, shown: TextView) -> _MemoryAt:
-    if shown.blank:
+def _with(one: _MemoryAt, text: TextView) -> _MemoryAt:
+    if text.blank:
         return _blank(one.memory)
-    flags = tuple(dict.fromkeys((*one.memory.flags, *shown.flags)))
-    return replace(one, memory=replace(one.memory, content=shown.content, withheld=shown.withheld, flags=flags))
+    flags = tuple(dict.fromkeys((*one.memory.flags, *text.flags)))
+    return replace(one, memory=replace(one.memory, content=text.content, withheld=text.withheld, flags=flags))
 
 
 def _blank(memory: Memory) -> _MemoryAt:
@@ -201,32 +202,20 @@ def _below(memory: Memory, prefix: str) -> bool:
 def _of_head(head: MemoryRow) -> _MemoryAt | None:
     if head.gone:
         return None
-    stood = Memory(
-        id=head.memory_id,
-        store_id=head.store_id,
-        version_id=head.version_id,
-        path=head.path or "",
-        content_sha256=head.content_sha256 or "",
-        content_size_bytes=head.content_size_bytes or 0,
-        created_at=head.created_at,
-        updated_at=head.updated_at,
-        flags=tuple(head.flags or ()),
-    )
-    return _blank(stood) if head.path is None else _MemoryAt(stood, LogRef(head.path_hash, Slot.parse(head.slot)))
+    stood = to_memory(head)
+    return _blank(stood) if head.path is None else _MemoryAt(stood, head.ref)
 
 
 def _of_version(head: MemoryRow, row: VersionRow) -> _MemoryAt | None:
     if row.operation == Operation.DELETED:
         return None
-    stood = Memory(
-        id=head.memory_id,
-        store_id=head.store_id,
+    stood = replace(
+        to_memory(head),
         version_id=row.version_id,
         path=row.path or "",
         content_sha256=row.content_sha256 or "",
         content_size_bytes=row.content_size_bytes or 0,
-        created_at=head.created_at,
         updated_at=row.created_at or 0,
         flags=tuple(row.flags or ()),
     )
-    return _blank(stood) if row.path is None else _MemoryAt(stood, LogRef.parse(row.position or ""))
+    return _blank(stood) if row.path is None else _MemoryAt(stood, row.ref)

@@ -42,21 +42,21 @@ class Stores:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
-        passing: Forwarding,
+        authorizer: Authorizer,
+        forwarding: Forwarding,
         reads: ForwardedReads,
         scanner: TextScanner,
         records: Ownership,
-        confirming: LinearizableReads,
+        linearizable_reads: LinearizableReads,
         second: SyncReplica,
     ) -> None:
         self._scanner = scanner
         self._region = region
-        self._door = door
-        self._passing = passing
+        self._authorizer = authorizer
+        self._forwarding = forwarding
         self._forwarded = reads
         self._records = records
-        self._confirming = confirming
+        self._linearizable_reads = linearizable_reads
         self._second = second
 
     def create(
@@ -77,7 +77,7 @@ class Stores:
         lacks is the default. `durability` and `second_region` are as in `memolith.core.sync_replica.chosen_second`.
         """
         self._check_policy(scan_policy)
-        access = self._door.enter(call, Scope.admin)
+        access = self._authorizer.enter(call, Scope.admin)
         region, now_us = self._region, self._region.clock.now_us()
         epoch = Epoch(1, region.name)
         record = StoreRecord(
@@ -114,8 +114,8 @@ class Stores:
         Raises:
             NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
-        store = self._door.enter_store(call, Scope.read, store_id).store
-        if call.demand.home and (store := self._confirming.record(store)).state == StoreState.DELETED:
+        store = self._authorizer.enter_store(call, Scope.read, store_id).store
+        if call.demand.home and (store := self._linearizable_reads.record(store)).state == StoreState.DELETED:
             raise NotFound("memory_store", store_id)
         return to_store(store)
 
@@ -175,7 +175,7 @@ class Stores:
     ) -> Page[Store]:
         """List the workspace's stores, newest first. Two index reads and one query, more if many are filtered out."""
         check_position(after, _POSITION)
-        access = self._door.enter(call, Scope.read)
+        access = self._authorizer.enter(call, Scope.read)
         page = self._page(access, created_at_gte, created_at_lte, include_archived, limit, after)
         self._region.require_whole(access.view, "stores")
         return page
@@ -210,11 +210,11 @@ class Stores:
                 return Page(tuple(found), None)
 
     def _change(self, call: RequestContext, store_id: str, changes: Mapping[str, Any]) -> Store:
-        access = self._door.enter_store(call, Scope.admin, store_id)
+        access = self._authorizer.enter_store(call, Scope.admin, store_id)
         version_id = self._region.new_id("memver")
         request = {"store_id": store_id, "actor": access.actor, "version_id": version_id, **changes}
         request["seen"] = access.store.slot
-        store, answer = self._passing.reach(access.view, access.store, {"call": "store", **request})
+        store, answer = self._forwarding.reach(access.view, access.store, {"call": "store", **request})
         if answer is None:
             return to_store(self.change_at_home(store, request))
         placed = PlacedRecord(Slot.parse(answer["slot"]), StoreRecord.from_json(answer["record"].encode()))

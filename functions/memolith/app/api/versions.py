@@ -17,7 +17,6 @@ from memolith.core import ids
 from memolith.core.errors import NotFound
 from memolith.core.limits import LIST_MAX_FULL, LIST_MAX_FULL_BYTES
 from memolith.core.listing import check_position
-from memolith.core.log_position import LogRef
 from memolith.core.rows.content import MemoryRow, VersionRow
 
 ROWS_PER_PAGE = 2_000
@@ -31,18 +30,18 @@ class Versions:
     def __init__(
         self,
         region: Region,
-        door: Authorizer,
+        authorizer: Authorizer,
         reads: ForwardedReads,
         history: VersionHistory,
         texts: TextReader,
-        confirming: LinearizableReads,
+        linearizable_reads: LinearizableReads,
     ) -> None:
         self._region = region
-        self._door = door
+        self._authorizer = authorizer
         self._forwarded = reads
         self._history = history
-        self._contents = texts
-        self._confirming = confirming
+        self._texts = texts
+        self._linearizable_reads = linearizable_reads
 
     @forwarded("retrieve_version")
     def retrieve(self, call: RequestContext, store_id: str, version_id: str, *, full: bool) -> Version:
@@ -54,13 +53,13 @@ class Versions:
         if ids.VERSION.fullmatch(version_id) is None:
             raise NotFound("memory_version", version_id)
         key = VersionRow.key(store_id, version_id)
-        access = self._door.enter_store(call, Scope.read, store_id, [key])
+        access = self._authorizer.enter_store(call, Scope.read, store_id, [key])
         row = None if key not in access.view.rows else VersionRow.from_attributes(access.view.rows[key])
         if row is None or row.memory_id is None:
             access.view.require_complete()
             raise NotFound("memory_version", version_id)
-        [shown] = self._show(access, [row]) if full else [TextView()]
-        return to_version(row, shown)
+        [text] = self._show(access, [row]) if full else [TextView()]
+        return to_version(row, text)
 
     @forwarded("list_versions")
     def page(
@@ -75,10 +74,10 @@ class Versions:
         """
         check_position(after, _STORE_POSITION if filter.memory_id is None else _MEMORY_POSITION)
         if filter.memory_id is not None and ids.MEMORY.fullmatch(filter.memory_id) is None:
-            self._door.enter_store(call, Scope.read, store_id)
+            self._authorizer.enter_store(call, Scope.read, store_id)
             return Page((), None)
         keys = [MemoryRow.key(store_id, filter.memory_id)] if filter.memory_id else []
-        access = self._door.enter_store(call, Scope.read, store_id, keys)
+        access = self._authorizer.enter_store(call, Scope.read, store_id, keys)
         access.view.require_complete()
         limit = min(limit, LIST_MAX_FULL) if full else limit
         if filter.memory_id is not None:
@@ -93,8 +92,8 @@ class Versions:
             next_after = next_after if fit == len(listed) else listed[fit - 1].after
             listed = listed[:fit]
         rows = [step.row for step in listed]
-        shown = self._show(access, rows) if full else [TextView()] * len(rows)
-        versions = tuple(map(to_version, rows, shown))
+        text = self._show(access, rows) if full else [TextView()] * len(rows)
+        versions = tuple(map(to_version, rows, text))
         return Page(versions, next_after)
 
     def _head(self, call: RequestContext, access: StoreAccess, memory_id: str) -> MemoryRow | None:
@@ -102,8 +101,8 @@ class Versions:
         row = None if attributes is None else MemoryRow.from_attributes(attributes)
         if not call.demand.home:
             return row
-        row = self._confirming.memory(access.store, row, memory_id, call.known)
-        self._confirming.require_home(access.view, access.store)
+        row = self._linearizable_reads.memory(access.store, row, memory_id, call.known)
+        self._linearizable_reads.require_home(access.view, access.store)
         return row
 
     def _as_they_stand(self, view: View, store_id: str, listed: list[Step]) -> list[Step]:
@@ -120,9 +119,9 @@ class Versions:
         return [step for step in current if step.row.time_key is not None]
 
     def _show(self, access: StoreAccess, rows: list[VersionRow]) -> list[TextView]:
-        wanted = [TextRequest(_position(row), row.content_sha256) for row in rows if row.content_sha256 is not None]
-        shown = iter(self._contents.show(access, wanted))
-        return [TextView() if row.content_sha256 is None else next(shown) for row in rows]
+        wanted = [TextRequest(row.ref, row.content_sha256) for row in rows if row.content_sha256 is not None]
+        text = iter(self._texts.show(access, wanted))
+        return [TextView() if row.content_sha256 is None else next(text) for row in rows]
 
 
 def _take(steps: Iterator[Step], filter: VersionFilter, limit: int) -> tuple[list[Step], str | None]:
@@ -151,27 +150,7 @@ def _passes(row: VersionRow, filter: VersionFilter) -> bool:
     return filter.created_at_lte is None or (row.created_at or 0) <= filter.created_at_lte
 
 
-def to_version(row: VersionRow, shown: TextView | None = None) -> Version:
+def to_version(row: VersionRow, text: TextView | None = None) -> Version:
     """Make what the API calls a memory_version."""
-    shown = shown or TextView()
-    return Version(
-        id=row.version_id,
-        memory_id=row.memory_id or "",
-        store_id=row.store_id,
-        operation=row.operation or "",
-        created_at=row.created_at or 0,
-        created_by=row.created_by,
-        path=row.path,
-        content_sha256=row.content_sha256,
-        content_size_bytes=row.content_size_bytes,
-        redacted_at=row.redacted_at,
-        redacted_by=row.redacted_by,
-        content=shown.content,
-        flags=tuple(dict.fromkeys((*(row.flags or ()), *shown.flags))),
-        withheld=shown.withheld,
-        imported=bool(row.imported),
-    )
-
-
-def _position(row: VersionRow) -> LogRef:
-    return LogRef.parse(row.position or "")
+    text = text or TextView()
+    return Version.of(row, text.content, text.flags, text.withheld)

@@ -26,7 +26,7 @@ from memolith.app.kernel.results import (
 )
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
-from memolith.core.epochs import has_cut
+from memolith.core.epochs import has_snapshot
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
 from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.rows.base import RowKey
@@ -174,7 +174,7 @@ class Authorizer:
             return
         if store.home == self._region.name:
             view.require_complete()
-            if not has_cut(store):
+            if not has_snapshot(store):
                 raise Unavailable("the store's home is being failed over; try again")
             raise InvalidRequest("x-memolith-min-version", f"{key.sk} is not known in this store")
         for pause_s in WAITS_S:

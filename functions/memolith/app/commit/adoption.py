@@ -15,6 +15,7 @@ from dataclasses import replace
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.writer import Writer
 from memolith.app.kernel.eraser_client import erase
+from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
 from memolith.core.commands import AdoptVersion
@@ -24,7 +25,6 @@ from memolith.core.log_position import LogKey, LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.ports import errors as port_errors
 
 ADOPTED_AT_ONCE = 100
 """How many versions of one path one call takes up; the rest come with their own events."""
@@ -36,7 +36,7 @@ class Adoption:
     def __init__(self, region: Region, writer: Writer, logs: LogReader, late_records: LateRecords) -> None:
         self._region = region
         self._writer = writer
-        self._late_logs = logs
+        self._logs = logs
         self._late_records = late_records
 
     def adopt(self, store: StoreRow, key: LogKey) -> list[str]:
@@ -49,11 +49,11 @@ class Adoption:
         """
         adopted: list[str] = []
         while len(adopted) < ADOPTED_AT_ONCE:
-            entry = self._late_logs.entry(key)
+            entry = self._logs.entry(key)
             if entry is None or not self._may_be_adopted(store, entry):
                 break
             if not entry.blank:
-                if not self._take_up(store, entry):
+                if not self._replay(store, entry):
                     break
                 adopted.append(entry.version_id)
             key = replace(key, slot=key.slot.following)
@@ -62,9 +62,9 @@ class Adoption:
         return adopted
 
     def _may_be_adopted(self, store: StoreRow, entry: Entry) -> bool:
-        return entry.operation in ADOPTABLE and self._late_logs.is_late(store, entry)
+        return entry.operation in ADOPTABLE and self._logs.is_straggler(store, entry)
 
-    def _take_up(self, store: StoreRow, entry: Entry) -> bool:
+    def _replay(self, store: StoreRow, entry: Entry) -> bool:
         key = VersionRow.key(store.store_id, entry.version_id)
         store_key = StoreRow.key(store.store_id)
         view = self._region.view([store_key, MemoryRow.key(store.store_id, entry.memory_id), key])
@@ -100,7 +100,4 @@ class Adoption:
     def _text(self, entry: Entry) -> str | None:
         if entry.operation is Operation.DELETED:
             return None
-        try:
-            return self._region.objects.get(str(entry.key)).body.decode()
-        except port_errors.PortError as error:
-            raise Unavailable("a late version cannot be read now; try again") from error
+        return require(self._region.objects, str(entry.key)).body.decode()

@@ -7,32 +7,32 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
-from memolith.app.kernel.peer_messages import decode_error, decode_settled, encode_error, encode_settled
+from memolith.app.kernel.peer_messages import decode_error, decode_resolved, encode_error, encode_resolved
 from memolith.app.kernel.region import View
 from memolith.core.errors import MemolithError
 from memolith.core.log_position import LogRef, Slot
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON."""
+    """Return an outcome as JSON."""
     return {
         "memory": None if outcome.memory is None else asdict(outcome.memory),
         "refusal": None if outcome.error is None else encode_error(outcome.error),
-        "settled": encode_settled(outcome.settled),
+        "settled": encode_resolved(outcome.resolved),
     }
 
 
 def decode_outcome(payload: Mapping[str, Any]) -> Outcome:
-    """The inverse of `encode_outcome`."""
+    """Parse what `encode_outcome` made."""
     memory, refusal = payload["memory"], payload["refusal"]
     return Outcome(
         memory=None if memory is None else MemoryRow.from_attributes(memory),
         error=None if refusal is None else decode_error(refusal),
-        settled=decode_settled(payload["settled"]),
+        resolved=decode_resolved(payload["settled"]),
     )
 
 
@@ -46,7 +46,7 @@ class Outcome:
 
     memory: MemoryRow | None = None
     error: MemolithError | None = None
-    settled: list[ResolvedEntry] = field(default_factory=list)
+    resolved: list[ResolvedEntry] = field(default_factory=list)
 
 
 class Step(Enum):

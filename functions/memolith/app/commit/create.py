@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from memolith.app.commit.attempt import Attempt, Step
 from memolith.app.commit.log_steps import LogSteps, known_rows
-from memolith.app.commit.parts import WriterParts
+from memolith.app.commit.quota import Quota
 from memolith.app.commit.reservation import Reservation
+from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import Claim
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put
@@ -13,20 +14,22 @@ from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.paths import path_hash
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, VersionRow
-from memolith.core.settled import ResolvedEntry
 
 
 class Creation:
     """Commits creations, and finds out what stands at a path that a command asks for."""
 
-    def __init__(self, region: Region, parts: WriterParts, steps: LogSteps, reservation: Reservation) -> None:
+    def __init__(
+        self, region: Region, steps: LogSteps, repair: EpochRepair, reservation: Reservation, quota: Quota
+    ) -> None:
         self._region = region
         self._steps = steps
-        self._repair = parts.repair
+        self._repair = repair
         self._reservation = reservation
-        self._quota = parts.quota
+        self._quota = quota
 
     def commit(self, attempt: Attempt, command: WriteCommand, commit: decide.Commit) -> Step:
         """Reserve the path, then put the memory's first version. Costs as `Writer.write` has it.

@@ -45,7 +45,7 @@ class FactReader:
         if head is None or not isinstance(command, AdoptVersion):
             raise ValueError(f"{look} is a fact about the head of a late version")
         if look is Look.LINEAGE:
-            return replace(facts, builds_on=self.builds_on(command.late, head.version_id))
+            return replace(facts, builds_on=self.builds_on(command.straggler, head.version_id))
         return replace(facts, succeeded=self._is_succeeded(attempt, head))
 
     def _require_whole(self, attempt: Attempt, command: WriteCommand) -> None:
@@ -55,16 +55,16 @@ class FactReader:
         else:
             self._region.require_whole(attempt.view, "memories")
 
-    def builds_on(self, late: Entry, version_id: str) -> bool:
+    def builds_on(self, straggler: Entry, version_id: str) -> bool:
         """Return whether a version is the late one's parent, or was before others that have been erased since.
 
         Those are not adopted, but passed over. No call where it is the parent; else a HEAD for each that is passed.
         """
-        before: Entry | None = late
+        before: Entry | None = straggler
         while before is not None and before.parent_version_id != version_id:
             slot = before.slot.preceding
-            before = None if slot is None else self._steps.logs.entry(replace(late.key, slot=slot))
-            if before is not None and not (before.blank and before.memory_id == late.memory_id):
+            before = None if slot is None else self._steps.logs.entry(replace(straggler.key, slot=slot))
+            if before is not None and not (before.blank and before.memory_id == straggler.memory_id):
                 return False
         return before is not None
 

@@ -22,14 +22,14 @@ from memolith.core.rows.identity import StoreRow
 class Forwarding:
     """Invokes another region's writer, or its reader."""
 
-    def __init__(self, region: Region, records: Ownership | None = None) -> None:
+    def __init__(self, region: Region, records: Ownership) -> None:
         self._region = region
-        self._records = records or Ownership(region)
+        self._records = records
 
     def reach(
         self, view: View, store: StoreRow, payload: Mapping[str, Any]
     ) -> tuple[StoreRow, Mapping[str, Any] | None]:
-        """The home's answer; None where the home turns out to be this region: then it is the caller's to do.
+        """Return the home's answer; None where the home turns out to be this region: then it is the caller's to do.
 
         A region that is not the home any more does nothing and answers with the record that says so, which is folded
         here and followed. The store's record, as known in the end, comes first.
@@ -50,7 +50,7 @@ class Forwarding:
         raise Unavailable("the store's home is changing; try again")
 
     def call(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The home's answer.
+        """Call the home's writer and return its answer.
 
         Raises:
             whatever the home raised; Unavailable: it did not run; OutcomeUnknown: it may have.
@@ -63,7 +63,7 @@ class Forwarding:
         return answer
 
     def ask(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer of the home's reader. Raises what the home raised; Unavailable: it did not answer."""
+        """Return the answer of the home's reader. Raises what the home raised; Unavailable: it did not answer."""
         with repeatable():
             answer = self._region.peers.call(home, "reader", payload)
         if "error" in answer:

@@ -12,9 +12,8 @@ from dataclasses import replace
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
-from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import Unavailable
-from memolith.core.late_records import LateRecord, is_late, take_up
+from memolith.core.late_records import LateRecord, is_straggler, replay
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
@@ -25,10 +24,10 @@ from memolith.core.store_records import MOVER, to_record
 class LateRecords:
     """Looks for late records of the stores whose home this region is."""
 
-    def __init__(self, region: Region, records: Ownership | None = None, second: SyncReplica | None = None) -> None:
+    def __init__(self, region: Region, records: Ownership, replica: SyncReplica) -> None:
         self._region = region
-        self._records = records or Ownership(region)
-        self._second = second or SyncReplica(region, LogReader(region))
+        self._records = records
+        self._replica = replica
 
     def adopt(self, store: StoreRow) -> list[str]:
         """Decides about every late record that is here and was not decided yet; those that were taken up, ever.
@@ -50,17 +49,17 @@ class LateRecords:
             if now.state != StoreState.ACTIVE or now.home != self._region.name:
                 raise Unavailable("the store's home is being moved; try again")
             now_us = max(self._region.clock.now_us(), now.updated_at + 1)
-            record = take_up(to_record(now, MOVER), late, now_us)
+            record = replay(to_record(now, MOVER), late, now_us)
             return None if record is None else replace(record, version_id=version_id)
 
         row = self._records.change(self._region.view(), store, following)
-        self._second.keep_record(row)
+        self._replica.keep_record(row)
         if row.version_id == version_id:
             self._region.metrics.count("late_records_adopted", len(row.adopted or ()) - len(store.adopted or ()))
         return list(row.adopted or ())
 
     def without_late_archiving(self, store: StoreRow, entry: Entry) -> StoreRow:
-        """The record for a late entry to be adopted by: an archiving that came after it in its own epoch is not there.
+        """Return the record by which to replay a straggler: without an archiving that came after it in its own epoch.
 
         No call where the store is not archived, or not by a late record; otherwise a GET for each late record.
         """
@@ -78,7 +77,7 @@ class LateRecords:
         if len(chain) == 1:
             return []
         ends = self._ends(store.store_id, chain)
-        late = [key.slot for key in self._records.keys(store.store_id) if is_late(key.slot, chain, ends)]
+        late = [key.slot for key in self._records.keys(store.store_id) if is_straggler(key.slot, chain, ends)]
         found: list[LateRecord] = []
         for slot in sorted(late, key=lambda slot: slot.rank):
             record = self._records.at(store.store_id, slot)
@@ -87,7 +86,9 @@ class LateRecords:
         return found
 
     def _ends(self, store_id: str, chain: list[Epoch]) -> dict[Epoch, int]:
-        """The last record of each epoch that a later one followed, as far back as is known; 0 of one passed over."""
+        """Return the last record of each epoch that a later one followed, as far back as is known; 0 of one passed
+        over.
+        """
         ends: dict[Epoch, int] = {}
         epoch: Epoch | None = chain[-1]
         while epoch is not None:
@@ -101,7 +102,7 @@ class LateRecords:
         return ends | dict.fromkeys(passed_over, 0)
 
     def _before(self, slot: Slot, record: StoreRecord) -> StoreRecord | None:
-        """The record that a late one was made from, if it is here."""
+        """Return the record that a late one was made from, if it is here."""
         before = slot.preceding
         if before is None:
             before = None if record.follows is None else Slot.parse(record.follows)

@@ -9,18 +9,21 @@ import json
 from collections.abc import Mapping, Sequence
 
 from memolith.app.commit.attempt import Attempt, Step
-from memolith.app.commit.parts import WriterParts
+from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.fence import Fence
+from memolith.app.index.projector import Projector
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.log_reader import LogReader
 from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
-from memolith.core.settled import ResolvedEntry
 
 WRITE_MIN_US = 1_000
 """Less than any write takes: a head that is newer than a read's beginning by less was written before the read."""
@@ -29,13 +32,21 @@ WRITE_MIN_US = 1_000
 class LogSteps:
     """Reads, puts and projects entries for one attempt at a command, at the store's home."""
 
-    def __init__(self, region: Region, parts: WriterParts) -> None:
+    def __init__(
+        self,
+        region: Region,
+        logs: LogReader,
+        slots: ConditionalPut,
+        replica: SyncReplica,
+        fence: Fence,
+        projector: Projector,
+    ) -> None:
         self._region = region
-        self.logs = parts.logs
-        self.slots = ConditionalPut(region, self.logs)
-        self.replica = parts.second
-        self.fence = parts.fence
-        self._projector = parts.projector
+        self.logs = logs
+        self.slots = slots
+        self.replica = replica
+        self.fence = fence
+        self._projector = projector
 
     def head(self, attempt: Attempt, memory_id: str) -> MemoryRow | None:
         """Return the memory's row. No call at first; one read later on, or where a home that changed does not know it.
@@ -66,7 +77,7 @@ class LogSteps:
         is_new = head is not None and head.updated_at > attempt.passed_on_us + WRITE_MIN_US
         if suspect or is_new or attempt.number:
             keys = [VersionRow.key(attempt.store.store_id, version_id) for version_id in attempt.own]
-            attempt.done = position_of(self._region.read(attempt.view.index, keys), keys)
+            attempt.done = known_position(self._region.read(attempt.view.index, keys), keys)
         return attempt.done is not None
 
     def occupancy(self, attempt: Attempt, hash: str, path: str) -> tuple[LogRow | None, PathRow | None]:
@@ -132,9 +143,9 @@ class LogSteps:
 
     def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
         """Fold one entry that was met, and finish its rename where that is half done."""
-        settled = self.logs.settle(entry, self._finish, store=attempt.store)
-        self._projector.fold(attempt.view, settled, paths_too=paths_too)
-        attempt.outcome.settled.extend(settled)
+        resolved = self.logs.resolve(entry, self._finish, store=attempt.store)
+        self._projector.fold(attempt.view, resolved, paths_too=paths_too)
+        attempt.outcome.resolved.extend(resolved)
 
     def _finish(self, moved_in: Entry) -> None:
         departure = decide.moved_out(moved_in)
@@ -150,14 +161,14 @@ class LogSteps:
         return self.replica.take(self.slots, attempt.store, entry, body_of(entry, content))
 
     def project_own(
-        self, attempt: Attempt, settled: Sequence[ResolvedEntry], known: dict[RowKey, Attributes | None] | None
+        self, attempt: Attempt, resolved: Sequence[ResolvedEntry], known: dict[RowKey, Attributes | None] | None
     ) -> None:
         """Fold what this call committed: it stands in the log, so an index that fails now leaves it unacknowledged."""
         try:
-            self._projector.fold(attempt.view, settled, known, own=True)
+            self._projector.fold(attempt.view, resolved, known, own=True)
         except Unavailable as error:
             raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
-        attempt.outcome.settled.extend(settled)
+        attempt.outcome.resolved.extend(resolved)
 
     def append(
         self,
@@ -192,7 +203,7 @@ def known_rows(head: MemoryRow, entry: Entry) -> dict[RowKey, Attributes | None]
     }
 
 
-def position_of(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> LogRef | None:
+def known_position(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> LogRef | None:
     """Return where the first of these versions stands, of those that are known to stand anywhere."""
     for key in keys:
         row = VersionRow.from_attributes(rows[key]) if key in rows else None

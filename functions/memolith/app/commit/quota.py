@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import InvalidRequest
+from memolith.core.rows.content import PathRow
 from memolith.ports.index import Query
 
 COUNT_LIFETIME_US = 60_000_000
@@ -19,7 +21,7 @@ class Quota:
         self._counts: dict[str, tuple[int, int]] = {}
 
     def require_room(self, view: View, store_id: str) -> None:
-        """Raises InvalidRequest at the store's cap of memories; Unavailable.
+        """Raise InvalidRequest at the store's cap of memories; Unavailable.
 
         Counting costs pages of reads, so a count is kept for a minute where it is far from the cap. Creations at once
         may pass the cap by as many as there are; none is ever refused below it.
@@ -34,14 +36,9 @@ class Quota:
 
     def _count(self, view: View, store_id: str) -> int:
         """At least as many as there are memories; exactly so many at the cap, where claims must not count."""
-        rows = view.index.count("paths", store_id)
-        return rows if rows < self._region.memories_per_store else self._live(view, store_id)
+        number = view.index.count("paths", store_id)
+        return number if number < self._region.memories_per_store else self._live(view, store_id)
 
     def _live(self, view: View, store_id: str) -> int:
-        live, after = 0, None
-        while True:
-            found = view.index.query(Query("paths", store_id, after=after, limit=ROWS_PER_QUERY))
-            live += sum(1 for one in found if one.attributes.get("memory_id") is not None)
-            if len(found) < ROWS_PER_QUERY:
-                return live
-            after = found[-1].sort_key
+        paths = rows_of(view.index, Query("paths", store_id, limit=ROWS_PER_QUERY), PathRow)
+        return sum(path.memory_id is not None for path in paths)

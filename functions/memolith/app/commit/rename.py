@@ -8,6 +8,7 @@ from memolith.app.commit.log_steps import LogSteps, known_rows
 from memolith.app.commit.reservation import Reservation
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import Claim
+from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put
 from memolith.core import decide, fold
@@ -17,9 +18,8 @@ from memolith.core.ids import derived_version_id
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry
 from memolith.core.paths import path_hash
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow
-from memolith.core.settled import ResolvedEntry
-from memolith.ports import errors as port_errors
 
 
 class Rename:
@@ -95,7 +95,4 @@ class Rename:
 
     def _content(self, head: MemoryRow) -> str:
         key = LogKey(head.store_id, head.path_hash, Slot.parse(head.slot))
-        try:
-            return self._region.objects.get(str(key)).body.decode()
-        except port_errors.PortError as error:
-            raise Unavailable("the memory's content cannot be read now; try again") from error
+        return require(self._region.objects, str(key)).body.decode()

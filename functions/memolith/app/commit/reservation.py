@@ -14,17 +14,17 @@ from memolith.app.log.conditional_put import Put
 from memolith.core import decide
 from memolith.core.epochs import current_epoch
 from memolith.core.log_position import LogRef
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import PathRow
-from memolith.core.settled import ResolvedEntry
 
 
 class Reservation:
     """Claims paths for the attempts of one writer."""
 
-    def __init__(self, region: Region, steps: LogSteps) -> None:
+    def __init__(self, region: Region, steps: LogSteps, claims: Claims) -> None:
         self._region = region
         self._steps = steps
-        self._claims = Claims(region)
+        self._claims = claims
 
     def make(self, attempt: Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> Step:
         """Claim the path, then look for neighbours. `before` is the path's row, `moving_id` the memory being renamed.

@@ -23,7 +23,7 @@ from memolith.app.log.conditional_put import ConditionalPut, Put
 from memolith.app.log.copy import put_copy
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.epochs import current_epoch, has_cut
+from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot, epoch_number_text
 from memolith.core.object_keys import StoreKey, parse_key
@@ -37,13 +37,13 @@ from memolith.ports.objects import StoredObject
 class SyncReplica:
     """Keeps what a store's home commits in the store's second region too. Nothing is done for a store that has none."""
 
-    def __init__(self, region: Region, logs: LogReader, snapshots: EpochSnapshots | None = None) -> None:
+    def __init__(self, region: Region, logs: LogReader, snapshots: EpochSnapshots) -> None:
         self._region = region
         self._logs = logs
-        self._cuts = snapshots or EpochSnapshots(region)
+        self._snapshots = snapshots
 
     def of(self, store: StoreRow) -> str | None:
-        """The second region of a store whose home this is. Raises Unavailable: it is not deployed any more."""
+        """Return the second region of a store whose home this is. Raises Unavailable: it is not deployed any more."""
         second = second_of(self._region.name, store.epochs, store.second_region, self._region.regions)
         if second is not None and (second not in self._region.regions or second == self._region.name):
             raise Unavailable("the store's second region is not deployed; name another, or ask for one_region")
@@ -89,7 +89,7 @@ class SyncReplica:
         """
         second = self.of(store)
         if second is not None:
-            self._bring_unless_there(key, second)
+            self._copy_unless_there(key, second)
 
     def keep_record(self, store: StoreRow) -> None:
         """Has the second region hold the store's record, which stands at home, and those before it; then `confirm`.
@@ -104,7 +104,7 @@ class SyncReplica:
                 key = str(StoreKey(store.store_id, slot))
                 if self._is_there(key, second):
                     break
-                self._bring(key, second)
+                self._copy(key, second)
                 slot = slot.preceding
         except Unavailable as error:
             message = f"the store's record is in {self._region.name} and not in {second}; read before trying again"
@@ -112,7 +112,7 @@ class SyncReplica:
         self.confirm(store)
 
     def confirm(self, store: StoreRow) -> None:
-        """That the second region has not become the home since, read after everything that is answered for. One LIST.
+        """Check that the second region has not become the home since, after reading all that is answered for. One LIST.
 
         A record there of an epoch that ranks lower says nothing: two regions took the store over at once, or one while
         it was moved to the other, and this one was accepted (`core.log_position.Epoch.rank`). Whoever fails over there
@@ -152,10 +152,10 @@ class SyncReplica:
             return False
         if not is_stand_in(store.home, store.second_region):
             return True
-        if not has_cut(store) or not self._cuts.is_here(store, len(store.epochs) - 1):
+        if not has_snapshot(store) or not self._snapshots.is_here(store, len(store.epochs) - 1):
             return False
-        named = [LogRef(hash, slot) for hash, slot in self._cuts.tails(store).items()]
-        named += self._cuts.places(store).values()
+        named = [LogRef(hash, slot) for hash, slot in self._snapshots.tails(store).items()]
+        named += self._snapshots.places(store).values()
         missing = {str(ref.key_in(store.store_id)) for ref in named}
         for home in sorted({parse_epoch(epoch).home for epoch in store.epochs}):
             missing -= set(keys_under(self._region.objects, f"{home}/log/{store.store_id}/"))
@@ -169,51 +169,51 @@ class SyncReplica:
         if before is not None:
             self._secure(store, second, replace(key, slot=before))
             return
-        self._bring_unless_there(str(StoreKey(store.store_id, Slot.parse(store.slot))), second)
+        self._copy_unless_there(str(StoreKey(store.store_id, Slot.parse(store.slot))), second)
         if len(store.epochs) > 1:
-            self._bring_cut(store, second)
-            tail = self._logs.cut_tail(store, key.path_hash)
+            self._copy_snapshot(store, second)
+            tail = self._logs.snapshot_tail(store, key.path_hash)
             if tail is not None:
                 self._secure(store, second, replace(key, slot=tail))
 
     def _secure(self, store: StoreRow, second: str, key: LogKey) -> None:
-        """An entry, the other half of its rename, and everything below both."""
+        """Copy an entry, the other half of its rename, and everything below both."""
         entry = self._entry(key, second)
         if entry.second != second:
-            self._bring_log(store, second, key)
+            self._copy_log(store, second, key)
         if entry.operation is not Operation.MOVED_IN or entry.source is None:
             return
         source = entry.source.key_in(key.store_id)
         departure = self._logs.entry(source)
         if departure is not None:
-            self._bring_unless_there(str(source), second)
+            self._copy_unless_there(str(source), second)
             if departure.second != second:
-                self._bring_log(store, second, source)
+                self._copy_log(store, second, source)
 
     def _entry(self, key: LogKey, second: str) -> Entry:
-        return self._logs.entry(key, second) or Entry.from_metadata(key, self._bring(str(key), second).metadata)
+        return self._logs.entry(key, second) or Entry.from_metadata(key, self._copy(str(key), second).metadata)
 
-    def _bring_log(self, store: StoreRow, second: str, key: LogKey) -> None:
+    def _copy_log(self, store: StoreRow, second: str, key: LogKey) -> None:
         """Every slot of this log up to `key` within its epoch, by a listing. What is not here cannot be brought."""
         prefix = str(key).rpartition(".")[0] + "."
         there = set(keys_under(self._region.objects, prefix, region=second))
         for sequence in range(1, key.slot.sequence + 1):
             one = str(replace(key, slot=Slot(key.slot.epoch, sequence)))
             if one not in there and self._is_here(one):
-                self._bring(one, second)
+                self._copy(one, second)
         if key.slot.epoch == current_epoch(store):
             self._secure_below(store, second, replace(key, slot=Slot(key.slot.epoch, 1)))
 
-    def _bring_cut(self, store: StoreRow, second: str) -> None:
+    def _copy_snapshot(self, store: StoreRow, second: str) -> None:
         """All that the present epoch began with: a fail-over to there can go on from it. One LIST where it is there."""
-        for key in self._cuts.missing(store.store_id, current_epoch(store), (store.cuts or [""])[-1], second):
-            self._bring(key, second)
+        for key in self._snapshots.missing(store.store_id, current_epoch(store), (store.cuts or [""])[-1], second):
+            self._copy(key, second)
 
     # ---- single objects -----------------------------------------------------------------------------------------
 
-    def _bring_unless_there(self, key: str, second: str) -> None:
+    def _copy_unless_there(self, key: str, second: str) -> None:
         if not self._is_there(key, second):
-            self._bring(key, second)
+            self._copy(key, second)
 
     def _is_here(self, key: str) -> bool:
         return self._is_there(key, self._region.name)
@@ -221,12 +221,12 @@ class SyncReplica:
     def _is_there(self, key: str, region: str) -> bool:
         return find_head(self._region.objects, key, region) is not None
 
-    def _bring(self, key: str, second: str) -> StoredObject:
-        """Copies an object of this bucket as it is. Raises Unavailable."""
+    def _copy(self, key: str, second: str) -> StoredObject:
+        """Copy an object of this bucket as it is. Raises Unavailable."""
         found = require(self._region.objects, key)
         self._put(second, found)
         return found
 
     def _put(self, second: str, copied: StoredObject) -> None:
-        """Puts a copy until it, or what replication has brought meanwhile, is known to be there. Raises Unavailable."""
+        """Put a copy until it, or what replication has brought meanwhile, is known to be there. Raises Unavailable."""
         put_copy(self._region, copied, second)

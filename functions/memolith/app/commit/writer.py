@@ -16,12 +16,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome, Step
-from memolith.app.commit.create import Creation
-from memolith.app.commit.facts import FactReader
-from memolith.app.commit.log_steps import LogSteps, body_of, known_rows, position_of
+from memolith.app.commit.log_steps import body_of, known_position, known_rows
 from memolith.app.commit.parts import WriterParts
-from memolith.app.commit.rename import Rename
-from memolith.app.commit.reservation import Reservation
 from memolith.app.index.path_claims import IntentConflict
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put
@@ -35,10 +31,10 @@ from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreState
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
-from memolith.core.settled import ResolvedEntry
 
 ACCEPTED = "accepted"
 """The outcome under which a write is counted that was not refused; a refusal's is the name of its error."""
@@ -51,17 +47,15 @@ class Writer:
         self._region = region
         self._scanner = scanner
         self._verdicts = parts.verdicts
-        self._steps = LogSteps(region, parts)
-        self._repair = parts.repair
-        self._facts = FactReader(region, self._steps, self._repair)
-        self._reservation = Reservation(region, self._steps)
-        self._creation = Creation(region, parts, self._steps, self._reservation)
-        self._rename = Rename(region, self._steps, self._repair, self._reservation, self._creation)
+        self._steps = parts.steps
+        self._facts = parts.facts
+        self._creation = parts.creation
+        self._rename = parts.rename
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
     def write(self, view: View, store: StoreRow, command: Command, passed_on_us: int | None = None) -> Outcome:
-        """Scans the text, then carries the command out, or says why not.
+        """Scan the text, then carry the command out, or say why not.
 
         `view.rows` may hold the rows concerned already; what is missing is read. An update costs one PUT and one
         transaction; a creation adds its claim and its look; a refusal costs one HEAD. With `passed_on_us` (`Attempt`) a
@@ -103,7 +97,7 @@ class Writer:
                 return self._answer(attempt, command)
             if attempt.done is not None:
                 outcome = self.recall(attempt.view, attempt.store, attempt.done)
-                outcome.settled[:0] = attempt.outcome.settled
+                outcome.resolved[:0] = attempt.outcome.resolved
                 return outcome
             self._refresh(attempt)
         raise Busy("others kept writing here; try again")
@@ -173,7 +167,7 @@ class Writer:
     def _require_lease(self, attempt: Attempt, command: WriteCommand) -> None:
         """Nothing that outlived its lease is answered as the home's, refusals and no-ops neither. No call within it."""
         try:
-            if self._steps.fence.stands(attempt.view, attempt.store):
+            if self._steps.fence.is_current(attempt.view, attempt.store):
                 return
         except Unavailable:
             if not _committed(attempt.outcome, command):
@@ -183,7 +177,7 @@ class Writer:
         raise Unavailable("the store's home changed while this was decided; try again")
 
     def _refuse_withheld(self, view: View, store: StoreRow, command: Command) -> None:
-        """A text that a verdict withholds in this store is not taken in again. A read where `view` has not asked."""
+        """Refuse a text that a verdict withholds in this store. A read where `view` has not asked."""
         if isinstance(command, DeleteMemory):
             return
         for key in verdict_keys(store.store_id, bytes.fromhex(store.salt), command.content):
@@ -209,10 +203,10 @@ class Writer:
 
     def done(self, view: View, command: Command) -> LogRef | None:
         """Where a version of the command's own stands, by the rows that `view` has. No call."""
-        return position_of(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
+        return known_position(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
 
     def recall(self, view: View, store: StoreRow, position: LogRef) -> Outcome:
-        """What a write that stands at `position` did. One HEAD, two for a rename; the lease as for any answer.
+        """Return what the write at `position` did. One HEAD, two for a rename; the lease as for any answer.
 
         Raises:
             OutcomeUnknown: this cannot be told now; it was done, if the store's home has not changed meanwhile.
@@ -222,10 +216,10 @@ class Writer:
         try:
             entry = self._steps.logs.entry(key)
             if entry is not None:
-                outcome = Outcome(fold.join_memory(None, entry), settled=list(self._steps.logs.settle(entry)))
+                outcome = Outcome(fold.join_memory(None, entry), resolved=list(self._steps.logs.resolve(entry)))
                 self._steps.replica.secure(store, key)
                 self._steps.replica.confirm(store)
-                if self._steps.fence.stands(view, store):
+                if self._steps.fence.is_current(view, store):
                     return outcome
         except Unavailable as error:
             raise OutcomeUnknown("what this write did cannot be read now; read before trying again") from error
@@ -240,14 +234,14 @@ class Writer:
         self._steps.replica.secure(store, position.key_in(store.store_id))
         self._steps.replica.confirm(store)
 
-    def bring_back(self, outcome: Outcome) -> None:
-        """Adds the head that an outcome was decided against, where nothing on the way was it. One HEAD, or two."""
+    def attach_entries(self, outcome: Outcome) -> None:
+        """Add the head that an outcome was decided against, where nothing on the way was it. One HEAD, or two."""
         row = outcome.memory
-        if row is None or any(one.entry.version_id == row.version_id for one in outcome.settled):
+        if row is None or any(one.entry.version_id == row.version_id for one in outcome.resolved):
             return
         entry = self._steps.logs.entry(LogKey(row.store_id, row.path_hash, Slot.parse(row.slot)))
         if entry is not None:
-            outcome.settled.extend(self._steps.logs.settle(entry))
+            outcome.resolved.extend(self._steps.logs.resolve(entry))
 
     def help(self, view: View, store: StoreRow, moved_in: Entry) -> list[ResolvedEntry]:
         """Finishes somebody's rename whose second put is missing, and folds what came of it. Repeatable.
@@ -257,10 +251,10 @@ class Writer:
         attempt = Attempt(view, store, Outcome())
         if moved_in.slot.epoch == current_epoch(store):
             self._steps.observe(attempt, moved_in)
-        return attempt.outcome.settled
+        return attempt.outcome.resolved
 
     def seal(self, store: StoreRow, moved_in: Entry) -> bool:
-        """Takes the source slot of a rename of this region's whose epoch is over; whether that is now void. Repeatable.
+        """Take the source slot of a rename of this region's whose epoch is over; return whether it is void. Repeatable.
 
         Whoever began it may still be about to take the slot: of the two, one does. A HEAD and a PUT.
 
@@ -281,7 +275,7 @@ def _committed(outcome: Outcome, command: WriteCommand) -> bool:
 
 
 def _require_home(here: str, store: StoreRow) -> None:
-    """Raises OutcomeUnknown for a write that stands in the log of a home whose term is ending: it may come late."""
+    """Raise OutcomeUnknown for a write in the log of a home whose term is ending: it may arrive too late."""
     if store.state != StoreState.ACTIVE or store.home != here:
         raise OutcomeUnknown("the write stands where the store's home is about to leave; read before trying again")
 

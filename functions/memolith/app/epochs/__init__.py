@@ -4,5 +4,6 @@ It promises that a call answers as a store's home only while its lease runs, and
 the snapshot that the present epoch began with before anything is decided on them.
 
 Read first: `fence`, which says whether this region may still answer as the home. Then `epoch_repair`, which corrects
-rows, and `ownership`, which puts the first record of a new term.
+one row, with `stragglers`; `store_repair`, all rows of a store; and `ownership`, which puts the first record of a new
+term. `parts` puts them together.
 """

@@ -23,11 +23,11 @@ from memolith.core.store_records import to_row
 class Fence:
     """Judges, of one region's calls, whether they may answer as a store's home."""
 
-    def __init__(self, region: Region, records: Ownership | None = None) -> None:
+    def __init__(self, region: Region, records: Ownership) -> None:
         self._region = region
-        self._records = records or Ownership(region)
+        self._records = records
 
-    def stands(self, view: View, store: StoreRow) -> bool:
+    def is_current(self, view: View, store: StoreRow) -> bool:
         """Tell whether an answer given now, on the record that came with `view`, is the home's.
 
         No call within the lease. Past it, and while the tables are incomplete, whose row may be behind the log: a GET
@@ -51,12 +51,12 @@ class Fence:
         """Tell whether a put may begin that counts only in the home's present term.
 
         An answer that is too late can be withheld, an object cannot: it would be shown until the next term's snapshot
-        drops it. So a slow writer checks again before it puts. No call within the lease; past it as `stands`.
+        drops it. So a slow writer checks again before it puts. No call within the lease; past it as `is_current`.
 
         Raises:
             Unavailable: this cannot be decided now.
         """
-        return self._is_recent(view) or self.stands(view, store)
+        return self._is_recent(view) or self.is_current(view, store)
 
     def _is_fresh(self, view: View) -> bool:
         return view.complete and self._is_recent(view)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from memolith.app.epochs.epoch_repair import EpochRepair
+from memolith.app.epochs.store_repair import StoreRepair
 from memolith.app.index.store_projector import StoreProjector
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Busy, Unavailable
@@ -19,9 +19,9 @@ from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 class Ownership(StoreProjector):
     """Finds, puts and folds the records of stores, and takes up the role of a store's home."""
 
-    def __init__(self, region: Region, repair: EpochRepair | None = None) -> None:
+    def __init__(self, region: Region, repair: StoreRepair) -> None:
         super().__init__(region)
-        self._judging = repair or EpochRepair(region)
+        self._repair = repair
 
     def change(
         self, view: View, row: StoreRow, change: Callable[[StoreRow], StoreRecord | None], own: str | None = None
@@ -64,15 +64,15 @@ class Ownership(StoreProjector):
                 return row
             row = self.fold(view, moved)
         if row.home == self._region.name and row.state == StoreState.MOVED:
-            return self.take_up(view, row)
+            return self.activate(view, row)
         return row
 
-    def take_up(self, view: View, row: StoreRow) -> StoreRow:
+    def activate(self, view: View, row: StoreRow) -> StoreRow:
         """Put and project the first record of this region's term, which `row`, the old home's last, names. Repeatable.
 
         What the term began with is in the tables then. Raises as `at_home`.
         """
-        self._judging.take_up(view, row)
+        self._repair.repair_live_memories(view, row)
         epoch = parse_epoch(row.epochs[-1])
         record = replace(to_record(row, MOVER).begun(), follows=row.slot)
         placed = PlacedRecord(Slot(epoch, 1), record)

@@ -25,12 +25,14 @@ from memolith.ports.objects import ErasableObjects
 class Eraser:
     """Blanks log objects that are to be erased, one at a time."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, retaining: RetentionPass) -> None:
+    def __init__(
+        self, region: Region, erasable: ErasableObjects, retaining: RetentionPass, logs: LogReader, records: StoreLog
+    ) -> None:
         self._region = region
         self._erasable = erasable
         self._retaining = retaining
-        self._logs = LogReader(region)
-        self._records = StoreLog(region)
+        self._logs = logs
+        self._records = records
 
     def erase(self, key: str) -> bool:
         """Blank one object and delete its older S3 versions, if there is a reason; return whether. Repeatable.
@@ -69,7 +71,7 @@ class Eraser:
     def _has_reason(self, entry: Entry) -> bool:
         if entry.blank:
             return True
-        if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
+        if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.resolve(entry)):
             return True
         if any(self._ordered(region, entry) for region in self._region.regions):
             return True

@@ -21,10 +21,10 @@ VERSIONS_PER_PAGE = 200
 class PackRemoval:
     """Removes packs in this region."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, records: StoreLog) -> None:
         self._region = region
         self._erasable = erasable
-        self._records = StoreLog(region)
+        self._records = records
 
     def erase(self, store_id: str) -> int:
         """Remove every segment of a store but the newest; of a deleted store, that too. Return how many. Repeatable.

@@ -78,11 +78,11 @@ class RetentionPass:
         day_us: how long a day is; a simulation has shorter ones.
     """
 
-    def __init__(self, region: Region, day_us: int = DAY_US) -> None:
+    def __init__(self, region: Region, logs: LogReader, projector: Projector, day_us: int = DAY_US) -> None:
         self._region = region
         self._day_us = day_us
-        self._logs = LogReader(region)
-        self._folder = Projector(region)
+        self._logs = logs
+        self._folder = projector
 
     # ---- one entry ----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from memolith.app.erasure.retention import RetentionCallbacks, RetentionPass
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.verification import SearchTerms, Verification
 from memolith.app.erasure.version_purge import VersionPurge
+from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Busy, Unavailable
 from memolith.core.retention import DAY_US
@@ -32,14 +33,23 @@ SWEEP_BUDGET_S = 240.0
 class Erasures:
     """Everything that erases in one region, and what looks whether it did."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, packs: Packs, day_us: int = DAY_US) -> None:
+    def __init__(
+        self,
+        region: Region,
+        retaining: RetentionPass,
+        eraser: Eraser,
+        packs: PackRemoval,
+        stores: StorePurge,
+        versions: VersionPurge,
+        remains: Verification,
+    ) -> None:
         self._region = region
-        self._retaining = RetentionPass(region, day_us)
-        self._eraser = Eraser(region, erasable, self._retaining)
-        self._packs = PackRemoval(region, erasable)
-        self._stores = StorePurge(region, erasable, self._eraser, self._packs)
-        self._versions = VersionPurge(region, erasable, self._eraser, self._stores)
-        self._remains = Verification(region, erasable, self._stores, packs)
+        self._retaining = retaining
+        self._eraser = eraser
+        self._packs = packs
+        self._stores = stores
+        self._versions = versions
+        self._remains = remains
 
     def erase(self, key: str) -> bool:
         """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done."""
@@ -105,3 +115,16 @@ class Erasures:
 
         needles = SearchTerms(given("texts"), given("paths"), given("hashes"))
         return asdict(self._remains.search(asked["store_id"], needles, asked.get("at")))
+
+
+def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_us: int = DAY_US) -> Erasures:
+    """Put together what erases in a region. No call."""
+    parts = IndexParts.of(region)
+    retaining = RetentionPass(region, parts.logs, parts.projector, day_us)
+    eraser = Eraser(region, erasable, retaining, parts.logs, parts.store_log)
+    removal = PackRemoval(region, erasable, parts.store_log)
+    stores = StorePurge(region, erasable, eraser, removal, parts)
+    versions = VersionPurge(region, erasable, eraser, stores)
+    return Erasures(
+        region, retaining, eraser, removal, stores, versions, Verification(region, erasable, stores, packs, parts)
+    )

@@ -18,11 +18,9 @@ from functools import partial
 
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
-from memolith.app.index.projector import Projector
+from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.port_calls import commit_as_owner, require
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.log_reader import LogReader
-from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import StoreKey, parse_key
@@ -82,14 +80,16 @@ class _Held:
 class StorePurge:
     """Erases whole stores in this region."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, packs: PackRemoval) -> None:
+    def __init__(
+        self, region: Region, erasable: ErasableObjects, eraser: Eraser, packs: PackRemoval, parts: IndexParts
+    ) -> None:
         self._region = region
         self._packs = packs
         self._erasable = erasable
         self._eraser = eraser
-        self._logs = LogReader(region)
-        self._records = StoreLog(region)
-        self._folder = Projector(region)
+        self._logs = parts.logs
+        self._records = parts.store_log
+        self._folder = parts.projector
 
     # ---- which stores ---------------------------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class StorePurge:
             if isinstance(name, LogKey):
                 return self._erase_entry(name, held)
             return self._erase_record(held.key)
-        except (ValueError, Unavailable, port_errors.PortError):
+        except (ValueError, *port_errors.PORT_FAILURES):
             return "left"
 
     def _erase_entry(self, key: LogKey, held: _Held) -> str:

@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any
 
 from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.log_reader import LogReader
-from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.log_position import LogKey, LogRef
@@ -109,13 +108,15 @@ class VerificationResult:
 class Verification:
     """Looks into one region, for an operator."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, stores: StorePurge, packs: Packs) -> None:
+    def __init__(
+        self, region: Region, erasable: ErasableObjects, stores: StorePurge, packs: Packs, parts: IndexParts
+    ) -> None:
         self._region = region
         self._packs = packs
         self._erasable = erasable
         self._stores = stores
-        self._logs = LogReader(region)
-        self._records = StoreLog(region)
+        self._logs = parts.logs
+        self._records = parts.store_log
 
     # ---- status -----------------------------------------------------------------------------------------------------
 

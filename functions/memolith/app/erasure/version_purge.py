@@ -18,7 +18,7 @@ from itertools import groupby
 
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.store_purge import StorePurge
-from memolith.app.index.resumable_scan import ScanProgress, walk
+from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.region import Region, View
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import StoreKey, parse_key
@@ -45,9 +45,9 @@ class VersionPurge:
     def run(self, deadline_us: int) -> ScanProgress:
         """Go on where time ran out. A LIST for a thousand versions; for a key with a blank, what an erasure costs.
 
-        Raises as `walk`.
+        Raises as `resume_scan`.
         """
-        return walk(self._region, "versions", self._page, deadline_us, PASS)
+        return resume_scan(self._region, "versions", self._page, deadline_us, PASS)
 
     def _page(self, _: View, after: str | None) -> tuple[ScanProgress, str | None]:
         """Check one page of one prefix. `after` is JSON: the prefix's number, and the last version checked in it."""
@@ -56,10 +56,10 @@ class VersionPurge:
         page = self._erasable.versions(prefixes[number], mark and tuple(mark), VERSIONS_PER_PAGE)
         keys = [key for key, versions in groupby(page.versions, lambda one: one.key) if _has_blank(list(versions))]
         mended = self._region.parallel.run([partial(self._mend, key) for key in keys])
-        walked = ScanProgress(len(page.versions), mended.count(True))
+        scanned = ScanProgress(len(page.versions), mended.count(True))
         if page.next_after is not None:
-            return walked, json.dumps([number, page.next_after])
-        return walked, json.dumps([number + 1, None]) if number + 1 < len(prefixes) else None
+            return scanned, json.dumps([number, page.next_after])
+        return scanned, json.dumps([number + 1, None]) if number + 1 < len(prefixes) else None
 
     def _mend(self, key: str) -> bool:
         """Erase where there is a reason; the eraser's own look decides. Return whether it did. Raises Unavailable."""

@@ -2,7 +2,7 @@
 
     a checkpoint names a record that begins an epoch -> noted -> a call's longest life later -> swept, page after page
 
-The first sweep comes with the record's event (`Indexer.judge`). A call that read the store's row just before may still
+The first sweep comes with the record's event (`Indexer.repair`). A call that read the store's row just before may still
 fold a late entry as if nothing had happened, just after. Its life is bounded, and each region's reconciler meets the
 record once more: in the checkpoint that it follows, or, at home, that it publishes. How far a sweep is stands in the
 control table, so that the largest store is swept in pieces.
@@ -44,9 +44,9 @@ class SweepRow(Row):
 class EpochSweep:
     """The second sweeps of one region, which its reconciler makes."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, indexer: Indexer) -> None:
         self._region = region
-        self._indexing = Indexer(region)
+        self._indexer = indexer
 
     def note(self, names: Iterable[Named]) -> None:
         """Note each store to sweep of which a record among these begins an epoch. A write for each. Repeatable.
@@ -74,7 +74,7 @@ class EpochSweep:
 
     def _sweep(self, store_id: str, row: SweepRow, deadline_us: int) -> None:
         key, before = SweepRow.key(store_id), row.to_attributes()
-        after = self._indexing.sweep(store_id, row.after, deadline_us)
+        after = self._indexer.repair_rows(store_id, row.after, deadline_us)
         further = None if after is None else replace(row, after=after).to_attributes()
         self._commit([Change(key, before, further)])
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.ownership import Ownership
+from memolith.app.epochs.store_repair import StoreRepair
 from memolith.app.homes.handoff import Handoff
 from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
 from memolith.app.homes.transfer import Transfer, TransferStep
@@ -22,7 +22,7 @@ from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import decode_placed
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.epochs import has_cut
+from memolith.core.epochs import has_snapshot
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
@@ -33,14 +33,25 @@ from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 class Failover:
     """One region, as the new home of stores whose old home is gone."""
 
-    def __init__(self, region: Region, indexing: Indexer) -> None:
+    def __init__(
+        self,
+        region: Region,
+        indexer: Indexer,
+        records: Ownership,
+        builder: EpochSnapshotBuilder,
+        snapshots: EpochSnapshots,
+        repair: StoreRepair,
+        transfer: Transfer,
+        handoff: Handoff,
+    ) -> None:
         self._region = region
-        self._indexing = indexing
-        self._records = Ownership(region)
-        self._surveying = EpochSnapshotBuilder(region)
-        self._cuts = EpochSnapshots(region)
-        self._judging = EpochRepair(region)
-        self._moving = Transfer(region, indexing)
+        self._indexer = indexer
+        self._records = records
+        self._builder = builder
+        self._snapshots = snapshots
+        self._repair = repair
+        self._transfer = transfer
+        self._handoff = handoff
 
     def take_over(self, store_id: str, old: str, budget_s: float) -> TransferStep:
         """Make this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
@@ -60,19 +71,19 @@ class Failover:
         store = self._store(view, store_id)
         began_us = self._region.clock.ticks_us()
         if store.home == self._region.name and store.state == StoreState.MOVED:
-            self._records.take_up(view, store)
+            self._records.activate(view, store)
             return TransferStep(store_id, "moved", paused_ms=0)
         if store.home == self._region.name and store.moving_to is not None:
-            store = to_row(decode_placed(Handoff(self._region).give_up(store_id)))
+            store = to_row(decode_placed(self._handoff.give_up(store_id)))
         if store.home == self._region.name and store.state == StoreState.ACTIVE and self._is_indexed(view, store):
             return TransferStep(store_id, "at home")
         if store.home not in (old, self._region.name):
             raise InvalidRequest("from", f"is {old}, but the store's home is {store.home}")
         begun = store if store.home == self._region.name else self._begin(view, store)
-        if not has_cut(begun) and self._complete(view, begun, deadline_us) is None:
+        if not has_snapshot(begun) and self._complete(view, begun, deadline_us) is None:
             return TransferStep(store_id, "copying")
-        self._surveying.forget(store_id)
-        self._indexing.judge(store_id)
+        self._builder.forget(store_id)
+        self._indexer.repair(store_id)
         return TransferStep(store_id, "moved", paused_ms=(self._region.clock.ticks_us() - began_us) // 1000)
 
     def _begin(self, view: View, store: StoreRow) -> StoreRow:
@@ -83,7 +94,7 @@ class Failover:
         """
         epoch = Epoch(parse_epoch(store.epochs[-1]).number + 1, self._region.name)
         cuts = tuple(store.cuts or ())
-        while cuts and not self._cuts.is_here(store, len(cuts)):
+        while cuts and not self._snapshots.is_here(store, len(cuts)):
             cuts = cuts[:-1]
         record = replace(
             to_record(store, MOVER),
@@ -95,7 +106,7 @@ class Failover:
             follows=store.slot,
             version_id=self._region.new_id("memver"),
         )
-        return self._standing_after_put(view, replace(store, slot=str(Slot(epoch, 0))), record)
+        return self._record_after_put(view, replace(store, slot=str(Slot(epoch, 0))), record)
 
     def _complete(self, view: View, begun: StoreRow, deadline_us: int) -> StoreRow | None:
         """Put the snapshot of what is here, and the record that names it; or return the one that another caller put
@@ -103,22 +114,22 @@ class Failover:
 
         None where there was no time to look at everything.
         """
-        survey = self._surveying.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
-        if survey is None:
+        scan = self._builder.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
+        if scan is None:
             return None
-        run = self._moving.put_cut(view, begun.store_id, parse_epoch(begun.epochs[-1]), survey)
+        run = self._transfer.put_snapshot(view, begun.store_id, parse_epoch(begun.epochs[-1]), scan)
         record = replace(
             to_record(begun, MOVER),
             state=StoreState.ACTIVE,
             cuts=(*(begun.cuts or ()), run),
             version_id=self._region.new_id("memver"),
         )
-        if (standing := self._standing(view, begun)) is not None:
-            return standing
-        self._judging.take_up(view, replace(begun, cuts=list(record.cuts)))
-        return self._standing_after_put(view, begun, record)
+        if (stored := self._put_by_another(view, begun)) is not None:
+            return stored
+        self._repair.repair_live_memories(view, replace(begun, cuts=list(record.cuts)))
+        return self._record_after_put(view, begun, record)
 
-    def _standing(self, view: View, begun: StoreRow) -> StoreRow | None:
+    def _put_by_another(self, view: View, begun: StoreRow) -> StoreRow | None:
         """Return the record that another caller has put after `begun`, indexed; None while there is none. A GET.
 
         Its snapshot counts, not this call's: rows repaired by another one would be wrong in a home that takes writes.
@@ -129,7 +140,7 @@ class Failover:
         self._records.fold_own(view, found)
         return to_row(found)
 
-    def _standing_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
+    def _record_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
         """Put the record that follows `before`, or take the one that another caller put first; project the result."""
         placed = PlacedRecord(Slot.parse(before.slot).following, record)
         if not self._records.put(placed):

@@ -25,9 +25,9 @@ from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 class Handoff:
     """One region, as the old home of stores that move."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, records: Ownership) -> None:
         self._region = region
-        self._records = Ownership(region)
+        self._records = records
 
     def begin(self, store_id: str, to: str) -> dict[str, Any]:
         """Stop writing here, and wait until no lease is valid any more: five seconds. Return the present record.

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.parts import EpochParts
 from memolith.app.homes.failover import Failover
 from memolith.app.homes.handoff import Handoff
+from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
+from memolith.app.homes.snapshot_progress import SnapshotProgress
+from memolith.app.homes.store_backfill import StoreBackfill
 from memolith.app.homes.transfer import Transfer, TransferStep
-from memolith.app.indexer.indexer import Indexer
+from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import Region
-from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import NotFound
 from memolith.core.log_position import Slot
 from memolith.core.object_keys import StoreKey, parse_key
@@ -28,21 +31,22 @@ STORES_PER_PAGE = 100
 class Homes:
     """Lists, moves and takes over stores, for one region."""
 
-    def __init__(self, region: Region) -> None:
-        indexing = Indexer(region)
+    def __init__(
+        self, region: Region, transfer: Transfer, failover: Failover, handoff: Handoff, replica: SyncReplica
+    ) -> None:
         self._region = region
-        self._moving = Transfer(region, indexing)
-        self._failing_over = Failover(region, indexing)
-        self.handoff = Handoff(region)
-        self._second = SyncReplica(region, LogReader(region))
+        self._transfer = transfer
+        self._failover = failover
+        self.handoff = handoff
+        self._replica = replica
 
     def move(self, store_id: str) -> TransferStep:
         """Move a store's home here, or as much of that as one call has time for (`Transfer.move`)."""
-        return self._moving.move(store_id, budget_s=MOVE_BUDGET_S)
+        return self._transfer.move(store_id, budget_s=MOVE_BUDGET_S)
 
     def fail_over(self, store_id: str, old: str) -> TransferStep:
         """Make this region the home of a store whose home was `old` (`Failover.take_over`)."""
-        return self._failing_over.take_over(store_id, old, budget_s=MOVE_BUDGET_S)
+        return self._failover.take_over(store_id, old, budget_s=MOVE_BUDGET_S)
 
     def is_held(self, store_id: str) -> dict[str, Any]:
         """Tell whether a failover to this region begins with all that the store has acknowledged in two regions.
@@ -55,7 +59,7 @@ class Homes:
         attributes = self._region.view([StoreRow.key(store_id)]).rows.get(StoreRow.key(store_id))
         if attributes is None:
             raise NotFound("memory_store", store_id)
-        return {"store_id": store_id, "held": self._second.is_held(StoreRow.from_attributes(attributes))}
+        return {"store_id": store_id, "held": self._replica.is_held(StoreRow.from_attributes(attributes))}
 
     def page(self, after: str | None) -> dict[str, Any]:
         """List up to a hundred stores that this region knows, in no meaningful order; ``next`` goes on after them.
@@ -73,8 +77,8 @@ class Homes:
         found = [StoreRow.from_attributes(rows[key]) for key in keys if key in rows]
         if further is None and birth != regions[-1]:
             further = f"{regions[regions.index(birth) + 1]} "
-        shown = [_shown(row, self._region.regions) for row in found if row.state != StoreState.DELETED]
-        return {"stores": shown, "next": further}
+        listed = [_to_json(row, self._region.regions) for row in found if row.state != StoreState.DELETED]
+        return {"stores": listed, "next": further}
 
     def _ids(self, birth: str, last: str) -> tuple[list[str], str | None]:
         """List stores that were born in a region: their first record is under its prefix."""
@@ -92,7 +96,7 @@ class Homes:
         return ids, f"{birth} {ids[-1]}"
 
 
-def _shown(row: StoreRow, regions: Sequence[str]) -> dict[str, Any]:
+def _to_json(row: StoreRow, regions: Sequence[str]) -> dict[str, Any]:
     return {
         "store_id": row.store_id,
         "name": row.name,
@@ -104,3 +108,16 @@ def _shown(row: StoreRow, regions: Sequence[str]) -> dict[str, Any]:
         "second_region": second_of(row.home, row.epochs, row.second_region, regions),
         "second_stands_in": is_stand_in(row.home, row.second_region),
     }
+
+
+def make_homes(region: Region) -> Homes:
+    """Put together what changes the homes of a region's stores. No call."""
+    parts = EpochParts.of(region)
+    indexer, records = make_indexer(region, parts), parts.records
+    builder = EpochSnapshotBuilder(region, parts.snapshots, parts.logs, SnapshotProgress(region))
+    handoff = Handoff(region, records)
+    backfill = StoreBackfill(region, indexer.object_arrived)
+    transfer = Transfer(region, indexer, records, builder, backfill, handoff)
+    failover = Failover(region, indexer, records, builder, parts.snapshots, parts.store_repair, transfer, handoff)
+    replica = SyncReplica(region, parts.logs, parts.snapshots)
+    return Homes(region, transfer, failover, handoff, replica)

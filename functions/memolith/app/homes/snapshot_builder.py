@@ -18,7 +18,7 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.region import Region
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.epochs import current_epoch, has_cut
+from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
@@ -31,7 +31,7 @@ _HEX = "0123456789abcdef"
 
 
 @dataclass(slots=True)
-class Survey:
+class LogScan:
     """What was found.
 
     Attributes:
@@ -62,13 +62,13 @@ class Survey:
 class EpochSnapshotBuilder:
     """Surveys stores in one region's bucket."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, snapshots: EpochSnapshots, logs: LogReader, progress: SnapshotProgress) -> None:
         self._region = region
-        self._cuts = EpochSnapshots(region)
-        self._logs = LogReader(region)
-        self._surveyed = SnapshotProgress(region)
+        self._snapshots = snapshots
+        self._logs = logs
+        self._progress = progress
 
-    def run(self, store: StoreRow, ahead: Survey | None = None) -> Survey:
+    def run(self, store: StoreRow, ahead: LogScan | None = None) -> LogScan:
         """Scan everything that is here of the store. A LIST for a thousand objects, a HEAD for each path or a few.
 
         It does not read again what an earlier scan has read: `ahead` leaves the paths that were written since.
@@ -76,13 +76,13 @@ class EpochSnapshotBuilder:
         Raises:
             Unavailable: the bucket does not answer, or a snapshot that is needed is not here.
         """
-        survey = Survey(tails=self._tails(store), entries={} if ahead is None else dict(ahead.entries))
-        for some in batches(list(survey.tails), HEADS_AT_ONCE):
-            self._look(store, survey, some)
-        self._one_place_each(survey)
-        return survey
+        scan = LogScan(tails=self._tails(store), entries={} if ahead is None else dict(ahead.entries))
+        for some in batches(list(scan.tails), HEADS_AT_ONCE):
+            self._look(store, scan, some)
+        self._one_place_each(scan)
+        return scan
 
-    def in_parts(self, store: StoreRow, deadline_us: int) -> Survey | None:
+    def in_parts(self, store: StoreRow, deadline_us: int) -> LogScan | None:
         """Scan in as many calls as it takes: return None once `deadline_us` has come; the next call goes on.
 
         What was read of a store that takes more than one call is kept (`memolith.app.homes.snapshot_progress`) until
@@ -91,40 +91,40 @@ class EpochSnapshotBuilder:
         Raises:
             as `run`.
         """
-        survey = Survey(tails=self._tails(store), entries=self._surveyed.load(store.store_id))
-        known = len(survey.entries)
-        batched = list(batches(list(survey.tails), HEADS_AT_ONCE))
+        scan = LogScan(tails=self._tails(store), entries=self._progress.load(store.store_id))
+        known = len(scan.entries)
+        batched = list(batches(list(scan.tails), HEADS_AT_ONCE))
         for number, some in enumerate(batched, 1):
-            self._look(store, survey, some)
-            is_late = self._region.clock.now_us() > deadline_us and number < len(batched)
-            if is_late or len(survey.entries) - known >= ENTRIES_PER_PART:
-                self._surveyed.keep(store.store_id, list(survey.entries.values())[known:])
-                known = len(survey.entries)
-            if is_late:
+            self._look(store, scan, some)
+            is_straggler = self._region.clock.now_us() > deadline_us and number < len(batched)
+            if is_straggler or len(scan.entries) - known >= ENTRIES_PER_PART:
+                self._progress.keep(store.store_id, list(scan.entries.values())[known:])
+                known = len(scan.entries)
+            if is_straggler:
                 return None
-        self._one_place_each(survey)
-        return survey
+        self._one_place_each(scan)
+        return scan
 
     def forget(self, store_id: str) -> None:
         """Remove what was kept between the calls of `in_parts`. A query, and a write for five hundred entries."""
-        self._surveyed.forget(store_id)
+        self._progress.forget(store_id)
 
-    def _look(self, store: StoreRow, survey: Survey, hashes: list[str]) -> None:
-        found = self._region.parallel.run([partial(self._last, store, survey, hash) for hash in hashes])
+    def _look(self, store: StoreRow, scan: LogScan, hashes: list[str]) -> None:
+        found = self._region.parallel.run([partial(self._last, store, scan, hash) for hash in hashes])
         for hash, entry in zip(hashes, found, strict=True):
             if entry is not None and entry.operation is Operation.DELETED:
-                survey.deleted[entry.memory_id] = entry.generation
+                scan.deleted[entry.memory_id] = entry.generation
             elif entry is not None and entry.operation is not Operation.MOVED_OUT:
-                survey.residents[hash] = entry
+                scan.residents[hash] = entry
 
     def _tails(self, store: StoreRow) -> dict[str, Slot]:
         """Return each path's last slot that counts. What an epoch wrote that is not in the chain counts nowhere."""
         tails: dict[str, Slot] = {}
         for key in self._keys(store):
-            standing = tails.get(key.path_hash)
-            if str(key.slot.epoch) not in store.epochs or (standing is not None and standing > key.slot):
+            stored = tails.get(key.path_hash)
+            if str(key.slot.epoch) not in store.epochs or (stored is not None and stored > key.slot):
                 continue
-            if not self._cuts.is_late(store, key.path_hash, key.slot):
+            if not self._snapshots.is_straggler(store, key.path_hash, key.slot):
                 tails[key.path_hash] = key.slot
         return tails
 
@@ -147,7 +147,7 @@ class EpochSnapshotBuilder:
 
     # ---- who is at a path ---------------------------------------------------------------------------------------
 
-    def _last(self, store: StoreRow, survey: Survey, hash: str) -> Entry | None:
+    def _last(self, store: StoreRow, scan: LogScan, hash: str) -> Entry | None:
         """Return the first entry, from a path's tail down, that says which memory is there, or that none is.
 
         What is missing below a tail that says nothing might have said it: then the tail is what is below that. So it is
@@ -158,90 +158,90 @@ class EpochSnapshotBuilder:
         of this path.
         """
         entry: Entry | None = None
-        for slot in self._downwards(store, survey, hash):
-            if self._is_as_it_began(store, survey, hash, slot):
+        for slot in self._downwards(store, scan, hash):
+            if self._is_as_it_began(store, scan, hash, slot):
                 place = self._place(store, hash)
-                return None if place is None else self._entry(survey, place)
-            above, entry = entry, self._entry(survey, LogKey(store.store_id, hash, slot))
+                return None if place is None else self._entry(scan, place)
+            above, entry = entry, self._entry(scan, LogKey(store.store_id, hash, slot))
             if entry is not None and above is not None and _follows(above, entry):
                 return entry
-            if entry is None or self._is_torn(store, survey, entry):
-                before = self._before(store, survey, hash, slot)
+            if entry is None or self._is_torn(store, scan, entry):
+                before = self._before(store, scan, hash, slot)
                 if before is None:
-                    del survey.tails[hash]
+                    del scan.tails[hash]
                     return None
-                survey.tails[hash] = before
+                scan.tails[hash] = before
                 continue
-            if self._says_nothing(survey, entry):
+            if self._says_nothing(scan, entry):
                 continue
             return entry
         return None
 
-    def _is_as_it_began(self, store: StoreRow, survey: Survey, hash: str, slot: Slot) -> bool:
+    def _is_as_it_began(self, store: StoreRow, scan: LogScan, hash: str, slot: Slot) -> bool:
         """Tell whether nothing that counts was written since the present epoch began, and the entry of then is held."""
-        if slot.epoch == current_epoch(store) or not has_cut(store) or self._cuts.tail(store, hash) != slot:
+        if slot.epoch == current_epoch(store) or not has_snapshot(store) or self._snapshots.tail(store, hash) != slot:
             return False
         place = self._place(store, hash)
-        return place is None or self._entry(survey, place) is not None
+        return place is None or self._entry(scan, place) is not None
 
     def _place(self, store: StoreRow, hash: str) -> LogKey | None:
         """Return the place of the memory that was at a path as the present epoch began."""
-        resident = self._cuts.resident(store, hash)
-        place = None if resident is None else self._cuts.place(store, resident)
+        resident = self._snapshots.resident(store, hash)
+        place = None if resident is None else self._snapshots.place(store, resident)
         return None if place is None else place.key_in(store.store_id)
 
-    def _entry(self, survey: Survey, key: LogKey) -> Entry | None:
+    def _entry(self, scan: LogScan, key: LogKey) -> Entry | None:
         """Read the entry there. A slot once taken stays taken, and what is read of it here is never erased."""
-        entry = survey.entries.get(key) or self._logs.entry(key)
+        entry = scan.entries.get(key) or self._logs.entry(key)
         if entry is not None:
-            survey.entries[key] = entry
+            scan.entries[key] = entry
         return entry
 
-    def _downwards(self, store: StoreRow, survey: Survey, hash: str) -> Iterator[Slot]:
-        slot: Slot | None = survey.tails[hash]
+    def _downwards(self, store: StoreRow, scan: LogScan, hash: str) -> Iterator[Slot]:
+        slot: Slot | None = scan.tails[hash]
         while slot is not None:
             yield slot
-            slot = self._before(store, survey, hash, slot)
+            slot = self._before(store, scan, hash, slot)
 
-    def _before(self, store: StoreRow, survey: Survey, hash: str, slot: Slot) -> Slot | None:
+    def _before(self, store: StoreRow, scan: LogScan, hash: str, slot: Slot) -> Slot | None:
         if slot.preceding is not None:
             return slot.preceding
         number = store.epochs.index(str(slot.epoch))
-        return None if number == 0 else self._cuts.tail_of(store, number, hash)
+        return None if number == 0 else self._snapshots.tail_of(store, number, hash)
 
-    def _says_nothing(self, survey: Survey, entry: Entry) -> bool:
+    def _says_nothing(self, scan: LogScan, entry: Entry) -> bool:
         """Tell whether an entry is an abort, or half a rename that does not count: a lower slot has the occupant."""
         if entry.operation is Operation.MOVED_OUT:
-            return not self._is_held(survey, entry.destination)
+            return not self._is_held(scan, entry.destination)
         if entry.operation is not Operation.MOVED_IN or entry.source is None:
             return entry.operation is Operation.VOID
-        departure = self._entry(survey, entry.source.key_in(entry.key.store_id))
+        departure = self._entry(scan, entry.source.key_in(entry.key.store_id))
         return departure is None or departure.moved_version_id != entry.version_id
 
-    def _is_torn(self, store: StoreRow, survey: Survey, entry: Entry) -> bool:
+    def _is_torn(self, store: StoreRow, scan: LogScan, entry: Entry) -> bool:
         """Tell whether it is the first half of a rename whose second is not here, and may never be, or be another's.
 
         One of the present epoch is pending. One of a closed epoch is as that one's snapshot left it.
         """
         if entry.operation is not Operation.MOVED_IN or entry.source is None:
             return False
-        if self._is_held(survey, entry.source):
-            return self._entry(survey, entry.source.key_in(entry.key.store_id)) is None
+        if self._is_held(scan, entry.source):
+            return self._entry(scan, entry.source.key_in(entry.key.store_id)) is None
         if entry.slot.epoch == current_epoch(store):
-            survey.pending.append(entry.key)
+            scan.pending.append(entry.key)
         return True
 
-    def _is_held(self, survey: Survey, ref: LogRef | None) -> bool:
+    def _is_held(self, scan: LogScan, ref: LogRef | None) -> bool:
         """Tell whether a position counts. Tails only ever fall to what is below a gap."""
-        return ref is not None and ref.path_hash in survey.tails and ref.slot <= survey.tails[ref.path_hash]
+        return ref is not None and ref.path_hash in scan.tails and ref.slot <= scan.tails[ref.path_hash]
 
-    def _one_place_each(self, survey: Survey) -> None:
+    def _one_place_each(self, scan: LogScan) -> None:
         """Remove a memory from its source once an entry followed it at its destination, whether or not that is held."""
-        last = dict(survey.deleted)
-        for entry in survey.residents.values():
+        last = dict(scan.deleted)
+        for entry in scan.residents.values():
             last[entry.memory_id] = max(last.get(entry.memory_id, 0), entry.generation)
-        survey.residents = {
-            hash: entry for hash, entry in survey.residents.items() if last[entry.memory_id] == entry.generation
+        scan.residents = {
+            hash: entry for hash, entry in scan.residents.items() if last[entry.memory_id] == entry.generation
         }
 
 

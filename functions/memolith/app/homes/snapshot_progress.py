@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.port_calls import commit_as_owner
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Unavailable
@@ -62,15 +63,10 @@ class SnapshotProgress:
             self._commit(Change(key, None, None, unconditional=True))
 
     def _parts(self, store_id: str) -> Iterator[tuple[RowKey, PartRow]]:
-        after: str | None = None
-        while True:
-            query = Query("control", PartRow.partition(store_id), after=after, limit=PARTS_PER_QUERY)
-            found = self._region.index.query(query)
-            for one in found:
-                yield one.key, PartRow.from_attributes(one.attributes)
-            if len(found) < PARTS_PER_QUERY:
-                return
-            after = found[-1].sort_key
+        query = Query("control", PartRow.partition(store_id), limit=PARTS_PER_QUERY)
+        for page in row_pages(self._region.index, query):
+            for found in page:
+                yield found.key, PartRow.from_attributes(found.attributes)
 
     def _commit(self, change: Change) -> None:
         if not commit_as_owner(self._region.index, [change]):
@@ -78,10 +74,10 @@ class SnapshotProgress:
 
 
 def _encoded(entries: Sequence[Entry]) -> str:
-    return json.dumps([_shown(entry) for entry in entries], separators=(",", ":"))
+    return json.dumps([_to_list(entry) for entry in entries], separators=(",", ":"))
 
 
-def _shown(entry: Entry) -> list[str | int | None]:
+def _to_list(entry: Entry) -> list[str | int | None]:
     refs = [None if ref is None else str(ref) for ref in (entry.source, entry.destination)]
     names: list[str | int | None] = [entry.operation.value, entry.version_id, entry.memory_id, entry.generation]
     return [str(entry.ref), *names, *refs, entry.moved_version_id]

@@ -16,7 +16,7 @@ from typing import Any
 
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.homes.handoff import Handoff
-from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder, Survey
+from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder, LogScan
 from memolith.app.homes.store_backfill import StoreBackfill
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.indexer.indexer import Indexer
@@ -35,7 +35,7 @@ from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_row
 
-SETTLE_ATTEMPTS = 5
+COPY_PASSES_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,21 @@ class TransferStep:
 class Transfer:
     """One region, as the new home of stores."""
 
-    def __init__(self, region: Region, indexing: Indexer) -> None:
+    def __init__(
+        self,
+        region: Region,
+        indexer: Indexer,
+        records: Ownership,
+        builder: EpochSnapshotBuilder,
+        backfill: StoreBackfill,
+        handoff: Handoff,
+    ) -> None:
         self._region = region
-        self._indexing = indexing
-        self._records = Ownership(region)
-        self._surveying = EpochSnapshotBuilder(region)
-        self._bringing = StoreBackfill(region, indexing.object_arrived)
+        self._indexer = indexer
+        self._records = records
+        self._builder = builder
+        self._backfill = backfill
+        self._handoff = handoff
 
     def move(self, store_id: str, budget_s: float) -> TransferStep:
         """Move a store's home here, or as much of that as there is time for: repeat it until it is ``moved``.
@@ -97,10 +106,10 @@ class Transfer:
                 return elsewhere
             return TransferStep(store_id, "at home")
         old = store.home
-        copied, done = self._bringing.run(store, old, deadline_us)
+        copied, done = self._backfill.run(store, old, deadline_us)
         if not done:
             return TransferStep(store_id, "copying", copied)
-        ahead = self._surveying.in_parts(store, deadline_us)
+        ahead = self._builder.in_parts(store, deadline_us)
         if ahead is None:
             return TransferStep(store_id, "copying", copied)
         began_ms = self._region.clock.now_us() // 1000
@@ -113,11 +122,11 @@ class Transfer:
             raise Busy("the move was given up; look at `memolith homes list`")
         if placed.record.home != self._region.name or placed.record.state is not StoreState.MOVED:
             return self._records.fold(view, placed)
-        row = self._records.take_up(view, self._records.fold(view, placed))
+        row = self._records.activate(view, self._records.fold(view, placed))
         paused_ms = max(self._region.clock.now_us() // 1000 - began_ms, 0)
-        self._surveying.forget(store_id)
+        self._builder.forget(store_id)
         self._region.metrics.milliseconds("move_paused_ms", paused_ms, home=old)
-        self._indexing.judge(row.store_id)
+        self._indexer.repair(row.store_id)
         return TransferStep(store_id, "moved", copied, paused_ms)
 
     def _seen_elsewhere(self, view: View, store: StoreRow) -> StoreRow | None:
@@ -137,16 +146,16 @@ class Transfer:
         """Give up a transfer away from here that was begun and is no longer wanted: the home takes writes again."""
         if store.moving_to is None:
             raise Unavailable("a fail-over to this region is not finished; repeat that first")
-        placed = decode_placed(Handoff(self._region).give_up(store.store_id))
+        placed = decode_placed(self._handoff.give_up(store.store_id))
         if placed.record.state is not StoreState.ACTIVE:
             raise Busy("the move away from here is committed already; move the store back")
 
-    def _drained(self, view: View, moving: PlacedRecord, old: str, ahead: Survey) -> tuple[PlacedRecord, int]:
+    def _drained(self, view: View, moving: PlacedRecord, old: str, ahead: LogScan) -> tuple[PlacedRecord, int]:
         """Finish once no lease is valid any more: what the old home has left behind is all of its epoch."""
         store = to_row(moving)
-        copied, survey = self._settled(store, old, ahead)
+        copied, scan = self._copy_rest(store, old, ahead)
         epoch = Epoch(current_epoch(store).number + 1, self._region.name, moving.slot.sequence)
-        run = self.put_cut(view, store.store_id, epoch, survey)
+        run = self.put_snapshot(view, store.store_id, epoch, scan)
         payload = {
             "call": "homes.commit",
             "store_id": store.store_id,
@@ -156,15 +165,15 @@ class Transfer:
         }
         return decode_placed(self._ask(old, payload)), copied
 
-    def _settled(self, store: StoreRow, old: str, survey: Survey) -> tuple[int, Survey]:
+    def _copy_rest(self, store: StoreRow, old: str, scan: LogScan) -> tuple[int, LogScan]:
         """Copy everything, and have every rename completed or aborted: its home's writer does that."""
         copied = 0
-        for _ in range(SETTLE_ATTEMPTS):
-            copied += self._bringing.run(store, old)[0]
-            survey = self._surveying.run(store, survey)
-            if not survey.pending:
-                return copied, survey
-            for key in survey.pending:
+        for _ in range(COPY_PASSES_MAX):
+            copied += self._backfill.run(store, old)[0]
+            scan = self._builder.run(store, scan)
+            if not scan.pending:
+                return copied, scan
+            for key in scan.pending:
                 self._help(old, str(key))
         raise Unavailable("a rename at the old home is not finished; try again")
 
@@ -174,11 +183,11 @@ class Transfer:
         if "error" in answer:
             raise decode_error(answer["error"])
 
-    def put_cut(self, view: View, store_id: str, epoch: Epoch, survey: Survey) -> str:
+    def put_snapshot(self, view: View, store_id: str, epoch: Epoch, scan: LogScan) -> str:
         """Put every shard under a run of its own, and log them as acknowledged; return the run's name for a record."""
         run = f"cut_{ids.ulid(self._region.clock.now_us() // 1000, self._region.randomness.bytes(10))}"
         keys = [str(CutKey(store_id, epoch, run, shard)) for shard in range(Cut.SHARDS)]
-        puts = [partial(self._put, key, cut) for key, cut in zip(keys, survey.cut(), strict=True)]
+        puts = [partial(self._put, key, cut) for key, cut in zip(keys, scan.cut(), strict=True)]
         self._region.parallel.run(puts)
         names = [Named(key) for key in keys]
         commit_joined(

@@ -3,6 +3,7 @@
 It promises that applying an entry is commutative, associative and idempotent: any order and any number of repetitions
 give the same rows. Nothing is acknowledged before its rows and its line in the journal are written in one transaction.
 
-Read first: `projector`, the only writer of rows of memories, logs, paths and versions. Then `ack_journal`, what was
-acknowledged; `path_claims`, which keeps two memories from one path; `store_projector`, the rows of stores.
+Read first: `projector`, which writes the rows of memories, logs, paths and versions, through `row_transactions`. Then
+`epoch_rows`, which corrects them after a move or a failover; `ack_journal`, what was acknowledged; `path_claims`, which
+keeps two memories from one path; `store_projector`, the rows of stores. `parts` puts them together.
 """

@@ -126,7 +126,7 @@ class Claims:
                     continue
                 rest = replace(row, claim_id=None, claim_position=None, claim_expires_at=None)
                 index.commit([Change(key, attributes, None if rest.memory_id is None else rest.to_attributes())])
-            except port_errors.PortError:
+            except port_errors.PORT_FAILURES:
                 continue
 
 

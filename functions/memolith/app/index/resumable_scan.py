@@ -27,7 +27,7 @@ Step = Callable[[View, str | None], tuple[ScanProgress, str | None]]
 """Compares one page after a place: what it saw, and the place to go on after; None at the end."""
 
 
-def walk(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | None = None) -> ScanProgress:
+def resume_scan(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | None = None) -> ScanProgress:
     """Go on with the comparison called `name`, or begin one if the last is a day old; until `deadline_us` at most.
 
     Of each page one write to the control table, besides what `step` does. The row written is the comparison's own, or
@@ -44,17 +44,17 @@ def walk(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | 
     if not view.complete or (row.after is None and now_us - (row.began_at or 0) < EVERY_US):
         return ScanProgress(finished=True)
     row = replace(row, began_at=now_us) if row.after is None else row
-    walked = ScanProgress()
+    scanned = ScanProgress()
     while True:
         seen, after = step(view, row.after)
-        walked = ScanProgress(walked.looked_at + seen.looked_at, walked.repaired + seen.repaired, after is None)
+        scanned = ScanProgress(scanned.looked_at + seen.looked_at, scanned.repaired + seen.repaired, after is None)
         row = replace(row, after=after)
         _note(region, Change(key, attributes, row.to_attributes()))
         attributes = row.to_attributes()
         if seen.repaired:
             region.metrics.count("reconcile_repaired", seen.repaired, kind=name)
         if after is None or region.clock.now_us() > deadline_us:
-            return walked
+            return scanned
 
 
 def _note(region: Region, change: Change) -> None:

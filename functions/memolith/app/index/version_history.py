@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import VersionFilter
 from memolith.core import ids
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.tables import BY_MEMORY, BY_TIME
-from memolith.ports.index import Found, Query
+from memolith.ports.index import Query
 
 INDEX_LAG_US = 60_000_000
 """How old a version is before the global indexes are trusted to have it."""
@@ -84,16 +85,9 @@ class VersionHistory:
         return {row.generation: row for row in rows if row.memory_id == memory_id and row.generation is not None}
 
     def _indexed(self, view: View, store_id: str, memory_id: str, newest: int) -> Iterator[VersionRow]:
-        after = f"{newest + 1:010d}"
-        while True:
-            query = Query(
-                "versions", f"{store_id}#{memory_id}", after=after, descending=True, index=BY_MEMORY.name, limit=101
-            )
-            found = self._query(view, query)
-            yield from (VersionRow.from_attributes(one.attributes) for one in found)
-            if len(found) < 101:
-                return
-            after = found[-1].sort_key
+        after, partition = f"{newest + 1:010d}", f"{store_id}#{memory_id}"
+        query = Query("versions", partition, after=after, descending=True, index=BY_MEMORY.name, limit=101)
+        return rows_of(view.index, query, VersionRow)
 
     def _by_id(self, view: View, store_id: str, version_id: str) -> VersionRow | None:
         key = VersionRow.key(store_id, version_id)
@@ -126,25 +120,10 @@ class VersionHistory:
         if start != PAST_ALL and int(start[:20]) // 1000 < since_ms - INDEX_LAG_US // 1000:
             return []
         oldest = f"memver_{ids.ulid(max(since_ms, 0), bytes(10))}"
-        rows: list[VersionRow] = []
-        while True:
-            found = self._query(view, Query("versions", store_id, after=oldest, limit=RECENT_PER_QUERY))
-            rows += [VersionRow.from_attributes(one.attributes) for one in found]
-            if len(found) < RECENT_PER_QUERY:
-                break
-            oldest = found[-1].sort_key
-        known = [row for row in rows if row.memory_id is not None and (row.time_key or "") < start]
+        recent = rows_of(view.index, Query("versions", store_id, after=oldest, limit=RECENT_PER_QUERY), VersionRow)
+        known = [row for row in recent if row.memory_id is not None and (row.time_key or "") < start]
         return sorted(known, key=lambda row: row.time_key or "", reverse=True)
 
     def _indexed_by_time(self, view: View, store_id: str, start: str) -> Iterator[VersionRow]:
-        after = start
-        while True:
-            query = Query("versions", store_id, after=after, descending=True, index=BY_TIME.name, limit=101)
-            found = self._query(view, query)
-            yield from (VersionRow.from_attributes(one.attributes) for one in found)
-            if len(found) < 101:
-                return
-            after = found[-1].sort_key
-
-    def _query(self, view: View, query: Query) -> list[Found]:
-        return list(view.index.query(query))
+        query = Query("versions", store_id, after=start, descending=True, index=BY_TIME.name, limit=101)
+        return rows_of(view.index, query, VersionRow)

@@ -38,8 +38,9 @@ _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 class Rebuild:
     """Drives a rebuild of one region's index; run by an operator, or by a function on demand."""
 
-    def __init__(self, region: Region, tables: Tables, queue: Queue, longest_life_s: float) -> None:
+    def __init__(self, region: Region, indexer: Indexer, tables: Tables, queue: Queue, longest_life_s: float) -> None:
         self._region = region
+        self._indexer = indexer
         self._tables = tables
         self._queue = queue
         self._longest_life_s = longest_life_s
@@ -61,14 +62,14 @@ class Rebuild:
             if control.complete:
                 return control.serving
             rows = self._rows()
-        building, progress = self._take_up(control, rows, report)
+        building, progress = self._resume(control, rows, report)
         Pages(self._region, self._queue, building, report).fold_all(progress)
-        self._judge(building, report)
+        self._repair_stores(building, report)
         return self._retire(self._switch(building), report).serving
 
     # ---- before the switch --------------------------------------------------------------------------------------
 
-    def _take_up(
+    def _resume(
         self, control: ControlRow, rows: Mapping[RowKey, Attributes], report: Callable[[Progress], None]
     ) -> tuple[ControlRow, RebuildRow]:
         """Project every change into the new tables too; from here on, an earlier driver of this rebuild cannot go on.
@@ -118,16 +119,15 @@ class Rebuild:
         found = self._region.read(self._region.index.at(control.building), _MARKS)
         return progress if all(found.get(key) == {"mark": progress.mark} for key in _MARKS) else None
 
-    def _judge(self, building: ControlRow, report: Callable[[Progress], None]) -> None:
+    def _repair_stores(self, building: ControlRow, report: Callable[[Progress], None]) -> None:
         """Repair stores whose home has changed: the rebuild projected stragglers in the order of the listing.
 
         A LIST for each such store and region, and what `EpochRepair.sweep` costs.
         """
         report(Progress("judging what came late"))
         view = View(self._region.index.at(building.building or 0), {}, complete=False, building=None)
-        indexing = Indexer(self._region)
         for store_id in self._moved_stores():
-            indexing.judge(store_id, view=view)
+            self._indexer.repair(store_id, view=view)
 
     def _moved_stores(self) -> Iterator[str]:
         seen: set[str] = set()
@@ -165,7 +165,7 @@ class Rebuild:
                 Change(ControlRow.KEY, building.to_attributes(), switched.to_attributes()),
                 Change(RebuildRow.KEY, rows[RebuildRow.KEY], None),
                 Change(journal_key, journal, relisted),
-                Change(CompletenessRow.key(generation), None, self._followed_anew(progress), unconditional=True),
+                Change(CompletenessRow.key(generation), None, self._initial_completeness(progress), unconditional=True),
                 *self._marks_of(progress),
             ]
             try:
@@ -203,7 +203,7 @@ class Rebuild:
             return ControlRow(serving=self._region.index.generation, complete=False)
         return ControlRow.from_attributes(attributes)
 
-    def _followed_anew(self, progress: RebuildRow) -> Attributes:
+    def _initial_completeness(self, progress: RebuildRow) -> Attributes:
         """Return what the tables claim as they begin to serve: their mark, and nothing of any other home yet."""
         now_us = self._region.clock.now_us()
         row = CompletenessRow(mark=progress.mark, until={}, before={}, folded={}, written_at=now_us)

@@ -1,17 +1,44 @@
-"""Listings of a bucket from end to end, page after page."""
+"""Listings of a bucket, and queries of a table, from end to end, page after page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
+from memolith.core.rows.base import Row
+from memolith.ports.index import Found, Index, Query
 from memolith.ports.objects import Objects
+
+RowT = TypeVar("RowT", bound=Row)
+
+
+def row_pages(index: Index, query: Query) -> Iterator[Sequence[Found]]:
+    """Yield the query's rows in pages of `query.limit`, none of them empty. One lazy query a page. Raises Unavailable.
+
+    A page that is not full is the last.
+    """
+    while True:
+        found = index.query(query)
+        if found:
+            yield found
+        if len(found) < query.limit:
+            return
+        query = replace(query, after=found[-1].sort_key)
+
+
+def rows_of(index: Index, query: Query, kind: type[RowT]) -> Iterator[RowT]:
+    """Yield the query's rows one by one. Costs and raises as `row_pages`."""
+    for page in row_pages(index, query):
+        for found in page:
+            yield kind.from_attributes(found.attributes)
 
 
 def keys_under(objects: Objects, prefix: str, after: str | None = None, region: str | None = None) -> Iterator[str]:
     """Yield every key that begins with `prefix` and comes after `after`, in byte order. One lazy LIST per thousand.
 
     Raises:
-        PortError: the bucket does not answer.
+        Unavailable: the bucket does not answer.
     """
     while True:
         page = objects.list(prefix, after=after, region=region)
@@ -25,7 +52,7 @@ def keys_missing(objects: Objects, prefix: str, source: str) -> Iterator[str]:
     """Yield keys that `source`'s bucket has under a prefix and this region's has not; both listings have one order.
 
     Raises:
-        PortError: a bucket does not answer.
+        Unavailable: a bucket does not answer.
     """
     here = keys_under(objects, prefix)
     present = next(here, None)

@@ -10,7 +10,7 @@ from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.store_record import StoreRecord
-from memolith.core.settled import ResolvedEntry
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.store_records import PlacedRecord
 
 HOPS = 3
@@ -35,20 +35,20 @@ def decode_placed(payload: Mapping[str, str]) -> PlacedRecord:
     return PlacedRecord(Slot.parse(payload["slot"]), StoreRecord.from_json(payload["record"].encode()))
 
 
-def encode_settled(settled: Iterable[ResolvedEntry]) -> list[dict[str, Any]]:
+def encode_resolved(resolved: Iterable[ResolvedEntry]) -> list[dict[str, Any]]:
     """Write entries as JSON: key, metadata, and whether void."""
-    return [{"key": str(one.entry.key), "metadata": one.entry.to_metadata(), "void": one.void} for one in settled]
+    return [{"key": str(one.entry.key), "metadata": one.entry.to_metadata(), "void": one.void} for one in resolved]
 
 
-def decode_settled(payload: Iterable[Mapping[str, Any]]) -> list[ResolvedEntry]:
-    """Parse what `encode_settled` made. Raises ValueError."""
-    settled = []
+def decode_resolved(payload: Iterable[Mapping[str, Any]]) -> list[ResolvedEntry]:
+    """Parse what `encode_resolved` made. Raises ValueError."""
+    resolved = []
     for one in payload:
         key = parse_key(one["key"])
         if not isinstance(key, LogKey):
             raise ValueError(f"not a key of a log: {one['key']!r}")
-        settled.append(ResolvedEntry(Entry.from_metadata(key, one["metadata"]), one["void"]))
-    return settled
+        resolved.append(ResolvedEntry(Entry.from_metadata(key, one["metadata"]), one["void"]))
+    return resolved
 
 
 def encode_error(error: errors.MemolithError) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -10,6 +10,7 @@ from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT
 from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.retention import Retention
+from memolith.core.rows.content import VersionRow
 
 T = TypeVar("T")
 
@@ -193,6 +194,27 @@ class Version:
     flags: tuple[str, ...] = ()
     withheld: Withheld | None = None
     imported: bool = False
+
+    @classmethod
+    def of(cls, row: VersionRow, content: str | None, flags: Iterable[str], withheld: Withheld | None) -> Version:
+        """Make it of its row and of what may be shown of its text, with the `flags` that verdicts added later."""
+        return cls(
+            id=row.version_id,
+            memory_id=row.memory_id or "",
+            store_id=row.store_id,
+            operation=row.operation or "",
+            created_at=row.created_at or 0,
+            created_by=row.created_by,
+            path=row.path,
+            content_sha256=row.content_sha256,
+            content_size_bytes=row.content_size_bytes,
+            redacted_at=row.redacted_at,
+            redacted_by=row.redacted_by,
+            content=content,
+            flags=tuple(dict.fromkeys((*(row.flags or ()), *flags))),
+            withheld=withheld,
+            imported=bool(row.imported),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class EpochSnapshots:
         there = set(self._region.objects.list(prefix, region=region).keys)
         return [key for key in keys if key not in there]
 
-    def is_late(self, store: StoreRow, path_hash: str, slot: Slot) -> bool:
+    def is_straggler(self, store: StoreRow, path_hash: str, slot: Slot) -> bool:
         """Tell whether a slot is of a closed or never accepted epoch, and above the snapshot that a later epoch began
         with.
 

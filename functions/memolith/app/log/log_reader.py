@@ -16,16 +16,16 @@ from memolith.core.epochs import current_epoch
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.identity import StoreRow
-from memolith.core.settled import ResolvedEntry
 
 
 class LogReader:
     """Entries, positions and tails of the logs of any store, in this region's bucket."""
 
-    def __init__(self, region: Region, snapshots: EpochSnapshots | None = None) -> None:
+    def __init__(self, region: Region, snapshots: EpochSnapshots) -> None:
         self._region = region
-        self._cuts = snapshots or EpochSnapshots(region)
+        self._snapshots = snapshots
 
     def entry(self, key: LogKey, region: str | None = None) -> Entry | None:
         """Return the entry in a slot, or None while it is free. One HEAD. Raises Unavailable."""
@@ -49,14 +49,14 @@ class LogReader:
             raise Unavailable("the store has another home by now, whose record has not arrived here yet; try again")
         if known is not None and known.epoch == epoch:
             return known.following
-        tail = self._cuts.tail(store, path_hash)
+        tail = self._snapshots.tail(store, path_hash)
         if tail is None or (known is not None and known >= tail):
             return Slot(epoch, 1)
         return tail if known is None or known.epoch != tail.epoch else known.following
 
-    def cut_tail(self, store: StoreRow, path_hash: str) -> Slot | None:
+    def snapshot_tail(self, store: StoreRow, path_hash: str) -> Slot | None:
         """Return the snapshot's tail. See `EpochSnapshots.tail`."""
-        return self._cuts.tail(store, path_hash)
+        return self._snapshots.tail(store, path_hash)
 
     def tail(self, store: StoreRow, path_hash: str) -> Entry | None:
         """Find the last entry of a log that the index does not know. About two HEADs per doubling of its length."""
@@ -68,10 +68,10 @@ class LogReader:
         found = gallop(probe)
         if found is not None:
             return found
-        tail = self._cuts.tail(store, path_hash)
+        tail = self._snapshots.tail(store, path_hash)
         return None if tail is None else self.entry(LogKey(store.store_id, path_hash, tail))
 
-    def settle(
+    def resolve(
         self,
         entry: Entry,
         help_with: Callable[[Entry], None] | None = None,
@@ -85,10 +85,10 @@ class LogReader:
         straggler resolves to nothing, and a rename that is half late to what the snapshot made of it.
         """
         over = store is not None and entry.slot.epoch != current_epoch(store)
-        settled = self._settled(entry, None if over else help_with, region)
-        return self._accepted(store, entry, settled) if over and store is not None else settled
+        resolved = self._resolve_alone(entry, None if over else help_with, region)
+        return self._accepted(store, entry, resolved) if over and store is not None else resolved
 
-    def _settled(
+    def _resolve_alone(
         self, entry: Entry, help_with: Callable[[Entry], None] | None, region: str | None
     ) -> tuple[ResolvedEntry, ...]:
         if entry.operation is Operation.MOVED_OUT:
@@ -108,20 +108,22 @@ class LogReader:
             return (ResolvedEntry(entry), ResolvedEntry(departure))
         return (ResolvedEntry(entry, void=True),)
 
-    def _accepted(self, store: StoreRow, entry: Entry, settled: tuple[ResolvedEntry, ...]) -> tuple[ResolvedEntry, ...]:
+    def _accepted(
+        self, store: StoreRow, entry: Entry, resolved: tuple[ResolvedEntry, ...]
+    ) -> tuple[ResolvedEntry, ...]:
         """Return what of a closed epoch's entry counts in the store's present epoch.
 
         A rename counts if both its halves are below the snapshot, or the first is and another entry followed it there.
         """
-        if entry.operation is Operation.MOVED_OUT and not settled and entry.destination is not None:
+        if entry.operation is Operation.MOVED_OUT and not resolved and entry.destination is not None:
             return ()
-        arrival = next((one.entry for one in settled if one.entry.operation is Operation.MOVED_IN), entry)
-        if self.is_late(store, arrival):
+        arrival = next((one.entry for one in resolved if one.entry.operation is Operation.MOVED_IN), entry)
+        if self.is_straggler(store, arrival):
             return ()
         if arrival.operation is not Operation.MOVED_IN or arrival.source is None:
-            return settled
-        if not self._cuts.is_late(store, arrival.source.path_hash, arrival.source.slot):
-            return settled
+            return resolved
+        if not self._snapshots.is_straggler(store, arrival.source.path_hash, arrival.source.slot):
+            return resolved
         return (ResolvedEntry(arrival),) if self._was_followed(store, arrival) else ()
 
     def _was_followed(self, store: StoreRow, arrival: Entry) -> bool:
@@ -130,12 +132,12 @@ class LogReader:
         return (
             child is not None
             and child.parent_version_id == arrival.version_id
-            and not self._cuts.is_late(store, child.key.path_hash, child.slot)
+            and not self._snapshots.is_straggler(store, child.key.path_hash, child.slot)
         )
 
-    def is_late(self, store: StoreRow, entry: Entry) -> bool:
-        """Tell whether it is late. See `EpochSnapshots.is_late`."""
-        return self._cuts.is_late(store, entry.key.path_hash, entry.slot)
+    def is_straggler(self, store: StoreRow, entry: Entry) -> bool:
+        """Tell whether it is late. See `EpochSnapshots.is_straggler`."""
+        return self._snapshots.is_straggler(store, entry.key.path_hash, entry.slot)
 
     def _at(self, entry: Entry, ref: LogRef | None, region: str | None) -> Entry | None:
         return None if ref is None else self.entry(ref.key_in(entry.key.store_id), region)

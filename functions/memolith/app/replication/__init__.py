@@ -5,5 +5,6 @@ there.
 
 Read first: `checkpoints`, how a home publishes what it acknowledged, and `watermark`, how another region checks that it
 has it all. Then `missing_objects`, the daily scans (`compare_listing`, `compare_rows`, `compare_checkpoints`) and
-`region_backfill` for a new region. `reconciler` runs them.
+`region_backfill` for a new region. `reconciler` runs them; `service`
+puts them together.
 """

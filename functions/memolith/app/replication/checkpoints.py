@@ -19,7 +19,7 @@ from itertools import islice
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.index.ack_journal import from_listing
 from memolith.app.kernel.batching import gallop
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_under, rows_of
 from memolith.app.kernel.port_calls import commit_or_busy, find_head, require
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put, put_if_absent
@@ -44,9 +44,9 @@ TRUSTED_US = JOURNAL_LIFETIME_US // 2
 class Checkpoints:
     """The journal of one home, as the reconciler sees it."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, epoch_sweep: EpochSweep) -> None:
         self._region = region
-        self._sweeping = EpochSweep(region)
+        self._epoch_sweep = epoch_sweep
         self._home = region.name
         self._key = JournalStateRow.key(region.name)
 
@@ -166,15 +166,9 @@ class Checkpoints:
         after: str | None = last_key or None
         for shard in range(int(first), JOURNAL_SHARDS):
             partition = JournalRow.partition(self._home, period, shard)
-            while True:
-                query = Query("journal", partition, prefix=f"{self._home}/", after=after, limit=ROWS_PER_QUERY)
-                found = self._region.index.query(query)
-                for one in found:
-                    row = JournalRow.from_attributes(one.attributes)
-                    yield Named(row.object_key, row.version_id), f"{shard} {row.object_key}"
-                if len(found) < ROWS_PER_QUERY:
-                    break
-                after = found[-1].sort_key
+            query = Query("journal", partition, prefix=f"{self._home}/", after=after, limit=ROWS_PER_QUERY)
+            for row in rows_of(self._region.index, query, JournalRow):
+                yield Named(row.object_key, row.version_id), f"{shard} {row.object_key}"
             after = None
 
     def _listed(self, after: str | None) -> Iterator[tuple[Named, str]]:
@@ -186,7 +180,7 @@ class Checkpoints:
     def _put_part(self, state: JournalStateRow, part: tuple[tuple[Named, str], ...]) -> JournalStateRow:
         """Put one more part, and note how far that is. A part of an invocation that died stays, and counts."""
         cursor = part[-1][1]
-        self._sweeping.note(name for name, _ in part)
+        self._epoch_sweep.note(name for name, _ in part)
         key = str(self._checkpoint(state).part_key(state.parts))
         if not self._put(key, part_to_json(tuple(name for name, _ in part))) and state.listed:
             cursor = part_from_json(self._body(key))[-1].key
@@ -198,7 +192,7 @@ class Checkpoints:
         """Put the checkpoint, which ends the period; if the state is, after all was read, still what it was."""
         if self._state() != state:
             raise Busy("the journal has changed meanwhile; the period is published the next time")
-        self._sweeping.note(names)
+        self._epoch_sweep.note(names)
         checkpoint = replace(self._checkpoint(state), names=names)
         key = str(CheckpointKey(self._home, checkpoint.period))
         ours = self._put(key, checkpoint.to_json()) or Checkpoint.from_json(self._body(key)).run == state.run

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memolith.app.index.resumable_scan import ScanProgress, walk
-from memolith.app.indexer.indexer import Indexer
+from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
@@ -25,16 +24,16 @@ PERIODS_PER_PAGE = 50
 class CompareCheckpoints:
     """Compares one region's tables with the other homes' checkpoints."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, missing_objects: MissingObjects) -> None:
         self._region = region
-        self._holding = MissingObjects(region, Indexer(region))
+        self._missing_objects = missing_objects
 
     def run(self, deadline_us: int) -> ScanProgress:
         """Go on where time ran out. Of a checkpoint one GET, and a read for a hundred names; repairs what is missing.
 
-        Raises as `walk`.
+        Raises as `resume_scan`.
         """
-        return walk(self._region, "checkpoints", self._page, deadline_us)
+        return resume_scan(self._region, "checkpoints", self._page, deadline_us)
 
     def _page(self, view: View, after: str | None) -> tuple[ScanProgress, str | None]:
         """Compare a few periods of one home, holding one part of a checkpoint at a time."""
@@ -42,12 +41,12 @@ class CompareCheckpoints:
         if home is None:
             return ScanProgress(), None
         until = min(period + PERIODS_PER_PAGE, self._last(view, home) + 1)
-        walked = ScanProgress()
+        scanned = ScanProgress()
         for number in range(period, until):
             for names in self._names(home, number):
                 mended = self._mend(view, home, names)
-                walked = ScanProgress(walked.looked_at + len(names), walked.repaired + mended)
-        return walked, f"{home} {until - 1}"
+                scanned = ScanProgress(scanned.looked_at + len(names), scanned.repaired + mended)
+        return scanned, f"{home} {until - 1}"
 
     def _next(self, view: View, after: str | None) -> tuple[str | None, int]:
         """Return the first period that follows, of this home or, after its last one, of the next."""
@@ -81,6 +80,8 @@ class CompareCheckpoints:
             yield part_from_json(part.body)
 
     def _mend(self, view: View, home: str, names: tuple[Named, ...]) -> int:
-        missing = self._holding.missing(view, [name for name in names if self._holding.is_shown(name)])
-        brought = self._holding.bring(view, missing, home, fetch=True) if missing else {}
+        missing = self._missing_objects.missing(
+            view, [name for name in names if self._missing_objects.is_indexed(name)]
+        )
+        brought = self._missing_objects.repair(view, missing, home, fetch=True) if missing else {}
         return sum(became in (RepairOutcome.FOLDED, RepairOutcome.FETCHED) for became in brought.values())

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import quote_plus
 
-from memolith.app.index.resumable_scan import ScanProgress, walk
-from memolith.app.indexer.indexer import Indexer
+from memolith.app.index.resumable_scan import ScanProgress, resume_scan
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
@@ -54,12 +54,19 @@ class ComparedPage:
 class CompareListing:
     """Compares one region's bucket with its tables. `queue` is the region's index queue."""
 
-    def __init__(self, region: Region, queue: Queue) -> None:
+    def __init__(
+        self,
+        region: Region,
+        queue: Queue,
+        logs: LogReader,
+        missing_objects: MissingObjects,
+        missed_erasures: MissedErasures,
+    ) -> None:
         self._region = region
         self._queue = queue
-        self._logs = LogReader(region)
-        self._holding = MissingObjects(region, Indexer(region))
-        self._unerased = MissedErasures(region)
+        self._logs = logs
+        self._missing_objects = missing_objects
+        self._missed_erasures = missed_erasures
 
     def run(self, deadline_us: int) -> ComparedPage:
         """Go on with the pass under way, or begin one if the last is a day old; until `deadline_us` at most.
@@ -78,16 +85,16 @@ class CompareListing:
             seen = ScanProgress(compared.looked_at - before.looked_at, compared.repaired - before.repaired)
             return seen, further
 
-        walked = walk(self._region, "listing", step, deadline_us, key=ReconcileRow.KEY)
-        return replace(compared, finished=walked.finished)
+        scanned = resume_scan(self._region, "listing", step, deadline_us, key=ReconcileRow.KEY)
+        return replace(compared, finished=scanned.finished)
 
     def _page(self, view: View, after: str | None, so_far: ComparedPage) -> tuple[ComparedPage, str | None]:
         page = self._region.objects.list("", after=after)
         keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
-        names, met = self._names(keys)
+        names, listed = self._names(keys)
         rows: dict[RowKey, Attributes] = {}
-        missing = self._holding.missing(view, names, listed=True, seen=rows)
-        unerased = sorted(set(self._unerased.among(view, met, rows)) - {name.key for name in missing})
+        missing = self._missing_objects.missing(view, names, listed=True, seen=rows)
+        unerased = sorted(set(self._missed_erasures.among(view, listed, rows)) - {name.key for name in missing})
         self._send([*(name.key for name in missing), *unerased])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
         if unerased:
@@ -115,14 +122,14 @@ class CompareListing:
                 entries.append(parsed)
             elif not isinstance(parsed, (CutKey, CheckpointKey, CheckpointPartKey)):
                 names.append(Named(key))
-        met = list(self._met(entries))
-        shown = [name for name in names if self._holding.is_shown(name)]
-        return [*shown, *(one.name for one in met if one.name is not None)], met
+        listed = list(self._listed(entries))
+        row_keys = [name for name in names if self._missing_objects.is_indexed(name)]
+        return [*row_keys, *(one.name for one in listed if one.name is not None)], listed
 
-    def _met(self, keys: Sequence[LogKey]) -> Iterator[ListedEntry]:
+    def _listed(self, keys: Sequence[LogKey]) -> Iterator[ListedEntry]:
         for start in range(0, len(keys), HEADS_AT_ONCE):
             tasks = [partial(self._look, key) for key in keys[start : start + HEADS_AT_ONCE]]
-            yield from (met for met in self._region.parallel.run(tasks) if met is not None)
+            yield from (listed for listed in self._region.parallel.run(tasks) if listed is not None)
 
     def _look(self, key: LogKey) -> ListedEntry | None:
         """Look at an entry; None for one that cannot be read, which its event reports.
@@ -137,7 +144,7 @@ class CompareListing:
                 return ListedEntry(entry, None)
             if entry.operation is Operation.MOVED_OUT:
                 return ListedEntry(entry, Named(str(key), entry.moved_version_id))
-            if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.settle(entry)):
+            if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.resolve(entry)):
                 return ListedEntry(entry, None)
         except ValueError:
             return None
@@ -158,14 +165,8 @@ class CompareListing:
 
     def _pairs(self, view: View, store_id: str) -> int:
         """Count the live memories of a store that are below another one."""
-        pairs, after = 0, None
-        while True:
-            found = view.index.query(Query("paths", store_id, after=after, limit=PATHS_PER_PAGE))
-            rows = [PathRow.from_attributes(one.attributes) for one in found]
-            pairs += sum(self._below_another(view, row) for row in rows if row.memory_id is not None)
-            if len(found) < PATHS_PER_PAGE:
-                return pairs
-            after = found[-1].sort_key
+        paths = rows_of(view.index, Query("paths", store_id, limit=PATHS_PER_PAGE), PathRow)
+        return sum(self._below_another(view, row) for row in paths if row.memory_id is not None)
 
     def _below_another(self, view: View, row: PathRow) -> bool:
         keys: list[RowKey] = [PathRow.key(row.store_id, above) for above in ancestors(row.path)]

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from memolith.app.index.resumable_scan import ScanProgress, walk
+from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
@@ -53,17 +53,17 @@ class _Place(NamedTuple):
 class CompareRows:
     """Compares the rows of one region's tables with each other. `queue` is the region's index queue."""
 
-    def __init__(self, region: Region, queue: Queue) -> None:
+    def __init__(self, region: Region, queue: Queue, logs: LogReader) -> None:
         self._region = region
         self._queue = queue
-        self._logs = LogReader(region)
+        self._logs = logs
 
     def run(self, deadline_us: int) -> ScanProgress:
         """Go on where time ran out. A LIST for a store; of fifty rows a query and a read.
 
-        Where rows disagree, a few HEADs and a message. Raises as `walk`.
+        Where rows disagree, a few HEADs and a message. Raises as `resume_scan`.
         """
-        return walk(self._region, "rows", self._page, deadline_us)
+        return resume_scan(self._region, "rows", self._page, deadline_us)
 
     def _page(self, view: View, after: str | None) -> tuple[ScanProgress, str | None]:
         place = self._first_store(sorted(self._region.regions), "") if after is None else _Place.parse(after)
@@ -156,7 +156,7 @@ class CompareRows:
         return keys
 
     def _is_void(self, entry: Entry) -> bool:
-        return entry.operation is Operation.VOID or any(one.void for one in self._logs.settle(entry))
+        return entry.operation is Operation.VOID or any(one.void for one in self._logs.resolve(entry))
 
 
 def _is_listed(row: MemoryRow, others: Mapping[RowKey, Attributes]) -> bool:

@@ -50,7 +50,7 @@ class MissedErasures:
     def __init__(self, region: Region) -> None:
         self._region = region
 
-    def among(self, view: View, met: Sequence[ListedEntry], rows: Mapping[RowKey, Attributes]) -> list[str]:
+    def among(self, view: View, listed: Sequence[ListedEntry], rows: Mapping[RowKey, Attributes]) -> list[str]:
         """Return the keys of those entries. `rows` holds the rows of `versions` that the caller has read of them.
 
         One read for a hundred stores that have text on the page.
@@ -58,8 +58,8 @@ class MissedErasures:
         Raises:
             Unavailable: the index does not answer.
         """
-        deleted = self._deleted_stores(view, {one.entry.key.store_id for one in met if one.entry.path is not None})
-        return [str(one.entry.key) for one in met if _is_unerased(one, rows, deleted)]
+        deleted = self._deleted_stores(view, {one.entry.key.store_id for one in listed if one.entry.path is not None})
+        return [str(one.entry.key) for one in listed if _is_unerased(one, rows, deleted)]
 
     def _deleted_stores(self, view: View, store_ids: set[str]) -> set[str]:
         deleted: set[str] = set()
@@ -69,9 +69,9 @@ class MissedErasures:
         return deleted
 
 
-def _is_unerased(met: ListedEntry, rows: Mapping[RowKey, Attributes], deleted: set[str]) -> bool:
-    entry = met.entry
+def _is_unerased(listed: ListedEntry, rows: Mapping[RowKey, Attributes], deleted: set[str]) -> bool:
+    entry = listed.entry
     row = rows.get(VersionRow.key(entry.key.store_id, entry.version_id))
     if entry.path is not None:
-        return met.is_void_half or entry.key.store_id in deleted or bool(row is not None and row.get("blank"))
+        return listed.is_void_half or entry.key.store_id in deleted or bool(row is not None and row.get("blank"))
     return entry.blank and row is not None and "path" in row and row.get("position") == str(entry.ref)

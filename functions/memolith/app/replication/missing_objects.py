@@ -16,7 +16,7 @@ from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.copy import copy_object
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import ApiKeyKey, ObjectKey, RedactionKey, SessionKey, StoreKey, parse_key
 from memolith.core.objects.checkpoint import Named
@@ -47,10 +47,10 @@ class RepairOutcome(Enum):
 class MissingObjects:
     """Checks objects by the rows that they leave, a hundred in one read, and folds what is missing."""
 
-    def __init__(self, region: Region, indexing: Indexer) -> None:
+    def __init__(self, region: Region, indexer: Indexer, snapshots: EpochSnapshots) -> None:
         self._region = region
-        self._indexing = indexing
-        self._cuts = EpochSnapshots(region)
+        self._indexer = indexer
+        self._snapshots = snapshots
 
     def missing(
         self,
@@ -72,12 +72,12 @@ class MissingObjects:
         """
         found: list[Named] = []
         for start in range(0, len(names), ROWS_PER_READ):
-            shown = {name: _shown_by(name) for name in names[start : start + ROWS_PER_READ]}
-            keys = {row[0] for row in shown.values() if row is not None}
+            row_keys = {name: _row_key_of(name) for name in names[start : start + ROWS_PER_READ]}
+            keys = {row[0] for row in row_keys.values() if row is not None}
             rows = self._region.read(view.index, list(keys)) if keys else {}
             if seen is not None:
                 seen.update(rows)
-            found += [name for name, row in shown.items() if row is None or not _shows(rows, *row)]
+            found += [name for name, row in row_keys.items() if row is None or not _shows(rows, *row)]
         found = self._without_late(view, found)
         return found if listed else found + self._gone(set(names) - set(found))
 
@@ -126,15 +126,15 @@ class MissingObjects:
             return False
         store = StoreRow.from_attributes(rows[store_key])
         try:
-            return store.state != StoreState.DELETED and self._cuts.is_late(store, key.path_hash, key.slot)
+            return store.state != StoreState.DELETED and self._snapshots.is_straggler(store, key.path_hash, key.slot)
         except Unavailable:
             return False
 
-    def is_shown(self, name: Named) -> bool:
+    def is_indexed(self, name: Named) -> bool:
         """Tell whether a row shows that the object is projected; otherwise the object itself must be read."""
-        return _shown_by(name) is not None
+        return _row_key_of(name) is not None
 
-    def bring(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, RepairOutcome]:
+    def repair(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, RepairOutcome]:
         """Project what is missing, several at once; `fetch`: copy from its home what has not arrived.
 
         Of a name one HEAD and a projection; a GET from the home and a PUT for what is fetched.
@@ -143,14 +143,14 @@ class MissingObjects:
             Unavailable: the index does not answer.
         """
         deleted = self._deleted_stores(view, names)
-        tasks = [partial(self._bring, view, name, home, fetch, deleted) for name in names]
+        tasks = [partial(self._repair_one, view, name, home, fetch, deleted) for name in names]
         results: list[RepairOutcome] = []
         for start in range(0, len(tasks), AT_ONCE):
             results += self._region.parallel.run(tasks[start : start + AT_ONCE])
         brought = dict(zip(names, results, strict=True))
         folded = [name for name, result in brought.items() if result in (RepairOutcome.FOLDED, RepairOutcome.FETCHED)]
-        shown = [name for name in folded if _shown_by(name) is not None]
-        brought |= dict.fromkeys(self.missing(view, shown), RepairOutcome.WAITING)
+        row_keys = [name for name in folded if _row_key_of(name) is not None]
+        brought |= dict.fromkeys(self.missing(view, row_keys), RepairOutcome.WAITING)
         for kind in (RepairOutcome.FETCHED, RepairOutcome.DISCHARGED):
             if count := results.count(kind):
                 self._region.metrics.count(f"slots_{kind.value}", count, home=home)
@@ -162,7 +162,7 @@ class MissingObjects:
         stores = [StoreRow.from_attributes(row) for row in rows.values()]
         return {store.store_id for store in stores if store.state == StoreState.DELETED}
 
-    def _bring(self, view: View, name: Named, home: str, fetch: bool, deleted: set[str]) -> RepairOutcome:
+    def _repair_one(self, view: View, name: Named, home: str, fetch: bool, deleted: set[str]) -> RepairOutcome:
         key = _parsed(name)
         if isinstance(key, LogKey) and key.store_id in deleted:
             return RepairOutcome.DISCHARGED
@@ -174,7 +174,7 @@ class MissingObjects:
             if not self._copy(name.key, home):
                 return RepairOutcome.DISCHARGED
             return self._fold(view, name.key, RepairOutcome.FETCHED)
-        except (Unavailable, OutcomeUnknown, port_errors.PortError):
+        except port_errors.PORT_FAILURES:
             return RepairOutcome.WAITING
 
     def _is_here(self, key: str) -> bool:
@@ -187,7 +187,7 @@ class MissingObjects:
     def _fold(self, view: View, key: str, done: RepairOutcome) -> RepairOutcome:
         """Project as its event would have: with all that follows from it."""
         try:
-            reactions: Sequence[Callable[[], object]] = self._indexing.fold_object(view, key, journal=False)
+            reactions: Sequence[Callable[[], object]] = self._indexer.fold_object(view, key, journal=False)
         except Malformed:
             return RepairOutcome.DISCHARGED
         for react in reactions:
@@ -195,7 +195,7 @@ class MissingObjects:
         return done
 
 
-_Shown = tuple[RowKey, ObjectKey]
+_RowOfObject = tuple[RowKey, ObjectKey]
 
 
 def _parsed(name: Named) -> ObjectKey | None:
@@ -205,7 +205,7 @@ def _parsed(name: Named) -> ObjectKey | None:
         return None
 
 
-def _shown_by(name: Named) -> _Shown | None:
+def _row_key_of(name: Named) -> _RowOfObject | None:
     """Return the row that shows whether an object is projected; None where the object itself must be read."""
     key = _parsed(name)
     if isinstance(key, LogKey) and name.version_id is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.kernel.region import Region
 from memolith.app.replication.checkpoints import Checkpoints
-from memolith.app.replication.watermark import SETTLED_US, Watermark
+from memolith.app.replication.watermark import Watermark
 from memolith.core.errors import MemolithError
 
 TICK_US = 45_000_000
@@ -24,13 +24,13 @@ class ReconcilerResult:
 
 
 class Reconciler:
-    """The reconciler of one region. `settled_us` is longer than any batch of reads takes."""
+    """The reconciler of one region. `batch_max_us` is longer than any batch of reads takes."""
 
-    def __init__(self, region: Region, settled_us: int = SETTLED_US) -> None:
+    def __init__(self, region: Region, checkpoints: Checkpoints, watermark: Watermark, epoch_sweep: EpochSweep) -> None:
         self._region = region
-        self._periods = Checkpoints(region)
-        self._watermarks = Watermark(region, settled_us)
-        self._sweeping = EpochSweep(region)
+        self._checkpoints = checkpoints
+        self._watermark = watermark
+        self._epoch_sweep = epoch_sweep
 
     def tick(self) -> ReconcilerResult:
         """Rotate the period, advance the watermarks, go on with sweeps. Repeatable, and safe beside another.
@@ -41,11 +41,11 @@ class Reconciler:
         deadline_us = self._region.clock.now_us() + TICK_US
 
         def turn() -> None:
-            ticked.period = self._periods.turn(deadline_us)
+            ticked.period = self._checkpoints.turn(deadline_us)
 
         self._attempt(ticked, turn)
-        self._attempt(ticked, lambda: self._watermarks.advance(ticked.period, deadline_us))
-        self._attempt(ticked, lambda: self._sweeping.run(deadline_us))
+        self._attempt(ticked, lambda: self._watermark.advance(ticked.period, deadline_us))
+        self._attempt(ticked, lambda: self._epoch_sweep.run(deadline_us))
         return ticked
 
     def _attempt(self, ticked: ReconcilerResult, act: Callable[[], None]) -> None:

@@ -16,12 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from memolith.app.homes.epoch_sweep import EpochSweep
-from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.port_calls import commit_or_busy, find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.copy import copy_object
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
-from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
 from memolith.core.rows.base import Attributes, RowKey, mark_key
@@ -32,7 +30,7 @@ from memolith.ports.index import Change
 
 FETCH_AFTER_US = 300_000_000
 """When what has not been replicated counts as missing."""
-SETTLED_US = 5_000_000
+BATCH_MAX_US = 5_000_000
 """Between two writings of the row: longer than any batch that reads it takes."""
 
 _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
@@ -75,11 +73,17 @@ class _Tables:
 class Watermark:
     """What this region knows of each other home's writes."""
 
-    def __init__(self, region: Region, settled_us: int = SETTLED_US) -> None:
+    def __init__(
+        self,
+        region: Region,
+        missing_objects: MissingObjects,
+        epoch_sweep: EpochSweep,
+        batch_max_us: int = BATCH_MAX_US,
+    ) -> None:
         self._region = region
-        self._settled_us = settled_us
-        self._holding = MissingObjects(region, Indexer(region))
-        self._sweeping = EpochSweep(region)
+        self._batch_max_us = batch_max_us
+        self._missing_objects = missing_objects
+        self._epoch_sweep = epoch_sweep
 
     def advance(self, period: int | None, deadline_us: int) -> None:
         """Follow every home as far as possible, until `deadline_us` at most, and write that to the row that calls read.
@@ -100,7 +104,7 @@ class Watermark:
         if not _marked(tables.marks, row):
             self._declare_emptied(tables, row)
             return
-        if 0 <= self._region.clock.now_us() - row.written_at < self._settled_us:
+        if 0 <= self._region.clock.now_us() - row.written_at < self._batch_max_us:
             return
         homes = [home for home in self._region.regions if home != self._region.name]
         followed = [_Followed.of(home, row) for home in homes]
@@ -177,7 +181,7 @@ class Watermark:
                 checkpoint = self._checkpoint(one)
                 if checkpoint is None or not self._fold_all(view, one, checkpoint, deadline_us):
                     return
-            except (Unavailable, port_errors.PortError):
+            except port_errors.PORT_FAILURES:
                 return
             until = min(checkpoint.until, self._region.clock.now_us())
             one.period, one.parts, one.until = checkpoint.period, 0, max(until, one.until or 0)
@@ -201,9 +205,9 @@ class Watermark:
         return True
 
     def _fold_names(self, view: View, names: tuple[Named, ...], home: str, late: bool) -> bool:
-        missing = self._holding.missing(view, names)
-        brought = self._holding.bring(view, missing, home, fetch=late) if missing else {}
-        self._sweeping.note(names)
+        missing = self._missing_objects.missing(view, names)
+        brought = self._missing_objects.repair(view, missing, home, fetch=late) if missing else {}
+        self._epoch_sweep.note(names)
         return RepairOutcome.WAITING not in brought.values()
 
     def _is_late(self, until: int | None) -> bool:

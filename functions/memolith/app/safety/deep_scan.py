@@ -14,12 +14,20 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
+from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.app.safety.verdicts import SCANNER, Verdicts
-from memolith.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE, STORE_RULES, policy_of, told
+from memolith.app.safety.write_gate import (
+    GUARDRAIL_RULE,
+    QUOTED_RULE,
+    REPEATED_RULE,
+    STORE_RULES,
+    finding_to_json,
+    policy_of,
+)
 from memolith.core import verdicts
 from memolith.core.errors import Unavailable
 from memolith.core.fingerprints import (
@@ -94,13 +102,21 @@ class _Subject:
 class DeepScan:
     """Looks at versions of this region's logs, one at a time."""
 
-    def __init__(self, region: Region, scanner: DeepScanner, guardrail: Guardrail | None = None) -> None:
+    def __init__(
+        self,
+        region: Region,
+        logs: LogReader,
+        records: StoreLog,
+        verdicts: Verdicts,
+        scanner: DeepScanner,
+        guardrail: Guardrail | None = None,
+    ) -> None:
         self._region = region
         self._scanner = scanner
         self._guardrail = guardrail
-        self._logs = LogReader(region)
-        self._records = StoreLog(region)
-        self._verdicts = Verdicts(region)
+        self._logs = logs
+        self._records = records
+        self._verdicts = verdicts
 
     def inspect(self, key: str) -> DeepScanResult:
         """Scan one version. Repeatable: a message that comes twice leaves one verdict.
@@ -155,10 +171,10 @@ class DeepScan:
         """Tell whether it is a version, as a `moved_in` is once its other half exists. Before, raises Unavailable."""
         if entry.operation is not Operation.MOVED_IN:
             return True
-        settled = self._logs.settle(entry)
-        if not settled:
+        resolved = self._logs.resolve(entry)
+        if not resolved:
             raise Unavailable("a rename is not finished; try again")
-        return settled[0].is_version
+        return resolved[0].is_version
 
     def _store(self, view: View, store_id: str) -> StoreRow | None:
         attributes = view.rows.get(StoreRow.key(store_id))
@@ -247,7 +263,7 @@ class DeepScan:
             decided_at=self._region.clock.now_us(),
             decided_by=SCANNER,
             reason=findings[0].reason,
-            findings=tuple(told(finding) for finding in findings),
+            findings=tuple(finding_to_json(finding) for finding in findings),
             fingerprints=tuple(map(str, _fingerprints(subject, report))),
         )
 
@@ -332,3 +348,9 @@ def _of_opinion(opinion: Opinion) -> list[Finding]:
             excerpt="",
         )
     ]
+
+
+def make_deep_scan(region: Region, scanner: DeepScanner, guardrail: Guardrail | None = None) -> DeepScan:
+    """Put a region's post-commit scan together. No call."""
+    parts = IndexParts.of(region)
+    return DeepScan(region, parts.logs, parts.store_log, Verdicts(region), scanner, guardrail)

@@ -45,11 +45,11 @@ class TextView:
 class TextReader:
     """Bodies of log objects as text."""
 
-    def __init__(self, region: Region, verdicts: Verdicts | None = None) -> None:
+    def __init__(self, region: Region, verdicts: Verdicts) -> None:
         self._region = region
-        self._verdicts = verdicts or Verdicts(region)
+        self._verdicts = verdicts
 
-    def show(self, access: StoreAccess, wanted: Sequence[TextRequest]) -> list[TextView]:
+    def show(self, access: StoreAccess, requests: Sequence[TextRequest]) -> list[TextView]:
         """Show several texts at once, in order; a withheld one only to a caller that may release it.
 
         One index read and, beside it, a GET for each; a second one where a text has not arrived. One round trip.
@@ -57,22 +57,24 @@ class TextReader:
         Raises:
             Unavailable: a text is not here, and its home does not answer; or it is not known whether it may be shown.
         """
-        if not wanted:
+        if not requests:
             return []
         verdicts: dict[str, VerdictRow] = {}
-        texts: list[str | None] = [None] * len(wanted)
+        texts: list[str | None] = [None] * len(requests)
 
-        def judge() -> None:
-            verdicts.update(self._verdicts.of(access.view.index, access.store, [one.content_sha256 for one in wanted]))
+        def read_verdicts() -> None:
+            verdicts.update(
+                self._verdicts.of(access.view.index, access.store, [one.content_sha256 for one in requests])
+            )
 
         def fetch(number: int) -> None:
-            texts[number] = self.read(access.store.store_id, wanted[number].position)
+            texts[number] = self.read(access.store.store_id, requests[number].position)
 
-        tasks: list[Callable[[], None]] = [partial(fetch, number) for number in range(len(wanted))]
-        self._region.parallel.run([*tasks, judge])
+        tasks: list[Callable[[], None]] = [partial(fetch, number) for number in range(len(requests))]
+        self._region.parallel.run([*tasks, read_verdicts])
         return [
-            shown(text, verdicts.get(one.content_sha256), access.sees_withheld)
-            for text, one in zip(texts, wanted, strict=True)
+            text_view(text, verdicts.get(one.content_sha256), access.sees_withheld)
+            for text, one in zip(texts, requests, strict=True)
         ]
 
     def read(self, store_id: str, position: LogRef) -> str | None:
@@ -106,7 +108,7 @@ def withheld_by(row: VerdictRow | None) -> Withheld | None:
     return Withheld(marks[0].reason, tuple(rules), marks[0].decided_at)
 
 
-def shown(text: str | None, verdict: VerdictRow | None, sees_withheld: bool) -> TextView:
+def text_view(text: str | None, verdict: VerdictRow | None, sees_withheld: bool) -> TextView:
     """Return what a caller sees of a text that was found (None: erased), given its verdicts."""
     withheld = withheld_by(verdict)
     flags = tuple(verdict.flags or ()) if verdict is not None else ()

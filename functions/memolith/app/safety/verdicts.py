@@ -179,8 +179,8 @@ class Verdicts:
         if not marks:
             return
         rules = ", ".join(dict.fromkeys(rule for mark in marks for rule in mark.rules)) or marks[0].reason
-        told = (self._find(mark.key(row.store_id)) for mark in marks)
-        findings = [dict(finding) for record in told if record is not None for finding in record.findings]
+        finding_to_json = (self._find(mark.key(row.store_id)) for mark in marks)
+        findings = [dict(finding) for record in finding_to_json if record is not None for finding in record.findings]
         raise InvalidRequest(
             "content", f"is withheld in this store by the safety scanner ({rules})", findings=(*findings,)
         )

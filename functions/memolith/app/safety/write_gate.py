@@ -71,7 +71,9 @@ def admit(scanner: TextScanner, store: StoreRow, command: Command) -> tuple[str,
         findings = report.rejecting
         field = "path" if all(finding.line == 0 for finding in findings) else "content"
         rules = ", ".join(dict.fromkeys(finding.rule for finding in findings))
-        raise InvalidRequest(field, f"refused by the safety scanner ({rules})", findings=tuple(map(told, findings)))
+        raise InvalidRequest(
+            field, f"refused by the safety scanner ({rules})", findings=tuple(map(finding_to_json, findings))
+        )
     if report.verdict is Verdict.FLAG:
         return kept_flags(finding.rule for finding in report.findings if finding.severity is not Severity.LOW)
     return ()
@@ -82,7 +84,7 @@ def policy_of(store: StoreRow) -> tuple[Policy, frozenset[str]]:
     return Policy(store.scan_policy or SCAN_POLICY_DEFAULT), frozenset(store.scan_allow or ())
 
 
-def told(finding: Finding) -> dict[str, object]:
+def finding_to_json(finding: Finding) -> dict[str, object]:
     """Render a finding as the API does."""
     fields = asdict(finding)
     del fields["weight"]

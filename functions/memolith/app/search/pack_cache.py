@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from memolith.app.auth.authorizer import StoreAccess
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region
 from memolith.app.search.packs import Heads, KeptPacks, differences
 from memolith.core import ids
 from memolith.core.errors import Unavailable
-from memolith.core.limits import SETTLE_US
+from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
 from memolith.core.objects.search_pack import TEXT_BUDGET_BYTES, PackKey
 from memolith.core.rows.content import VersionRow
 from memolith.ports.index import Query
@@ -51,11 +52,11 @@ class _Held:
 class PackCache:
     """Gives a store's pack, as of now."""
 
-    def __init__(self, region: Region, packs: Packs) -> None:
+    def __init__(self, region: Region, packs: Packs, kept: KeptPacks, heads: Heads) -> None:
         self._region = region
         self._packs = packs
-        self._kept = KeptPacks(region, packs)
-        self._heads = Heads(region, packs)
+        self._kept = kept
+        self._heads = heads
         self._held: dict[str, _Held] = {}
         self._lock = threading.Lock()
 
@@ -75,7 +76,7 @@ class PackCache:
         with held.lock:
             try:
                 self._renew(access, held)
-                self._bring_up(access, held, may_ask=True)
+                self._update(access, held, may_ask=True)
                 yield held.pack
             except DamagedPack as damaged:
                 self._drop(access.store.store_id)
@@ -138,7 +139,7 @@ class PackCache:
         try:
             self._take_newest(access, held)
         except DamagedPack:
-            self._ask_packer(access, anew=True)
+            self._ask_packer(access, from_scratch=True)
             self._take_newest(access, held)
         held.looked_at = now_us
 
@@ -156,7 +157,7 @@ class PackCache:
 
     # ---- what came since ------------------------------------------------------------------------------------------
 
-    def _bring_up(self, access: StoreAccess, held: _Held, *, may_ask: bool) -> None:
+    def _update(self, access: StoreAccess, held: _Held, *, may_ask: bool) -> None:
         if held.complete_until is None:
             has = held.pack.heads()
             heads = self._heads.all(access.view, access.store)
@@ -170,7 +171,7 @@ class PackCache:
         if len(put) > FETCHED_MAX and may_ask:
             self._ask_packer(access)
             self._take_newest(access, held)
-            self._bring_up(access, held, may_ask=False)
+            self._update(access, held, may_ask=False)
             return
         if gone:
             held.pack.change((), gone)
@@ -181,28 +182,24 @@ class PackCache:
     def _newest_since(self, access: StoreAccess, complete_until: int) -> dict[str, VersionRow]:
         """Return by memory the newest of the versions that may have been acknowledged since.
 
-        A version's id was made at most `SETTLE_US` before it was acknowledged, in any region; the table itself has them
-        in that order, so that nothing here waits for a global index.
+        A version's id was made at most `ACKNOWLEDGED_WITHIN_US` before it was acknowledged, in any region; the table
+        itself has them in that order, so that nothing here waits for a global index.
         """
-        since_ms = max(complete_until - SETTLE_US, 0) // 1000
+        since_ms = max(complete_until - ACKNOWLEDGED_WITHIN_US, 0) // 1000
         after: str = f"memver_{ids.ulid(since_ms, bytes(10))}"
         found: dict[str, VersionRow] = {}
-        while True:
-            query = Query("versions", access.store.store_id, after=after, limit=ROWS_PER_QUERY)
-            rows = access.view.index.query(query)
-            for version in (VersionRow.from_attributes(row.attributes) for row in rows):
-                if version.memory_id is None:
-                    continue
-                known = found.get(version.memory_id)
-                if known is None or (known.generation or 0) <= (version.generation or 0):
-                    found[version.memory_id] = version
-            if len(rows) < ROWS_PER_QUERY:
-                return found
-            after = rows[-1].sort_key
+        query = Query("versions", access.store.store_id, after=after, limit=ROWS_PER_QUERY)
+        for version in rows_of(access.view.index, query, VersionRow):
+            if version.memory_id is None:
+                continue
+            known = found.get(version.memory_id)
+            if known is None or (known.generation or 0) <= (version.generation or 0):
+                found[version.memory_id] = version
+        return found
 
-    def _ask_packer(self, access: StoreAccess, *, anew: bool = False) -> None:
+    def _ask_packer(self, access: StoreAccess, *, from_scratch: bool = False) -> None:
         """Ask for the segment, and wait for it. Raises Unavailable."""
-        payload = {"call": "pack", "store_id": access.store.store_id, "anew": anew}
+        payload = {"call": "pack", "store_id": access.store.store_id, "anew": from_scratch}
         with repeatable():
             answer = self._region.peers.call(self._region.name, "packer", payload)
         if "error" in answer:

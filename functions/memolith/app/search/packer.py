@@ -12,11 +12,13 @@ import hashlib
 import logging
 from collections.abc import Mapping
 
-from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.eraser_client import ask_eraser
 from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.log.store_log import StoreLog
+from memolith.app.safety.text_access import TextReader
+from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.packs import Heads, KeptPacks, OpenedPack, differences
 from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest
@@ -40,14 +42,14 @@ _log = logging.getLogger(__name__)
 class Packer:
     """Makes the packs of one region."""
 
-    def __init__(self, region: Region, packs: Packs) -> None:
+    def __init__(self, region: Region, packs: Packs, kept: KeptPacks, heads: Heads, records: StoreLog) -> None:
         self._region = region
         self._packs = packs
-        self._kept = KeptPacks(region, packs)
-        self._heads = Heads(region, packs)
-        self._records = Ownership(region)
+        self._kept = kept
+        self._heads = heads
+        self._records = records
 
-    def pack(self, store_id: str, since: int | None = None, anew: bool = False) -> int | None:
+    def pack(self, store_id: str, since: int | None = None, from_scratch: bool = False) -> int | None:
         """Bring a store's segment up to date; return the number of the one that counts, None if the store is deleted.
 
         Does nothing where the newest segment began after `since`. Otherwise a LIST, a GET, a query for a thousand
@@ -62,7 +64,7 @@ class Packer:
             newest = self._kept.newest(store_id)
             if since is not None and newest is not None and self._began_after(newest, since):
                 return newest.number
-            made = self._attempt(store_id, newest, anew)
+            made = self._attempt(store_id, newest, from_scratch)
             if made is not None or not self._is_live(store_id):
                 return made
             self._region.back_off(attempt)
@@ -81,7 +83,7 @@ class Packer:
         store = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
         return None if store is None or store.state == StoreState.DELETED else store
 
-    def _attempt(self, store_id: str, newest: PackKey | None, anew: bool) -> int | None:
+    def _attempt(self, store_id: str, newest: PackKey | None, from_scratch: bool) -> int | None:
         """Make the number of the segment that counts now; None if another packer was first, or the store is deleted."""
         began_at = self._region.clock.now_us()
         view = self._region.view([StoreRow.key(store_id)], marked=["memories", "verdicts", "versions"])
@@ -90,14 +92,14 @@ class Packer:
         if store is None:
             self._remove_others(store_id)
             return None
-        opened = None if anew or newest is None else self._open(newest)
+        opened = None if from_scratch or newest is None else self._open(newest)
         pack = self._packs.new() if opened is None else opened.pack
         try:
-            changed = self._bring_up(pack, self._heads.all(view, store))
+            changed = self._update(pack, self._heads.all(view, store))
             if opened is not None and not changed and began_at - opened.manifest.began_at < STALE_US:
                 return opened.key.number
             if pack.size_bytes > SIZE_MAX_BYTES and opened is not None:
-                return self._attempt(store_id, newest, anew=True)
+                return self._attempt(store_id, newest, from_scratch=True)
             homes = {parse_epoch(epoch).home for epoch in store.epochs}
             body, count = pack.to_bytes(), pack.extent()[0]
             until = view.complete_until_of(homes)
@@ -119,7 +121,7 @@ class Packer:
             _log.warning("a pack is made from nothing", extra={"key": str(key), "reason": str(damaged)})
             return None
 
-    def _bring_up(self, pack: Pack, heads: Mapping[str, MemoryRow]) -> bool:
+    def _update(self, pack: Pack, heads: Mapping[str, MemoryRow]) -> bool:
         """Bring the segment up to date; return whether anything had to be done."""
         has = pack.heads()
         put, gone = differences(has, heads, {**has, **heads})
@@ -144,3 +146,10 @@ class Packer:
     def _remove_others(self, store_id: str) -> None:
         """Remove older segments; of a store that was deleted meanwhile, this one too. The eraser decides for itself."""
         ask_eraser(self._region, {"call": "erase_packs", "store_id": store_id})
+
+
+def make_packer(region: Region, packs: Packs) -> Packer:
+    """Put a region's packer together. No call."""
+    verdicts = Verdicts(region)
+    heads = Heads(region, packs, TextReader(region, verdicts), verdicts)
+    return Packer(region, packs, KeptPacks(region, packs), heads, StoreLog(region))

@@ -10,13 +10,14 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, takewhile
 
+from memolith.app.kernel.listing import row_pages, rows_of
 from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.fold import is_live
-from memolith.core.log_position import LogRef, Slot
 from memolith.core.objects.search_pack import Manifest, PackKey
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
@@ -89,18 +90,19 @@ class KeptPacks:
 class Heads:
     """The live memories of a store that a pack may show, and what it has to be told of them."""
 
-    def __init__(self, region: Region, packs: Packs) -> None:
+    def __init__(self, region: Region, packs: Packs, texts: TextReader, verdicts: Verdicts) -> None:
         self._region = region
         self._packs = packs
-        self._contents = TextReader(region)
-        self._verdicts = Verdicts(region)
+        self._texts = texts
+        self._verdicts = verdicts
 
     def all(self, view: View, store: StoreRow) -> dict[str, MemoryRow]:
         """Return every live memory whose text is not withheld. A query for a thousand memories, and the verdicts."""
         hidden = self._withheld(view, store)
-        rows = (row for row in self._rows(view, store.store_id) if is_live(row))
+        query = Query("memories", store.store_id, limit=ROWS_PER_QUERY)
+        live = (row for row in rows_of(view.index, query, MemoryRow) if is_live(row))
         return {
-            row.memory_id: row for row in rows if self._verdicts.hmac(store, row.content_sha256 or "") not in hidden
+            row.memory_id: row for row in live if self._verdicts.hmac(store, row.content_sha256 or "") not in hidden
         }
 
     def of(self, view: View, store: StoreRow, memory_ids: Sequence[str]) -> dict[str, MemoryRow]:
@@ -131,7 +133,7 @@ class Heads:
             ]
 
     def _text(self, row: MemoryRow) -> str | None:
-        return self._contents.read(row.store_id, position_of(row))
+        return self._texts.read(row.store_id, row.ref)
 
     def _document(self, row: MemoryRow, text: str, text_max_bytes: int) -> Document:
         whole = (row.content_size_bytes or 0) <= text_max_bytes
@@ -153,34 +155,12 @@ class Heads:
             content=text if whole else None,
         )
 
-    def _rows(self, view: View, store_id: str) -> Iterator[MemoryRow]:
-        after: str | None = None
-        while True:
-            query = Query("memories", store_id, after=after, limit=ROWS_PER_QUERY)
-            found = view.index.query(query)
-            yield from (MemoryRow.from_attributes(one.attributes) for one in found)
-            if len(found) < ROWS_PER_QUERY:
-                return
-            after = found[-1].sort_key
-
     def _withheld(self, view: View, store: StoreRow) -> set[str]:
         """Return the keys of all texts that are withheld now. The sightings behind them in the table are skipped."""
-        hidden: set[str] = set()
-        after: str | None = None
-        while True:
-            query = Query("verdicts", store.store_id, after=after, limit=ROWS_PER_QUERY)
-            found = view.index.query(query)
-            texts = [one for one in found if "#" not in one.sort_key]
-            rows = (VerdictRow.from_attributes(one.attributes) for one in texts)
-            hidden |= {row.content_hmac for row in rows if withholdings(row)}
-            if len(texts) < ROWS_PER_QUERY:
-                return hidden
-            after = found[-1].sort_key
-
-
-def position_of(row: MemoryRow) -> LogRef:
-    """Return the position of a memory's text."""
-    return LogRef(row.path_hash, Slot.parse(row.slot))
+        found = chain.from_iterable(row_pages(view.index, Query("verdicts", store.store_id, limit=ROWS_PER_QUERY)))
+        texts = takewhile(lambda one: "#" not in one.sort_key, found)
+        judged = (VerdictRow.from_attributes(one.attributes) for one in texts)
+        return {row.content_hmac for row in judged if withholdings(row)}
 
 
 def differences(

@@ -22,6 +22,7 @@ from memolith.adapters.system.clock import SystemClock
 from memolith.adapters.system.randomness import SystemRandomness
 from memolith.app.indexer.rebuild import Rebuild
 from memolith.app.indexer.rebuild_pages import Progress as Step
+from memolith.app.indexer.service import make_indexer
 from memolith.app.operations import operator
 from memolith.app.operations.operator import IndexStatus
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
@@ -81,7 +82,7 @@ def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Consol
     sqs = SqsQueue(target.clients, deployment, deployment.queue("rebuild"), memolith.clock, memolith.randomness)
     queue = translated_queue(sqs, region)
     try:
-        return _rebuild(Rebuild(memolith, tables, queue, settle_s), progress_on)
+        return _rebuild(Rebuild(memolith, make_indexer(memolith), tables, queue, settle_s), progress_on)
     except KeyboardInterrupt:
         progress_on.print("Interrupted. Run the same command again to continue.", highlight=False)
         raise typer.Exit(130) from None

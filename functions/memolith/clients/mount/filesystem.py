@@ -19,7 +19,8 @@ from typing import Any
 import mfusepy
 
 from memolith.clients.working_copy.history_view import LOCAL, HistoryView
-from memolith.clients.working_copy.working_copy import Shown, WorkingCopy, Writing
+from memolith.clients.working_copy.open_files import Writing
+from memolith.clients.working_copy.working_copy import Shown, WorkingCopy
 
 TOLD = mfusepy.fuse_version_major >= 3
 """Whether libfuse can tell the kernel that something has changed."""
@@ -133,7 +134,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
                 fi.noflush = 1
             else:
                 append, emptied = bool(fi.flags & os.O_APPEND), bool(fi.flags & os.O_TRUNC)
-                fi.fh = self._add(self._copy.open_to_write(path, append=append, emptied=emptied))
+                fi.fh = self._add(self._copy.files.open_to_write(path, append=append, emptied=emptied))
             if not fi.flags & os.O_TRUNC and fi.flags & os.O_ACCMODE != os.O_WRONLY:
                 tag = self._copy.open_to_read(path)
             else:
@@ -175,16 +176,16 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     def create(self, path: str, mode: int, fi: Any) -> int:
         self._check(path)
         append, exclusive, emptied = (bool(fi.flags & flag) for flag in (os.O_APPEND, os.O_EXCL, os.O_TRUNC))
-        fi.fh = self._add(self._copy.create(path, append=append, exclusive=exclusive, emptied=emptied))
+        fi.fh = self._add(self._copy.files.create(path, append=append, exclusive=exclusive, emptied=emptied))
         self._in_kernel[path] = self._copy.stat(path).tag
         return 0
 
     def write(self, path: str, content: bytes, offset: int, fi: Any) -> int:
-        return self._copy.write(path, self._writings[fi.fh], offset, content)
+        return self._copy.files.write(path, self._writings[fi.fh], offset, content)
 
     def truncate(self, path: str, length: int, fi: Any = None) -> int:
         self._check(path)
-        self._copy.truncate(path, length, None if fi is None else self._writings.get(fi.fh))
+        self._copy.files.truncate(path, length, None if fi is None else self._writings.get(fi.fh))
         return 0
 
     def flush(self, path: str | None, fi: Any) -> int:
@@ -192,7 +193,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
             return -errno.ENOSYS  # the kernel asks no more
         writing = self._writings.get(fi.fh)
         if writing is not None and path is not None:
-            self._copy.flush(path, writing)
+            self._copy.files.flush(path, writing)
         return 0
 
     def fsync(self, path: str | None, datasync: int, fi: Any) -> int:
@@ -201,7 +202,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     def release(self, path: str | None, fi: Any) -> int:
         if fi.fh:
             writing = self._writings.pop(fi.fh)
-            self._copy.release(writing.path, writing)
+            self._copy.files.release(writing.path, writing)
         return 0
 
     def unlink(self, path: str) -> int:

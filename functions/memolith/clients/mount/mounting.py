@@ -167,7 +167,7 @@ class Freshness:
                 self._tell(None)
             except StoreClientError as error:
                 self._tell(error)
-            self._copy.settle()
+            self._copy.commit_waiting()
 
     def _tell(self, error: StoreClientError | None) -> None:
         """Log once when the store falls silent, and once when it answers again."""

@@ -16,6 +16,6 @@ The words:
   It returns what the path has then, or raises `Overtaken`: the store's side and the local one have both changed, and
   nothing was written. The caller keeps its text beside the file, as `temporary_names.beside(path, "conflict", now_us)`.
 
-Read first: `working_copy`, which puts them together: open, read, write, rename, unlink and close on paths, as errno
-knows them.
+Read first: `working_copy`, which puts them together: read, rename, unlink and the like on paths, as errno knows them.
+Then `open_files`: open, write and close.
 """

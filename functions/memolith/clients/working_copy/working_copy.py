@@ -8,15 +8,13 @@ What a write comes to, and when:
 - A file that is opened to write has a `Writing`. Its first write makes a local text of the file, on disk at once.
 - `flush` (each close, and fsync) commits it. A shell closes a copy of the file before it writes a byte; so a file that
   was only made or emptied is committed at its last close instead (`release`).
-- What no program closes any more (a commit that got no answer, a truncate by name) `settle` commits.
+- What no program closes any more (a commit that got no answer, a truncate by name) `commit_waiting` commits.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memolith.clients.working_copy.append_groups import AppendGroups
@@ -24,35 +22,20 @@ from memolith.clients.working_copy.commit_on_close import CommitOnClose
 from memolith.clients.working_copy.conditional_commit import ConditionalCommit
 from memolith.clients.working_copy.content_cache import ContentCache
 from memolith.clients.working_copy.local_status import reason_of, state_of
+from memolith.clients.working_copy.open_files import OpenFiles, errors_logged
 from memolith.clients.working_copy.rename import Rename
-from memolith.clients.working_copy.state import State, check_name, errno_of, fail
-from memolith.clients.working_copy.store_client import Head, StoreClient, StoreClientError
-from memolith.clients.working_copy.temporary_names import STAYS_US, is_local, may_be_meant, why_local
+from memolith.clients.working_copy.state import State, check_name, fail
+from memolith.clients.working_copy.store_client import Head, StoreClient
+from memolith.clients.working_copy.temporary_names import STAYS_US, may_be_meant, why_local
 from memolith.clients.working_copy.tree import split
 from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, UnsavedTexts
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 
-LOCAL_MAX_BYTES = 16 * 1024 * 1024
 QUIET_US = 2_000_000
 """A text that no program has open is committed once it was left alone for so long."""
 
 log = logging.getLogger("memolith.mount")
-
-
-@dataclass(slots=True, eq=False)
-class Writing:
-    """A file that is open to be written.
-
-    Attributes:
-        append: at its end only.
-        path: where it was opened.
-        local: what was written through it and has not been answered for.
-    """
-
-    append: bool = False
-    path: str = ""
-    local: LocalText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +63,15 @@ class WorkingCopy:
     randomness: Randomness
     read_only: bool = False
     state: State = field(init=False)
-    _closing: CommitOnClose = field(init=False)
-    _moving: Rename = field(init=False)
-    _appending: AppendGroups = field(init=False, default_factory=AppendGroups)
+    _commits: CommitOnClose = field(init=False)
+    _renames: Rename = field(init=False)
+    files: OpenFiles = field(init=False)
 
     def __post_init__(self) -> None:
         self.state = State(self.client, self.contents, self.unsaved, self.clock, read_only=self.read_only)
-        self._closing = CommitOnClose(self.state, ConditionalCommit(self.client, self.clock, self.randomness))
-        self._moving = Rename(self.state, self._closing)
+        self._commits = CommitOnClose(self.state, ConditionalCommit(self.client, self.clock, self.randomness))
+        self._renames = Rename(self.state, self._commits)
+        self.files = OpenFiles(self.state, self._commits, AppendGroups(), self.clock)
         for local in self.unsaved.inherited:
             self._take_over(local)
 
@@ -133,7 +117,7 @@ class WorkingCopy:
             return bytes(found.text[offset : offset + size])
         if found is None:
             fail(errno.ENOENT, "there is no such file")
-        return self._text(found)[offset : offset + size]
+        return self.files.text(found)[offset : offset + size]
 
     def attributes(self, path: str) -> dict[str, str]:
         """Return Memolith's attributes of a file. Raises OSError: ENOENT."""
@@ -149,117 +133,7 @@ class WorkingCopy:
             told |= {"memory_id": found.memory_id, "version_id": found.version_id}
         return {name: value for name, value in told.items() if value}
 
-    # ---- writing ------------------------------------------------------------------------------------------------
-
-    def create(self, path: str, *, append: bool = False, exclusive: bool = False, emptied: bool = False) -> Writing:
-        """Create a file, open to be written. Nothing is in the store yet. Raises OSError.
-
-        Args:
-            exclusive: one that has come to be there meanwhile is an error; else it is opened, and `emptied`.
-        """
-        state = self.state
-        state.check_writable()
-        check_name(path)
-        if state.is_folder(path):
-            fail(errno.EISDIR, "a folder has that name")
-        with state.hold(path):
-            if state.find(path) is not None:
-                if exclusive:
-                    fail(errno.EEXIST, "there is something already")
-                return self.open_to_write(path, append=append, emptied=emptied)
-            base = state.base_of(path)
-            kind = Kind.TEMPORARY if is_local(path) and base is None else Kind.EDIT
-            local = state.add_local(path, kind, base)
-            local.appended_from = 0 if append and base is None else None
-            local.writers = 1
-            return self._opened(Writing(append, path, local))
-
-    def open_to_write(self, path: str, *, append: bool = False, emptied: bool = False) -> Writing:
-        """Open an existing file to write, `emptied` at once if asked. Raises OSError."""
-        self.state.check_writable()
-        if self.stat(path).folder:
-            fail(errno.EISDIR, "it is a folder")
-        writing = Writing(append, path)
-        if emptied:
-            self.truncate(path, 0, writing)
-        return self._opened(writing)
-
-    def _opened(self, writing: Writing) -> Writing:
-        if writing.append:
-            self._appending.opened(writing.path, writing)
-        return writing
-
-    def write(self, path: str, writing: Writing, offset: int, content: bytes) -> int:
-        """Write a part of a text, at its end if it is open to be appended to; return how much. Raises OSError."""
-        with self.state.hold(path):
-            local = self._local(path, append=writing.append)
-            if writing.append:
-                offset = len(local.text)
-            if offset + len(content) > LOCAL_MAX_BYTES:
-                fail(errno.EFBIG, "it is too long")
-            if local.appended_from is not None and offset < local.appended_from:
-                self._no_append(local)
-            self.unsaved.write(local, offset, content)
-            self._touch(local, writing)
-        if writing.append:
-            self._appending.settled(writing.path, writing)
-        return len(content)
-
-    def truncate(self, path: str, size: int, writing: Writing | None = None) -> None:
-        """Cut a text, or fill it with NUL bytes. Raises OSError."""
-        self.state.check_writable()
-        if size > LOCAL_MAX_BYTES:
-            fail(errno.EFBIG, "it is too long")
-        with self.state.hold(path):
-            local = self._local(path, emptied=size == 0)
-            if local.appended_from is not None and (size < local.appended_from or local.appended_from == 0):
-                self._no_append(local)
-            touched = local.touched or size > 0
-            self.unsaved.truncate(local, size)
-            self._touch(local, writing)
-            local.touched = touched
-
-    def flush(self, path: str, writing: Writing, *, last: bool = False) -> None:
-        """Handle a close or an fsync. One commit if something was written. Raises OSError as `CommitOnClose.commit`
-        does.
-
-        One commit for all programs that append at the same time; each of them gets the error if it fails.
-        """
-        if writing.append and writing.local is not None and writing.local.touched:
-            self._appending.wait(writing.path)
-        with self.state.hold(path):
-            local = writing.local
-            if local is None:
-                found = self.state.locals.get(path)
-                if found is None or found.kind is not Kind.EDIT or not found.waiting or found.writers:
-                    return
-                local = found
-            if local.failure:
-                self._let_go(writing)
-                fail(local.failure, local.reason)
-            if local.kind is not Kind.EDIT or not local.waiting:
-                self._close_local(local)
-                self._let_go(writing)
-                return
-            if not local.touched and not last:
-                return
-            try:
-                self._closing.commit(local)
-            finally:
-                self._let_go(writing)
-
-    def release(self, path: str, writing: Writing) -> None:
-        """Handle the last close. Commits what was only made or emptied; no program gets the error if that fails."""
-        self._appending.settled(writing.path, writing)
-        local = writing.local
-        if local is None:
-            return
-        with self.state.hold(local.path):
-            if local.writers > 1 or local.touched:
-                self._let_go(writing)
-                return
-            with _told(local.path):
-                self.flush(local.path, writing, last=True)
+    # ---- names ---------------------------------------------------------------------------------------------------
 
     def unlink(self, path: str) -> None:
         """Delete a file. Raises OSError."""
@@ -273,12 +147,12 @@ class WorkingCopy:
                 if isinstance(found, LocalText):
                     self._unlink_local(found)
                 else:
-                    self._closing.delete(found)
+                    self._commits.delete(found)
 
     def rename(self, old: str, new: str, *, replace: bool = True) -> None:
         """Rename as rename(2) does. Raises OSError."""
         self.state.check_writable()
-        self._moving.rename(old, new, replace=replace)
+        self._renames.rename(old, new, replace=replace)
 
     def mkdir(self, path: str) -> None:
         """Make a folder, of this mount alone while it is empty. Raises OSError."""
@@ -311,7 +185,7 @@ class WorkingCopy:
     # ---- from time to time --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """List what is in the store. One request for each hundred memories. Raises DeskError."""
+        """List what is in the store. One request for each hundred memories. Raises StoreClientError."""
         self.state.table.refresh()
         self.contents.keep_only(self.state.table.hashes())
 
@@ -319,13 +193,13 @@ class WorkingCopy:
         """Fetch what others wrote; return the paths that show something else now. One request while nothing changes.
 
         Raises:
-            DeskError: the store does not answer, or not to this key.
+            StoreClientError: the store does not answer, or not to this key.
         """
         changed = self.state.table.refresh()
         self.contents.forget(self.state.table.let_go())
-        return changed | self._moving.come_back()
+        return changed | self._renames.come_back()
 
-    def settle(self, *, all: bool = False) -> None:
+    def commit_waiting(self, *, all: bool = False) -> None:
         """Commit waiting texts that are not open; `all`: also those written just now. Logs errors."""
         now_us = self.clock.now_us()
         for local in list(self.state.locals.values()):
@@ -333,25 +207,25 @@ class WorkingCopy:
                 continue
             left_alone_us = now_us - local.left_us
             if local.kind is Kind.EDIT and local.waiting and (all or left_alone_us >= QUIET_US):
-                self._settle_one(local)
+                self._commit_edit(local)
             elif local.kind is Kind.TEMPORARY and left_alone_us >= (QUIET_US if all else STAYS_US):
-                self._settle_temporary(local)
+                self._commit_temporary(local)
 
     def close(self) -> None:
         """Commit what waits and release the local texts; the next start tries what could not be committed."""
-        self.settle(all=True)
+        self.commit_waiting(all=True)
         self.state.texts.close()
         self.contents.settle()
         self.unsaved.close()
 
-    def _settle_one(self, local: LocalText) -> None:
+    def _commit_edit(self, local: LocalText) -> None:
         path = local.path
         with self.state.hold(path):
             if local.waiting and local.path == path and not local.writers:
-                with _told(path):
-                    self._closing.commit(local)
+                with errors_logged(path):
+                    self._commits.commit(local)
 
-    def _settle_temporary(self, local: LocalText) -> None:
+    def _commit_temporary(self, local: LocalText) -> None:
         """Commit a supposed temporary file that was left alone, if its name allows, or log that it stays local."""
         path = local.path
         if not may_be_meant(path):
@@ -364,80 +238,23 @@ class WorkingCopy:
                 if any(displaced.backup == path for displaced in self.state.displaced.values()):
                     return
                 local.kind, local.base, local.waiting, local.touched = Kind.EDIT, None, True, True
-                with _told(path):
-                    self._closing.commit(local)
+                with errors_logged(path):
+                    self._commits.commit(local)
 
     # ---- local texts --------------------------------------------------------------------------------------------
 
     def _take_over(self, local: LocalText) -> None:
         """Take over what a dead mount left: closed edits wait to be committed, others are put beside their files."""
         if local.kind is Kind.EDIT and not local.complete:
-            self._closing.keep_unsaved(local)
+            self._commits.keep_unsaved(local)
             return
         local.waiting = local.kind is Kind.EDIT
         if local.kind is Kind.TEMPORARY:
             local.left_us = self.clock.now_us()
         if local.path in self.state.locals:
-            self._closing.keep_unsaved(local)
+            self._commits.keep_unsaved(local)
         else:
             self.state.show_local(local)
-
-    def _local(self, path: str, *, append: bool = False, emptied: bool = False) -> LocalText:
-        """Return the local text that is written to; the first write makes it."""
-        state = self.state
-        found = state.find(path)
-        if isinstance(found, LocalText):
-            return found
-        if found is None:
-            if not append or state.is_folder(path):
-                fail(errno.ESTALE, "somebody else deleted it meanwhile")
-            local = state.add_local(path, Kind.EDIT)
-            local.appended_from = 0
-            return local
-        if emptied:
-            return state.add_local(path, Kind.EDIT, state.base_unseen(path))
-        text = self._text(found)
-        head = state.base_of(path) or found
-        local = state.add_local(path, Kind.EDIT, head, text)
-        local.appended_from = len(text)
-        state.unsaved.record(local)
-        return local
-
-    def _text(self, head: Head) -> bytes:
-        if head.withheld:
-            fail(errno.EACCES, "its text is withheld by the safety scanner")
-        try:
-            return self.state.texts.read(head)
-        except StoreClientError as error:
-            fail(errno_of(error), error.message)
-
-    def _touch(self, local: LocalText, writing: Writing | None) -> None:
-        local.changed_at_ns, local.left_us = self.state.now_ns(), self.clock.now_us()
-        local.touched = True
-        local.waiting = local.kind is Kind.EDIT
-        if local.complete and local.kind is not Kind.KEPT:
-            local.complete = False
-            self.unsaved.record(local)
-        if writing is not None and writing.local is not local:
-            self._let_go(writing)
-            writing.local = local
-            local.writers += 1
-
-    def _close_local(self, local: LocalText) -> None:
-        """Note the close of a local text that is no edit: if the mount dies, what it leaves of it is whole."""
-        local.left_us = self.clock.now_us()
-        if not local.complete:
-            local.complete = True
-            self.unsaved.record(local)
-
-    def _no_append(self, local: LocalText) -> None:
-        local.appended_from = None
-        self.unsaved.record(local)
-
-    def _let_go(self, writing: Writing) -> None:
-        if writing.local is not None:
-            writing.local.writers -= 1
-            writing.local = None
 
     def _unlink_local(self, local: LocalText) -> None:
         state, path = self.state, local.path
@@ -445,24 +262,15 @@ class WorkingCopy:
             state.drop_local(local)
             head = state.table.at(path)
             if head is not None and path not in state.displaced:
-                self._closing.delete(head)
+                self._commits.delete(head)
             return
         with state.lock:
             gone = [memory for memory, displaced in state.displaced.items() if displaced.backup == path]
         for memory in gone:
             if memory not in state.locals:
-                self._closing.delete(state.displaced[memory].base)
+                self._commits.delete(state.displaced[memory].base)
                 state.displaced.pop(memory, None)
         state.drop_local(local)
 
     def _is_shown_as_folder(self, path: str) -> bool:
         return self.state.find(path) is None and split(path)[1] != "" and self.state.is_folder(path)
-
-
-@contextlib.contextmanager
-def _told(path: str) -> Iterator[None]:
-    """Log an error that no program waits for any more."""
-    try:
-        yield
-    except OSError as error:
-        log.warning("%s was not written: %s", path, error.strerror)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memolith.core.log_position import LogRef, Slot
 from memolith.core.rows.base import Row, RowKey
 
 LATE_PREFIX = "late#"
@@ -45,6 +46,11 @@ class MemoryRow(Row):
     @staticmethod
     def key(store_id: str, memory_id: str) -> RowKey:
         return RowKey("memories", store_id, memory_id)
+
+    @property
+    def ref(self) -> LogRef:
+        """The position of the head's entry, which has the memory's text."""
+        return LogRef(self.path_hash, Slot.parse(self.slot))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +123,11 @@ class VersionRow(Row):
     @staticmethod
     def key(store_id: str, version_id: str) -> RowKey:
         return RowKey("versions", store_id, version_id)
+
+    @property
+    def ref(self) -> LogRef:
+        """The position of the version's entry. Raises ValueError where it is not known."""
+        return LogRef.parse(self.position or "")
 
     @staticmethod
     def late_key(store_id: str, version_id: str) -> RowKey:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memolith.core import ids
-from memolith.ports.errors import PortError
+from memolith.ports.errors import PORT_FAILURES
 from memolith.ports.targets import Targets
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.tool import COMMANDS, MemoryTool, Result
@@ -83,7 +83,7 @@ class Forms:
         target_name, delimiter, tool = name.partition(GATEWAY_DELIMITER)
         try:
             target = self._targets.find(target_name) if delimiter else None
-        except PortError as error:
+        except PORT_FAILURES as error:
             raise NotSetUp(texts.TARGETS_UNREADABLE.format(reason=error)) from error
         if target is None:
             raise NotSetUp(texts.NO_TARGET.format(name=target_name))

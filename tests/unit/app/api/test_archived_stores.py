@@ -9,7 +9,7 @@ from tests.unit.app.scene import AWAY, HOME, Scene
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
-def test_it_takes_no_creation_no_update_and_no_change_of_its_own(scene: Scene, region: str) -> None:
+def test_an_archived_store_takes_no_creation_no_update_and_no_change_of_its_own(scene: Scene, region: str) -> None:
     made = scene.create("/a", "text")
     scene.at(HOME).stores.archive(scene.call(), scene.store)
     scene.deliver()
@@ -25,7 +25,7 @@ def test_it_takes_no_creation_no_update_and_no_change_of_its_own(scene: Scene, r
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
-def test_it_can_be_read_and_emptied_and_its_versions_redacted(scene: Scene, region: str) -> None:
+def test_an_archived_store_can_be_read_and_emptied_and_its_versions_redacted(scene: Scene, region: str) -> None:
     made = scene.create("/a", "text")
     changed = scene.update(made, "more")
     scene.at(HOME).stores.archive(scene.call(), scene.store)
@@ -52,14 +52,14 @@ def test_archiving_again_changes_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
-def test_it_can_be_deleted(scene: Scene, region: str) -> None:
+def test_an_archived_store_can_be_deleted(scene: Scene, region: str) -> None:
     scene.at(HOME).stores.archive(scene.call(), scene.store)
     scene.at(region).stores.delete(scene.call(), scene.store)
     with pytest.raises(NotFound):
         scene.at(region).stores.retrieve(scene.call(), scene.store)
 
 
-def test_it_is_listed_only_when_asked_for(scene: Scene) -> None:
+def test_an_archived_store_is_listed_only_when_asked_for(scene: Scene) -> None:
     other = scene.create_store("other")
     scene.at(HOME).stores.archive(scene.call(), scene.store)
     assert [store.id for store in scene.stores().items] == [other.id]

@@ -142,7 +142,7 @@ def test_a_record_that_came_while_the_home_failed_over_is_looked_at_then(scene: 
         assert scene.at(region).stores.retrieve(scene.call(), scene.store).archived_at is not None
 
 
-def test_it_holds_too_where_a_home_that_was_only_beginning_was_lost_in_between(scene: Scene) -> None:
+def test_a_straggling_record_counts_where_a_home_that_was_only_beginning_was_lost_in_between(scene: Scene) -> None:
     scene.at(HOME).stores.archive(scene.call(), scene.store)
     held = hold_back(scene)
     with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, "objects.put_if_absent", 1)):

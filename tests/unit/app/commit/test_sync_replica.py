@@ -78,7 +78,7 @@ def test_every_write_is_in_both_buckets_when_it_is_acknowledged(scene: Durable) 
     assert len(scene.keys_in(AWAY)) == 6
 
 
-def test_so_are_the_stores_record_and_what_changes_it(scene: Durable) -> None:
+def test_every_store_record_is_in_both_buckets_when_it_is_acknowledged(scene: Durable) -> None:
     store = scene.create_store("another")
     first = StoreKey(store.id, Slot(Epoch(1, HOME), 1))
     assert scene.cloud.buckets.current(AWAY, str(first)) == scene.cloud.buckets.current(HOME, str(first))
@@ -90,7 +90,7 @@ def test_so_are_the_stores_record_and_what_changes_it(scene: Durable) -> None:
     assert scene.cloud.buckets.current(AWAY, str(third)) is not None
 
 
-def test_so_is_an_order_of_redaction(scene: Durable) -> None:
+def test_every_redaction_order_is_in_both_buckets_when_it_is_acknowledged(scene: Durable) -> None:
     memory = scene.create("/a", "first")
     scene.update(memory, "second")
     scene.redact(memory.version_id)

@@ -11,8 +11,8 @@ import pytest
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Fault, Faulty, ScriptedFaults, Strike
 from memolith.adapters.memory import MemoryIndex
-from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.results import ReadConsistency, RequestContext
+from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import OutcomeUnknown, PreconditionFailed, Unavailable
 from memolith.core.log_position import Slot
 from memolith.core.objects.store_record import StoreState
@@ -51,7 +51,7 @@ def _begin_to_move(scene: Scene) -> None:
     row = StoreRow.from_attributes(index.read([key])[key])
     region = scene.cloud.sites[HOME].region
     record = replace(to_record(row, "user:mover"), state=StoreState.MOVING, version_id=region.new_id("memver"))
-    assert Ownership(region).put(PlacedRecord(Slot.parse(row.slot).following, record))
+    assert StoreLog(region).put(PlacedRecord(Slot.parse(row.slot).following, record))
 
 
 PUT, HEAD = "objects.put_if_absent", "objects.head"
@@ -94,7 +94,7 @@ def test_a_refusal_is_the_homes_answer_too(moving: bool) -> None:
 
 
 @pytest.mark.parametrize("moving", [True, False])
-def test_so_is_that_nothing_changed(moving: bool) -> None:
+def test_an_answer_that_nothing_changed_is_the_homes_answer(moving: bool) -> None:
     scene = Scene()
     memory = scene.create("/a", "text")
     with scene.intercepted_by(Overtaken(scene, HEAD, LATE_S, moving=moving)):

@@ -209,7 +209,7 @@ def test_one_page_after_the_other_every_version_is_looked_at(scene: Scene, monke
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
-def test_it_is_set_with_the_store_and_told_by_it_and_what_is_left_out_stays(scene: Scene, at: str) -> None:
+def test_retention_is_set_and_shown_with_the_store_and_what_is_left_out_stays(scene: Scene, at: str) -> None:
     assert scene.at(at).stores.retrieve(scene.call(), scene.store).retention == Retention()
     retain(scene, days=7, at=at)
     retain(scene, versions=3, at=at)

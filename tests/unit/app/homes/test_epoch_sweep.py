@@ -86,8 +86,8 @@ def test_a_late_entry_that_was_folded_while_its_epoch_ended_is_head_nowhere_in_t
 
 
 def test_a_sweep_that_has_no_time_goes_on_where_it_stopped(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memolith.app.epochs.epoch_repair.ROWS_PER_QUERY", 2)
-    monkeypatch.setattr("memolith.app.epochs.epoch_repair.ROWS_PER_READ", 2)
+    monkeypatch.setattr("memolith.app.epochs.store_repair.ROWS_PER_QUERY", 2)
+    monkeypatch.setattr("memolith.app.epochs.store_repair.ROWS_PER_READ", 2)
     memories = [scene.create(f"/{number}", "x") for number in range(7)]
     scene.deliver()
     lost = [scene.update(memory, "late") for memory in memories]
@@ -104,7 +104,7 @@ def test_a_sweep_that_has_no_time_goes_on_where_it_stopped(scene: Scene, monkeyp
     for (pk, sk), row in store.items():
         site.region.index.commit([Change(RowKey("stores", pk, sk), None, row, unconditional=True)])
     indexing, place, calls = site.indexing, None, 0
-    while (place := indexing.sweep(scene.store, place, deadline_us=0)) is not None:
+    while (place := indexing.repair_rows(scene.store, place, deadline_us=0)) is not None:
         calls += 1
     assert calls > 10
     assert {name: scene.cloud.rows(THIRD, name) for name in ("memories", "logs", "paths")} == after

@@ -395,7 +395,7 @@ def test_a_version_that_was_imported_says_so_also_when_it_came_late(scene: Scene
     told = ImportedVersion(
         memory.id, "memver_01m80gqgrfyn8361t51thggc0e", "modified", "user:user_1", memory.updated_at + 1, "/a", "two"
     )
-    scene.cloud.sites[HOME].memolith.imports.bring_in(scene.call(), scene.store, [told])
+    scene.cloud.sites[HOME].memolith.imports.import_versions(scene.call(), scene.store, [told])
     held = hold_back(scene)
     fail_over(scene)
     scene.cloud.pending.extend(held)

@@ -61,7 +61,9 @@ class Rebuilding:
         assert isinstance(clock, Pauses)
         clock.meanwhile = self._work
         try:
-            rebuild = Rebuild(self.site.region, self.scene.cloud.tables(self.region), self.queue, LONGEST_LIFE_S)
+            rebuild = Rebuild(
+                self.site.region, self.site.indexing, self.scene.cloud.tables(self.region), self.queue, LONGEST_LIFE_S
+            )
             return rebuild.run(self.progress.append)
         finally:
             clock.meanwhile = lambda seconds: None
@@ -194,7 +196,7 @@ def test_until_the_switch_it_says_that_it_is_not_complete_and_after_it_that_it_i
     assert scene.paths()
 
 
-def test_it_waits_for_calls_that_know_nothing_of_the_new_tables_yet(scene: Scene) -> None:
+def test_a_rebuild_waits_for_calls_that_know_nothing_of_the_new_tables_yet(scene: Scene) -> None:
     rebuilding = Rebuilding(scene)
     rebuilding.run()
     assert scene.clock.paused_s.count(LONGEST_LIFE_S) == 2, "once before the listing, once before the drop"

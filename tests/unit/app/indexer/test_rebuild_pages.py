@@ -80,7 +80,7 @@ def calls_of(count: int) -> tuple[CallCounts, int]:
         operator.work()
 
     queue = InterceptedQueue(operator.queue, HOME, counts)
-    assert Rebuild(driving, scene.cloud.tables(HOME), queue, 0).run(report) == 2
+    assert Rebuild(driving, scene.cloud.sites[HOME].indexing, scene.cloud.tables(HOME), queue, 0).run(report) == 2
     assert memories(scene) == count
     return counts, waiting
 
@@ -120,7 +120,7 @@ def test_a_batch_that_was_lost_is_sent_again_and_no_other(scene: Scene) -> None:
     assert sum(scene.clock.paused_s) > SEND_AGAIN_AFTER_US / 1_000_000
 
 
-def test_it_says_how_far_it_is_how_fast_and_how_long_it_will_take(scene: Scene) -> None:
+def test_a_rebuild_reports_how_far_it_is_how_fast_and_how_long_it_will_take(scene: Scene) -> None:
     fill(scene.cloud, scene.store, 5_000)
     operator = Operator(scene.cloud, MemoryQueue(), batches_a_pause=10)
     operator.run()

@@ -106,7 +106,7 @@ def test_what_an_emptied_region_would_not_find_it_cannot_tell(scene: Scene, call
 
 
 @pytest.mark.parametrize(("call", "table"), [(call, table) for call in CALLS for table in CALLS[call][0]])
-def test_nor_where_one_table_alone_on_which_it_leans_was_emptied(scene: Scene, call: str, table: str) -> None:
+def test_what_a_region_would_not_find_in_one_emptied_table_it_cannot_tell(scene: Scene, call: str, table: str) -> None:
     memory = scene.read(next(iter(scene.cloud.rows(HOME, "memories")))[1])
     empty(scene, table)
     with pytest.raises(Unavailable):

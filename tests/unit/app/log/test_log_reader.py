@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.batching import gallop
-from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.text_access import within_budget
 from memolith.core.decide import void
 from memolith.core.errors import Unavailable
@@ -65,11 +65,11 @@ def test_an_epochs_own_slots_follow_the_tail_that_it_began_with(
     scene: Scene, moved: StoreRow, known: Slot | None, following: Slot
 ) -> None:
     """What the index knows of an older epoch is looked at first, never put after."""
-    assert LogReader(scene.cloud.sites[HOME].region).next_slot(moved, HASH, known) == following
+    assert IndexParts.of(scene.cloud.sites[HOME].region).logs.next_slot(moved, HASH, known) == following
 
 
 def test_a_path_that_was_new_then_begins_with_the_first_slot(scene: Scene, moved: StoreRow) -> None:
-    logs = LogReader(scene.cloud.sites[HOME].region)
+    logs = IndexParts.of(scene.cloud.sites[HOME].region).logs
     assert logs.next_slot(moved, "f" * 64, None) == Slot(SECOND, 1)
     assert logs.tail(moved, "f" * 64) is None
 
@@ -78,7 +78,7 @@ def test_the_tail_of_a_log_that_has_no_slot_in_this_epoch_is_its_cuts(scene: Sce
     objects = scene.cloud.sites[HOME].region.objects
     old, new = entry(Slot(FIRST, 3), scene.store), entry(Slot(SECOND, 1), scene.store)
     objects.put_if_absent(str(old.key), b"", old.to_metadata())
-    logs = LogReader(scene.cloud.sites[HOME].region)
+    logs = IndexParts.of(scene.cloud.sites[HOME].region).logs
     assert logs.tail(moved, HASH) == old
     objects.put_if_absent(str(new.key), b"", new.to_metadata())
     assert logs.tail(moved, HASH) == new
@@ -87,7 +87,7 @@ def test_the_tail_of_a_log_that_has_no_slot_in_this_epoch_is_its_cuts(scene: Sce
 def test_without_its_cut_an_epoch_cannot_be_written_in(scene: Scene, moved: StoreRow) -> None:
     without = StoreRow.from_attributes({**moved.to_attributes(), "epochs": [str(FIRST), str(Epoch(3, HOME))]})
     with pytest.raises(Unavailable, match="cut"):
-        LogReader(scene.cloud.sites[HOME].region).next_slot(without, HASH, None)
+        IndexParts.of(scene.cloud.sites[HOME].region).logs.next_slot(without, HASH, None)
 
 
 @given(st.lists(st.integers(0, 102_400), max_size=40), st.integers(1, 900_000))

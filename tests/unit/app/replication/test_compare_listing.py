@@ -9,7 +9,7 @@ import pytest
 
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.index.resumable_scan import EVERY_US
-from memolith.app.replication.compare_listing import CompareListing
+from memolith.app.replication.service import make_comparisons
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import PathRow, VersionRow
 from memolith.ports.index import Change
@@ -28,7 +28,7 @@ class Pass:
 
     def __init__(self, scene: Scene) -> None:
         self.queue = MemoryQueue()
-        self.comparing = CompareListing(scene.cloud.sites[HOME].region, self.queue)
+        self.comparing = make_comparisons(scene.cloud.sites[HOME].region, self.queue).listing
 
     def sent(self) -> list[str]:
         taken = [json.loads(message) for message in self.queue.take(100)]
@@ -54,7 +54,7 @@ def test_what_the_tables_lack_is_sent_to_be_folded_and_nothing_else(scene: Scene
     assert one.comparing.run(NEVER_US).repaired == 0
 
 
-def test_it_is_made_once_a_day(scene: Scene) -> None:
+def test_a_comparison_with_the_listing_is_made_once_a_day(scene: Scene) -> None:
     one = Pass(scene)
     assert one.comparing.run(NEVER_US).looked_at > 0
     assert one.comparing.run(NEVER_US).looked_at == 0
@@ -62,7 +62,7 @@ def test_it_is_made_once_a_day(scene: Scene) -> None:
     assert one.comparing.run(NEVER_US).looked_at > 0
 
 
-def test_it_goes_on_where_time_ran_out(scene: Scene) -> None:
+def test_a_comparison_with_the_listing_goes_on_where_time_ran_out(scene: Scene) -> None:
     for number in range(5):
         scene.create(f"/m{number}")
     scene.deliver()

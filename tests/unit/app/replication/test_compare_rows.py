@@ -9,7 +9,7 @@ import pytest
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.index.resumable_scan import EVERY_US, ScanProgress
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
-from memolith.app.replication.compare_rows import CompareRows
+from memolith.app.replication.service import make_comparisons
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.ports.index import Change
@@ -24,7 +24,7 @@ class Rows:
 
     def __init__(self, scene: Scene) -> None:
         self.scene, self.queue = scene, MemoryQueue()
-        self.comparing = CompareRows(scene.cloud.sites[HOME].region, self.queue)
+        self.comparing = make_comparisons(scene.cloud.sites[HOME].region, self.queue).rows
 
     def run(self, deadline_us: int = NEVER_US) -> ScanProgress:
         walked = self.comparing.run(deadline_us)
@@ -88,7 +88,7 @@ def test_a_memory_whose_row_went_back_to_where_it_was_is_brought_to_where_it_is(
     assert tables(scene) == before
 
 
-def test_it_goes_on_where_time_ran_out_and_begins_again_after_a_day(
+def test_a_comparison_of_rows_goes_on_where_time_ran_out_and_begins_again_after_a_day(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memolith.app.replication.compare_rows.ROWS_PER_PAGE", 2)
@@ -109,7 +109,7 @@ def follow(scene: Scene) -> CompareCheckpoints:
         for site in scene.cloud.sites.values():
             site.reconciling.tick()
         scene.deliver()
-    return CompareCheckpoints(scene.cloud.sites[AWAY].region)
+    return make_comparisons(scene.cloud.sites[AWAY].region, MemoryQueue()).checkpoints
 
 
 @pytest.mark.parametrize("fetched", [False, True])

@@ -182,7 +182,7 @@ def test_what_is_put_at_home_after_the_listing_comes_with_the_next_pass(buckets:
 
 
 @pytest.mark.parametrize("error", [port_errors.Contended("409"), port_errors.OutcomeUnknown("reset")])
-def test_an_undecided_copy_is_put_again(buckets: MemoryBuckets, error: port_errors.PortError) -> None:
+def test_an_undecided_copy_is_put_again(buckets: MemoryBuckets, error: Exception) -> None:
     put(buckets, FIRST, *log(FIRST, 1))
     struck: list[str] = []
 
@@ -195,7 +195,7 @@ def test_an_undecided_copy_is_put_again(buckets: MemoryBuckets, error: port_erro
     assert keys(buckets, NEW) == log(FIRST, 1)
 
 
-def test_it_does_not_go_on_for_ever(buckets: MemoryBuckets, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_region_backfill_does_not_go_on_for_ever(buckets: MemoryBuckets, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(region_backfill, "PASSES_MAX", 3)
     put(buckets, FIRST, *log(FIRST, 1))
 

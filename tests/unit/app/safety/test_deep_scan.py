@@ -280,7 +280,7 @@ def test_a_slot_that_is_free_is_nothing_to_read(scene: Looked) -> None:
         inspecting.inspect("nonsense")
 
 
-def test_it_reads_and_puts_verdicts_and_does_nothing_else(scene: Looked) -> None:
+def test_the_post_commit_scan_reads_and_puts_verdicts_and_does_nothing_else(scene: Looked) -> None:
     calls: list[PortCall] = []
 
     def listen(call: PortCall, act: Callable[[], T]) -> T:

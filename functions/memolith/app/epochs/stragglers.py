@@ -1,0 +1,84 @@
+"""Stragglers: versions that an older epoch's home wrote above the snapshot that the next epoch began with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memolith.app.index.epoch_rows import EpochRows
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.app.log.log_reader import LogReader
+from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.tables import BY_MEMORY
+from memolith.ports.index import Query
+
+
+class Stragglers:
+    """Finds the versions of a store that are stragglers and count nowhere else."""
+
+    def __init__(self, region: Region, snapshots: EpochSnapshots, logs: LogReader, rows: EpochRows) -> None:
+        self._region = region
+        self._snapshots = snapshots
+        self._logs = logs
+        self._rows = rows
+
+    def of_memory(self, view: View, store: StoreRow, memory_id: str, head: MemoryRow | None) -> list[VersionRow]:
+        """List the memory's straggling versions: those of a global index, and from the table `head` and what it
+        follows.
+
+        The index may lag behind the newest, which are found by each version's parent. Neither may know one whose child
+        has not arrived here; the sweep of the store finds it, which reads the table itself.
+        """
+        partition = f"{store.store_id}#{memory_id}"
+        found = view.index.query(Query("versions", partition, index=BY_MEMORY.name, limit=1_000))
+        rows = {one.key.sk: VersionRow.from_attributes(one.attributes) for one in found}
+        version_id = None if head is None else head.version_id
+        while version_id is not None and version_id not in rows:
+            key = VersionRow.key(store.store_id, version_id)
+            attributes = self._region.read(view.index, [key]).get(key)
+            row = None if attributes is None else VersionRow.from_attributes(attributes)
+            if row is None or row.memory_id != memory_id:
+                break
+            rows[version_id], version_id = row, row.parent_version_id
+        return self.among(view, store, rows.values())
+
+    def among(self, view: View, store: StoreRow, rows: Iterable[VersionRow]) -> list[VersionRow]:
+        """Return the stragglers that count nowhere else. A HEAD for each straggler."""
+        positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
+        late = [(row, at) for row, at in positions if self._snapshots.is_straggler(store, at.path_hash, at.slot)]
+        return [
+            row
+            for row, at in late
+            if not self.counts_elsewhere(view, store, self._logs.entry(at.key_in(store.store_id)))
+        ]
+
+    def counts_elsewhere(self, view: View, store: StoreRow, copy: Entry | None) -> bool:
+        """Tell whether a version with a late copy counts at another position of its log; then its row says so.
+
+        A home that lost its epoch may have replayed what the accepted one has too: from the old home itself, or as a
+        replay of its own. No call for what is no copy; else a LIST a region, and a HEAD for each later entry.
+        """
+        if copy is None or copy.adopts is None:
+            return False
+        for key in self._later(store, copy, copy.adopts):
+            entry = self._logs.entry(key)
+            if entry is not None and entry.version_id == copy.version_id:
+                self._rows.return_to_history(view, entry, instead_of=str(copy.ref))
+                return True
+        return False
+
+    def _later(self, store: StoreRow, copy: Entry, origin: Slot) -> list[LogKey]:
+        """Return what counts of a copy's log, from the epoch on in which its version was first."""
+        hash = copy.key.path_hash
+        places = [f"{region}/log/{store.store_id}/{hash}/" for region in self._region.regions]
+        keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
+        logged = [key for key in keys if isinstance(key, LogKey) and key.slot.epoch.number >= origin.epoch.number]
+        return sorted(
+            (key for key in logged if not self._snapshots.is_straggler(store, hash, key.slot)),
+            key=lambda key: key.slot.rank,
+        )

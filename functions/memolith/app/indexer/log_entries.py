@@ -1,0 +1,140 @@
+"""Log entries as they arrive: one that counts is projected, a straggler becomes divergent, a rename is followed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from memolith.app.epochs.epoch_repair import EpochRepair
+from memolith.app.index.projector import Projector, not_of
+from memolith.app.indexer.segment_requests import SegmentRequests
+from memolith.app.indexer.text_erasures import TextErasures, stored_store
+from memolith.app.indexer.writer_client import WriterClient
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.app.log.log_reader import LogReader
+from memolith.core.epochs import current_epoch
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.rows.identity import StoreRow
+from memolith.ports.queue import Queue
+
+
+class LogEntries:
+    """Projects entries of logs, of any home."""
+
+    def __init__(
+        self,
+        region: Region,
+        logs: LogReader,
+        snapshots: EpochSnapshots,
+        projector: Projector,
+        repair: EpochRepair,
+        writer: WriterClient,
+        erasures: TextErasures,
+        segments: SegmentRequests,
+        inspections: Queue | None,
+    ) -> None:
+        """Send what is to be scanned after the commit (`app.safety.deep_scan`) to `inspections`, if there is one."""
+        self._region = region
+        self._logs = logs
+        self._snapshots = snapshots
+        self._projector = projector
+        self._repair = repair
+        self._writer = writer
+        self._erasures = erasures
+        self._segments = segments
+        self._inspections = inspections
+
+    def project(self, view: View, key: LogKey, journal: bool, paths_too: bool) -> list[Callable[[], object]]:
+        """Project the entry at `key`, if it is here; return what is left to do beyond the index."""
+        entry = self._logs.entry(key)
+        if entry is None:
+            return []
+        store = stored_store(self._region, view, key.store_id)
+        resolved = self._logs.resolve(entry, store=store)
+        if not resolved and store is not None and key.slot.epoch != current_epoch(store):
+            reactions = self._handle_straggler(view, store, entry)
+            if reactions is not None:
+                return [*reactions, lambda: self._erasures.erase(key)] if entry.blank else reactions
+        if entry.blank and resolved and entry.memory_id:
+            self._erasures.project_followers(view, entry.key, entry.memory_id, entry.generation)
+        self._projector.fold(view, resolved, journal=journal, paths_too=paths_too)
+        if store is not None and key.slot.epoch != current_epoch(store):
+            self._repair.mark_counted(view, store, resolved)
+        if journal and not entry.blank:
+            self._measure(entry)
+        reactions = []
+        if entry.blank:
+            reactions.append(lambda: self._erasures.erase(key))
+        if resolved or entry.operation is not Operation.MOVED_IN:
+            reactions.append(lambda: self._erasures.erase_all(view, resolved))
+        else:
+            reactions.append(lambda: self._follow(view, entry))
+        reactions.append(lambda: self._segments.send(key.store_id))
+        inspections = self._inspections
+        if inspections is not None and entry.has_content and key.slot.epoch.home == self._region.name:
+            reactions.append(lambda: self._request_scan(inspections, key))
+        return reactions
+
+    def _handle_straggler(self, view: View, store: StoreRow, entry: Entry) -> list[Callable[[], object]] | None:
+        """Return what follows from an entry that does not count in the present epoch; None where that is still open.
+
+        The version is divergent from then on, and the home's writer checks whether to replay it. The first half of a
+        rename whose second is not here is no version, and is not to be completed any more: where it was written an
+        abort entry ends it, unless the second was written there too.
+        """
+        raw = self._logs.resolve(entry)
+        version = next((one.entry for one in raw if one.is_version), None)
+        if version is None:
+            half = entry.operation is Operation.MOVED_IN and entry.source is not None and not raw
+            if half and not self._logs.is_straggler(store, entry) and not self._is_source_straggler(store, entry):
+                return None
+            if half and view.complete and entry.slot.epoch.home == self._region.name:
+                return [lambda: self._fence(entry.key)]
+            return [] if entry.path is None else [lambda: self._erasures.erase(entry.key)]
+        self._repair.mark_straggler(view, store, version)
+        reactions: list[Callable[[], object]] = [lambda: self._erasures.erase_all(view, raw)]
+        if view.complete and store.home == self._region.name:
+            reactions.append(lambda: self._writer.replay(version.key))
+        return reactions
+
+    def _fence(self, moved_in: LogKey) -> None:
+        """End half a rename of a closed epoch, so that it stays half, and erase its text."""
+        self._writer.fence(moved_in)
+        self._erasures.erase(moved_in)
+
+    def _is_source_straggler(self, store: StoreRow, moved_in: Entry) -> bool:
+        source = moved_in.source
+        return source is not None and self._snapshots.is_straggler(store, source.path_hash, source.slot)
+
+    def _request_scan(self, inspections: Queue, key: LogKey) -> None:
+        """Request the post-commit scan of a new version of this home. A rebuild, which only projects, requests none."""
+        inspections.send([json.dumps({"inspect": str(key)})])
+
+    def _measure(self, entry: Entry) -> None:
+        """Record how long after it was written at its home an entry arrived here; a blank has no age of its own."""
+        lag_us = self._region.clock.now_us() - entry.created_at
+        self._region.metrics.milliseconds("replication_lag_ms", max(lag_us, 0) / 1000, home=entry.slot.epoch.home)
+
+    def _follow(self, view: View, moved_in: Entry) -> None:
+        """Follow a rename met half-way: at home the writer completes it, elsewhere the home's bucket tells its outcome.
+
+        This is the only chance: once its source slot has arrived here with another entry, no event leads back to it.
+        While that slot is free at home too, the entry that takes it brings another event: the other half, or the blank.
+        """
+        ended = not view.complete or self._erasures.is_deleted(view, moved_in.key.store_id)
+        if ended and self._erasures.erase(moved_in.key):
+            return
+        home = moved_in.slot.epoch.home
+        if home == self._region.name and not self._writer.complete_rename(moved_in.key):
+            return
+        resolved = self._logs.resolve(moved_in, region=home)
+        elsewhere = not_of(self._region.name, resolved) - {moved_in.key}
+        if not resolved and home == self._region.name:
+            raise Unavailable("the writer did not finish a rename; try again")
+        if moved_in.blank and resolved:
+            self._erasures.project_followers(view, moved_in.key, moved_in.memory_id, moved_in.generation)
+        self._projector.fold(view, resolved, elsewhere=elsewhere)
+        self._erasures.erase_all(view, resolved)

@@ -1,0 +1,89 @@
+"""Texts that must go from this region, and heads that an erasure would blank because it came before what followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memolith.app.index.projector import Projector, not_of
+from memolith.app.kernel.eraser_client import erase
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.log_reader import LogReader
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.objects.store_record import StoreState
+from memolith.core.resolved_entry import ResolvedEntry
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+
+
+class TextErasures:
+    """Texts that are not to be in this region any more."""
+
+    def __init__(self, region: Region, logs: LogReader, projector: Projector) -> None:
+        self._region = region
+        self._logs = logs
+        self._projector = projector
+
+    def erase(self, key: LogKey) -> bool:
+        """Have the eraser erase one entry's text, if there is a reason; return whether there was."""
+        return erase(self._region, str(key))
+
+    def is_deleted(self, view: View, store_id: str) -> bool:
+        """Tell whether these tables know of the store's deletion. One read."""
+        key = StoreRow.key(store_id)
+        row = self._region.read(view.index, [key]).get(key)
+        return row is not None and row["state"] == StoreState.DELETED
+
+    def erase_all(self, view: View, resolved: Sequence[ResolvedEntry]) -> None:
+        """Erase text of aborted entries, and text that came after its reason: an order, a blank, its store's end.
+
+        Tables that are being rebuilt may not know of the reason: then the eraser looks for it.
+        """
+        with_text = [one for one in resolved if one.entry.path is not None]
+        for one in with_text:
+            if one.void and not self.erase(one.entry.key):
+                raise Unavailable("what makes this text void has not arrived here yet; try again")
+        versions = {
+            VersionRow.key(one.entry.key.store_id, one.entry.version_id): one.entry.key
+            for one in with_text
+            if one.is_version
+        }
+        stores = [StoreRow.key(key.store_id) for key in versions.values()]
+        rows = self._region.read(view.index, [*versions, *dict.fromkeys(stores)]) if versions else {}
+        for (key, log_key), store in zip(versions.items(), stores, strict=True):
+            ended = store in rows and rows[store]["state"] == StoreState.DELETED
+            blank = key in rows and VersionRow.from_attributes(rows[key]).blank
+            if ended or blank or not view.complete:
+                self.erase(log_key)
+
+    def project_followers(self, view: View, key: LogKey, memory_id: str, generation: int) -> None:
+        """Handle an erasure that came before what followed the version: the home has it, and a live memory stays
+        readable.
+
+        No head of a live memory is ever erased, so a head that is to be blank here lags behind. What followed is
+        projected from its end: at no moment is the head one of those that are blank. Stragglers are no part of it.
+        """
+        row_key = MemoryRow.key(key.store_id, memory_id)
+        attributes = self._region.read(view.index, [row_key]).get(row_key)
+        head = None if attributes is None else MemoryRow.from_attributes(attributes)
+        if head is None or head.gone or head.generation > generation:
+            return
+        home, store = key.slot.epoch.home, stored_store(self._region, view, key.store_id)
+        followed: list[tuple[ResolvedEntry, ...]] = []
+        while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
+            resolved = self._logs.resolve(entry, region=home, store=store)
+            followed.append(resolved)
+            followers = [one.entry for one in resolved if one.is_version and one.entry.memory_id == memory_id]
+            if any(not follower.blank for follower in followers):
+                break
+            key = followers[0].key if followers else entry.key
+        for resolved in reversed(followed):
+            self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
+
+
+def stored_store(region: Region, view: View, store_id: str) -> StoreRow | None:
+    """Return the store's record as these tables have it. A read, where the view has not asked for it."""
+    key = StoreRow.key(store_id)
+    rows = view.rows if key in view.asked else region.read(view.index, [key])
+    return StoreRow.from_attributes(rows[key]) if key in rows else None

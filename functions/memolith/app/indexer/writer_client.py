@@ -1,0 +1,50 @@
+"""The indexer's requests to its own region's writer, which alone puts entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memolith.app.kernel.port_calls import repeatable
+from memolith.app.kernel.region import Region
+from memolith.core.errors import NotFound, Unavailable
+from memolith.core.log_position import LogKey
+
+
+class WriterClient:
+    """Invokes the writer. Every request may be repeated; a failure is `Unavailable`, and the event comes again."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def replay(self, straggler: LogKey) -> None:
+        """Ask whether to replay a straggler in the present epoch; the writer decides."""
+        self._replay({"call": "adopt", "key": str(straggler)})
+
+    def replay_records(self, store_id: str) -> None:
+        """Ask whether to replay what a closed epoch's home did to the store's own record; the writer decides."""
+        self._replay({"call": "adopt_records", "store_id": store_id})
+
+    def _replay(self, payload: Mapping[str, str]) -> None:
+        answer = self._call(payload)
+        if "error" in answer and not _is_gone(answer):
+            raise Unavailable("a straggler was not replayed yet; try again")
+
+    def fence(self, moved_in: LogKey) -> None:
+        """Have an abort entry end half a rename of a closed epoch."""
+        if "error" in self._call({"call": "seal", "key": str(moved_in)}):
+            raise Unavailable("a rename of a closed epoch was not ended yet; try again")
+
+    def complete_rename(self, moved_in: LogKey) -> bool:
+        """Have a half-done rename completed; return False if its store is deleted, or has another home now."""
+        answer = self._call({"call": "help", "key": str(moved_in)})
+        return "elsewhere" not in answer and not _is_gone(answer)
+
+    def _call(self, payload: Mapping[str, str]) -> Mapping[str, Any]:
+        with repeatable():
+            return self._region.peers.call(self._region.name, "writer", payload)
+
+
+def _is_gone(answer: Mapping[str, Any]) -> bool:
+    """Tell whether the writer answered that the store, or what it was asked about, does not exist any more."""
+    return answer.get("error", {}).get("type") == NotFound.__name__

@@ -1,0 +1,48 @@
+"""Puts together what makes one region complete, and keeps it so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memolith.app.epochs.parts import EpochParts
+from memolith.app.homes.epoch_sweep import EpochSweep
+from memolith.app.indexer.service import make_indexer
+from memolith.app.kernel.region import Region
+from memolith.app.replication.checkpoints import Checkpoints
+from memolith.app.replication.compare_checkpoints import CompareCheckpoints
+from memolith.app.replication.compare_listing import CompareListing
+from memolith.app.replication.compare_rows import CompareRows
+from memolith.app.replication.missed_erasures import MissedErasures
+from memolith.app.replication.missing_objects import MissingObjects
+from memolith.app.replication.reconciler import Reconciler
+from memolith.app.replication.watermark import BATCH_MAX_US, Watermark
+from memolith.ports.queue import Queue
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """The three daily comparisons of one region."""
+
+    listing: CompareListing
+    checkpoints: CompareCheckpoints
+    rows: CompareRows
+
+
+def make_reconciler(region: Region, batch_max_us: int = BATCH_MAX_US) -> Reconciler:
+    """Put a region's reconciler together. No call."""
+    parts = EpochParts.of(region)
+    indexer = make_indexer(region, parts)
+    epoch_sweep = EpochSweep(region, indexer)
+    watermark = Watermark(region, MissingObjects(region, indexer, parts.snapshots), epoch_sweep, batch_max_us)
+    return Reconciler(region, Checkpoints(region, epoch_sweep), watermark, epoch_sweep)
+
+
+def make_comparisons(region: Region, queue: Queue) -> Comparisons:
+    """Put a region's comparisons together; what they find goes to `queue`. No call."""
+    parts = EpochParts.of(region)
+    missing_objects = MissingObjects(region, make_indexer(region, parts), parts.snapshots)
+    return Comparisons(
+        listing=CompareListing(region, queue, parts.logs, missing_objects, MissedErasures(region)),
+        checkpoints=CompareCheckpoints(region, missing_objects),
+        rows=CompareRows(region, queue, parts.logs),
+    )

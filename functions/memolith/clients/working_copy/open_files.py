@@ -1,0 +1,225 @@
+"""Files that are open to be written: a local text, from the first write to the commit of a close."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memolith.clients.working_copy.append_groups import AppendGroups
+from memolith.clients.working_copy.commit_on_close import CommitOnClose
+from memolith.clients.working_copy.state import State, check_name, errno_of, fail
+from memolith.clients.working_copy.store_client import Head, StoreClientError
+from memolith.clients.working_copy.temporary_names import is_local
+from memolith.clients.working_copy.unsaved_texts import Kind, LocalText
+from memolith.ports.clock import Clock
+
+LOCAL_MAX_BYTES = 16 * 1024 * 1024
+
+log = logging.getLogger("memolith.mount")
+
+
+@dataclass(slots=True, eq=False)
+class Writing:
+    """A file that is open to be written.
+
+    Attributes:
+        append: at its end only.
+        path: where it was opened.
+        local: what was written through it and has not been answered for.
+    """
+
+    append: bool = False
+    path: str = ""
+    local: LocalText | None = None
+
+
+class OpenFiles:
+    """What programs do with files that they have opened to write."""
+
+    def __init__(self, state: State, commits: CommitOnClose, append_groups: AppendGroups, clock: Clock) -> None:
+        self._state = state
+        self._commits = commits
+        self._append_groups = append_groups
+        self._clock = clock
+
+    def create(self, path: str, *, append: bool = False, exclusive: bool = False, emptied: bool = False) -> Writing:
+        """Create a file, open to be written. Nothing is in the store yet. Raises OSError.
+
+        Args:
+            exclusive: one that has come to be there meanwhile is an error; else it is opened, and `emptied`.
+        """
+        state = self._state
+        state.check_writable()
+        check_name(path)
+        if state.is_folder(path):
+            fail(errno.EISDIR, "a folder has that name")
+        with state.hold(path):
+            if state.find(path) is not None:
+                if exclusive:
+                    fail(errno.EEXIST, "there is something already")
+                return self.open_to_write(path, append=append, emptied=emptied)
+            base = state.base_of(path)
+            kind = Kind.TEMPORARY if is_local(path) and base is None else Kind.EDIT
+            local = state.add_local(path, kind, base)
+            local.appended_from = 0 if append and base is None else None
+            local.writers = 1
+            return self._opened(Writing(append, path, local))
+
+    def open_to_write(self, path: str, *, append: bool = False, emptied: bool = False) -> Writing:
+        """Open an existing file to write, `emptied` at once if asked. Raises OSError."""
+        self._state.check_writable()
+        if self._state.find(path) is None:
+            if self._state.is_folder(path):
+                fail(errno.EISDIR, "it is a folder")
+            fail(errno.ENOENT, "there is no such file")
+        writing = Writing(append, path)
+        if emptied:
+            self.truncate(path, 0, writing)
+        return self._opened(writing)
+
+    def _opened(self, writing: Writing) -> Writing:
+        if writing.append:
+            self._append_groups.opened(writing.path, writing)
+        return writing
+
+    def write(self, path: str, writing: Writing, offset: int, content: bytes) -> int:
+        """Write a part of a text, at its end if it is open to be appended to; return how much. Raises OSError."""
+        with self._state.hold(path):
+            local = self._local(path, append=writing.append)
+            if writing.append:
+                offset = len(local.text)
+            if offset + len(content) > LOCAL_MAX_BYTES:
+                fail(errno.EFBIG, "it is too long")
+            if local.appended_from is not None and offset < local.appended_from:
+                self._no_append(local)
+            self._state.unsaved.write(local, offset, content)
+            self._touch(local, writing)
+        if writing.append:
+            self._append_groups.settled(writing.path, writing)
+        return len(content)
+
+    def truncate(self, path: str, size: int, writing: Writing | None = None) -> None:
+        """Cut a text, or fill it with NUL bytes. Raises OSError."""
+        self._state.check_writable()
+        if size > LOCAL_MAX_BYTES:
+            fail(errno.EFBIG, "it is too long")
+        with self._state.hold(path):
+            local = self._local(path, emptied=size == 0)
+            if local.appended_from is not None and (size < local.appended_from or local.appended_from == 0):
+                self._no_append(local)
+            touched = local.touched or size > 0
+            self._state.unsaved.truncate(local, size)
+            self._touch(local, writing)
+            local.touched = touched
+
+    def flush(self, path: str, writing: Writing, *, last: bool = False) -> None:
+        """Handle a close or an fsync. One commit if something was written. Raises OSError as `CommitOnClose.commit`
+        does.
+
+        One commit for all programs that append at the same time; each of them gets the error if it fails.
+        """
+        if writing.append and writing.local is not None and writing.local.touched:
+            self._append_groups.wait(writing.path)
+        with self._state.hold(path):
+            local = writing.local
+            if local is None:
+                found = self._state.locals.get(path)
+                if found is None or found.kind is not Kind.EDIT or not found.waiting or found.writers:
+                    return
+                local = found
+            if local.failure:
+                self._let_go(writing)
+                fail(local.failure, local.reason)
+            if local.kind is not Kind.EDIT or not local.waiting:
+                self._close_local(local)
+                self._let_go(writing)
+                return
+            if not local.touched and not last:
+                return
+            try:
+                self._commits.commit(local)
+            finally:
+                self._let_go(writing)
+
+    def release(self, path: str, writing: Writing) -> None:
+        """Handle the last close. Commits what was only made or emptied; no program gets the error if that fails."""
+        self._append_groups.settled(writing.path, writing)
+        local = writing.local
+        if local is None:
+            return
+        with self._state.hold(local.path):
+            if local.writers > 1 or local.touched:
+                self._let_go(writing)
+                return
+            with errors_logged(local.path):
+                self.flush(local.path, writing, last=True)
+
+    def _local(self, path: str, *, append: bool = False, emptied: bool = False) -> LocalText:
+        """Return the local text that is written to; the first write makes it."""
+        state = self._state
+        found = state.find(path)
+        if isinstance(found, LocalText):
+            return found
+        if found is None:
+            if not append or state.is_folder(path):
+                fail(errno.ESTALE, "somebody else deleted it meanwhile")
+            local = state.add_local(path, Kind.EDIT)
+            local.appended_from = 0
+            return local
+        if emptied:
+            return state.add_local(path, Kind.EDIT, state.base_unseen(path))
+        text = self.text(found)
+        head = state.base_of(path) or found
+        local = state.add_local(path, Kind.EDIT, head, text)
+        local.appended_from = len(text)
+        state.unsaved.record(local)
+        return local
+
+    def text(self, head: Head) -> bytes:
+        """Return a memory's text. A request if it is not here. Raises OSError: EACCES where it is withheld."""
+        if head.withheld:
+            fail(errno.EACCES, "its text is withheld by the safety scanner")
+        try:
+            return self._state.texts.read(head)
+        except StoreClientError as error:
+            fail(errno_of(error), error.message)
+
+    def _touch(self, local: LocalText, writing: Writing | None) -> None:
+        local.changed_at_ns, local.left_us = self._state.now_ns(), self._clock.now_us()
+        local.touched = True
+        local.waiting = local.kind is Kind.EDIT
+        if local.complete and local.kind is not Kind.KEPT:
+            local.complete = False
+            self._state.unsaved.record(local)
+        if writing is not None and writing.local is not local:
+            self._let_go(writing)
+            writing.local = local
+            local.writers += 1
+
+    def _close_local(self, local: LocalText) -> None:
+        """Note the close of a local text that is no edit: if the mount dies, what it leaves of it is whole."""
+        local.left_us = self._clock.now_us()
+        if not local.complete:
+            local.complete = True
+            self._state.unsaved.record(local)
+
+    def _no_append(self, local: LocalText) -> None:
+        local.appended_from = None
+        self._state.unsaved.record(local)
+
+    def _let_go(self, writing: Writing) -> None:
+        if writing.local is not None:
+            writing.local.writers -= 1
+            writing.local = None
+
+
+@contextlib.contextmanager
+def errors_logged(path: str) -> Iterator[None]:
+    """Log an error that no program waits for any more."""
+    try:
+        yield
+    except OSError as error:
+        log.warning("%s was not written: %s", path, error.strerror)
