@@ -281,8 +281,8 @@ def _was_moved_on(evidence: Evidence, store_id: str, position: str) -> bool:
 
 
 @exception(
-    "Who is at a path of a deleted store, and what was aborted there, nobody can ask: a region that hears of the deletion "
-    "first keeps no row of what comes afterwards. That the store's text is nowhere is looked at all the same."
+    "Who is at a path of a deleted store, and what was aborted there, nobody can ask: a region that hears of the "
+    "deletion first keeps no row of what comes afterwards. That the store's text is nowhere is looked at all the same."
 )
 def is_of_a_deleted_store(evidence: Evidence, store_id: str) -> bool:
     records = (tables["stores"].get((store_id, "record"), {}) for tables in evidence.rows.values())
