@@ -14,7 +14,6 @@ from memolith.app.kernel.peer_messages import NotHome, encode_error, encode_plac
 from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext, Version, VersionFilter
 from memolith.core.commands import from_payload
 from memolith.core.errors import MemolithError
-from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.store_records import to_record
 
 if TYPE_CHECKING:
@@ -101,9 +100,13 @@ def _keys(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]:
         rows = [asdict(row) for row in keys.of_workspace(fields["workspace_id"])]
         return {"keys": [{name: value for name, value in row.items() if name != "secret_sha256"} for row in rows]}
 
+    def revoked(fields: Fields) -> dict[str, Any]:
+        record, key = keys.revoke(fields["workspace_id"], fields["key_id"])
+        return {"record": asdict(record), "key": str(key)}
+
     return {
         "keys.create": lambda fields: asdict(keys.create(fields["workspace_id"], fields["name"], fields["scope"])),
-        "keys.revoke": lambda fields: {"record": asdict(keys.revoke(fields["workspace_id"], fields["key_id"]))},
+        "keys.revoke": revoked,
         "keys.list": listed,
     }
 
@@ -158,7 +161,11 @@ def _reads(memolith: Memolith) -> dict[str, Callable[..., object]]:
 
 
 def indexer_calls(indexer: Indexer) -> Rpc:
-    """Return what answers the indexer's callers. It raises ValueError: no such call; and what the use case raises."""
+    """Return what answers the indexer's callers. No payload says what is so: each names what is to be looked at.
+
+    It raises ValueError: no such call; and what the use case raises. An operator's call, ``fold_key``, answers errors
+    under ``error``.
+    """
 
     def arrived(fields: Fields) -> dict[str, Any]:
         """Project an object that a read has met in the log before its event comes."""
@@ -170,10 +177,11 @@ def indexer_calls(indexer: Indexer) -> Rpc:
         return {"judged": fields["memory_id"]}
 
     def fold_key(fields: Fields) -> dict[str, Any]:
-        """Confirm a key's revocation here."""
-        return {"region": indexer.fold_key(ApiKeyRecord(**fields["record"])), "confirmed": True}
+        """Confirm here what an object says of an API key: that it is revoked."""
+        return {"region": indexer.fold_key(fields["key"]), "confirmed": True}
 
-    return _raising({"arrived": arrived, "judge": judge, "fold_key": fold_key})
+    own, operators = _raising({"arrived": arrived, "judge": judge}), _telling({"fold_key": fold_key})
+    return lambda payload: operators(payload) if payload.get("call") == "fold_key" else own(payload)
 
 
 def homes_calls(homes: Homes) -> Rpc:

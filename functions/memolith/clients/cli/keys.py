@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +12,7 @@ from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.output import Json, console, show_rows
 from memolith.core import ids
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import MemolithError
 from memolith.core.times import rfc3339
 
 app = typer.Typer(
@@ -88,16 +87,16 @@ def revoke(
     target = find_target(aws)
     origin = region or ids.birth_region(key_id, target.regions) or target.regions[0]
     payload = {"call": "keys.revoke", "workspace_id": workspace, "key_id": key_id}
-    record = invoke(target, origin, "writer", payload)["record"]
-    rows = [_confirm(target, name, record) for name in target.regions]
+    key = str(invoke(target, origin, "writer", payload)["key"])
+    rows = [_confirm(target, name, key) for name in target.regions]
     show_rows(rows, ("region", "confirmed", "reason"), as_json)
     if not all(row["confirmed"] for row in rows):
         raise typer.Exit(Exit.IN_PART)
 
 
-def _confirm(target: Target, region: str, record: Mapping[str, Any]) -> dict[str, Any]:
+def _confirm(target: Target, region: str, key: str) -> dict[str, Any]:
     try:
-        invoke(target, region, "indexer", {"call": "fold_key", "record": record})
-    except (Unavailable, OutcomeUnknown) as error:
+        invoke(target, region, "indexer", {"call": "fold_key", "key": key})
+    except MemolithError as error:
         return {"region": region, "confirmed": False, "reason": error.message}
     return {"region": region, "confirmed": True, "reason": None}
