@@ -43,9 +43,10 @@ class Row:
 
 
 AWAY = frozenset({"reader", "writer", "indexer", "eraser", "scanner", "reconciler"})
-SIGNING, GATEWAY = frozenset({"signing"}), frozenset({"gateway"})
+VERIFYING, GATEWAY = frozenset({"verification"}), frozenset({"gateway"})
+SIGNING = VERIFYING | {"signing"}
 ROWS = {
-    "reader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"reader"}), secrets=SIGNING),
+    "reader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"reader"}), secrets=VERIFYING),
     "writer": Row(
         writes_index=True,
         puts="own",
@@ -191,7 +192,8 @@ def test_nobody_touches_what_is_not_memoliths(acting: Acting, dev: dict[str, Any
 def test_secrets_are_read_by_who_needs_them(acting: Acting, row: Row, gateways: str) -> None:
     read = acting.client("secretsmanager").get_secret_value
     assert allowed(read, SecretId=gateways) == ("gateway" in row.secrets)
-    assert allowed(read, SecretId="memolith-dev-signing") == ("signing" in row.secrets)
+    for name in ("signing", "verification"):
+        assert allowed(read, SecretId=f"memolith-dev-{name}") == (name in row.secrets), name
 
 
 def test_functions_invoke_only_whom_their_row_names(

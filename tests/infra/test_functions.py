@@ -54,6 +54,10 @@ WRITE_INDEX = each(WRITE, INDEX)
 READ_SIGNING_KEYS = each(
     ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-signing-??????"]
 )
+READ_VERIFICATION_KEYS = each(
+    ["secretsmanager:GetSecretValue"],
+    [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-verification-??????"],
+)
 READ_TARGETS = each(
     ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-gateway-??????"]
 )
@@ -72,7 +76,7 @@ ERASED_TABLES = ("memories", "paths", "versions")
 MAY: dict[str, set[tuple[str, str]]] = {
     "reader": READ_INDEX
     | READ_OBJECTS
-    | READ_SIGNING_KEYS
+    | READ_VERIFICATION_KEYS
     | each(
         ["lambda:InvokeFunction"],
         [function("reader", THERE), function("reader", FAR), function("indexer", HERE), function("packer", HERE)],
@@ -81,6 +85,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | WRITE_INDEX
     | READ_OBJECTS
     | READ_SIGNING_KEYS
+    | READ_VERIFICATION_KEYS
     | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in PUT_BY_WRITER])
     | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
     | each(["lambda:InvokeFunction"], [function("writer", THERE), function("writer", FAR), function("eraser", HERE)]),
@@ -184,6 +189,7 @@ OWN_SLOT = f"{bucket(HERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 OTHERS_SLOT = f"{bucket(HERE)}/{THERE}/log/memstore_1/9f2c/0001-0.0000000042"
 GUARDRAIL = f"arn:aws:bedrock:{HERE}:{ACCOUNT}:guardrail/gr4"
 SIGNING_SECRET = f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-signing-AbCdEf"
+VERIFICATION_SECRET = f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-verification-AbCdEf"
 ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 
 
@@ -192,6 +198,11 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
     [
         ("reader", "s3:GetObject", ABROAD, True),
         ("reader", "s3:PutObject", OWN_SLOT, False),
+        ("reader", "secretsmanager:GetSecretValue", SIGNING_SECRET, False),
+        ("reader", "secretsmanager:GetSecretValue", VERIFICATION_SECRET, True),
+        ("reader", "secretsmanager:PutSecretValue", VERIFICATION_SECRET, False),
+        ("writer", "secretsmanager:GetSecretValue", SIGNING_SECRET, True),
+        ("writer", "secretsmanager:PutSecretValue", VERIFICATION_SECRET, False),
         ("reader", "dynamodb:PutItem", table("memories-g1"), False),
         ("reader", "dynamodb:GetItem", table("memories-g7"), True),
         ("reader", "lambda:InvokeFunction", function("indexer", HERE), True),

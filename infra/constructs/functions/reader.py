@@ -23,6 +23,6 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.read_index(),
         grants.read_control(),
         *grants.read_objects(),
-        grants.read_signing_keys(),
+        grants.read_verification_keys(),
         *grants.invoke("AskHomes", ("reader", deployment.peers(region)), ("indexer", [region]), ("packer", [region])),
     ]

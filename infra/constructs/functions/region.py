@@ -21,7 +21,7 @@ class RegionFunctions(Construct):
     def __init__(self, scope: Construct, deployment: Deployment, region: str, queues: RegionQueues) -> None:
         """Make the functions and join the indexer and the scanner to their queues."""
         super().__init__(scope, "Functions")
-        layers = Layers(self, deployment)
+        self.layers = layers = Layers(self, deployment)
         grants = Grants(deployment, region)
 
         def make(shape: Shape, statements: list[iam.PolicyStatement]) -> Function:

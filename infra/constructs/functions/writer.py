@@ -27,6 +27,7 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.read_control(),
         *grants.read_objects(),
         grants.read_signing_keys(),
+        grants.read_verification_keys(),
         grants.put_own_objects(PUTS),
         *grants.put_beyond(PUTS_BEYOND),
         *grants.invoke("InvokePeers", ("writer", deployment.peers(region)), ("eraser", [region])),
