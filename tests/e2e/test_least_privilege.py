@@ -42,23 +42,36 @@ class Row:
     secrets: frozenset[str] = frozenset()
 
 
-AWAY = frozenset({"reader", "writer", "indexer", "eraser", "scanner", "reconciler"})
 VERIFYING, GATEWAY = frozenset({"verification"}), frozenset({"gateway"})
 SIGNING = VERIFYING | {"signing"}
 ROWS = {
-    "reader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"reader"}), secrets=VERIFYING),
+    "reader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"peerreader"}), secrets=VERIFYING),
+    "peerreader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"peerreader"})),
     "writer": Row(
         writes_index=True,
         puts="own",
         puts_there=True,
         invokes=frozenset({"eraser"}),
-        invokes_there=frozenset({"writer"}),
+        invokes_there=frozenset({"peerwriter"}),
         secrets=SIGNING,
     ),
-    "indexer": Row(writes_index=True, invokes=frozenset({"writer", "eraser"}), invokes_there=frozenset({"writer"})),
+    "peerwriter": Row(
+        writes_index=True,
+        puts="own",
+        puts_there=True,
+        invokes=frozenset({"eraser"}),
+        invokes_there=frozenset({"peerwriter"}),
+    ),
+    "keys": Row(),
+    "indexer": Row(writes_index=True, invokes=frozenset({"peerwriter", "eraser"})),
     "scanner": Row(),
     "packer": Row(invokes=frozenset({"eraser"})),
-    "reconciler": Row(writes_index=True, puts="any", invokes=frozenset({"writer", "eraser"}), invokes_there=AWAY),
+    "reconciler": Row(
+        writes_index=True,
+        puts="any",
+        invokes=frozenset({"peerwriter", "eraser"}),
+        invokes_there=frozenset({"peerwriter", "reconciler"}),
+    ),
     "tool": Row(reads_objects=False, reads_index=False, invokes=frozenset({"reader", "writer"}), secrets=GATEWAY),
     "mcp": Row(reads_objects=False, reads_index=False, invokes=frozenset({"reader", "writer"})),
     "eraser": Row(puts="any", overwrites=True),

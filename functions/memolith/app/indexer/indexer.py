@@ -314,7 +314,7 @@ class Indexer:
     def _ask_to_adopt(self, payload: Mapping[str, str]) -> None:
         """Asks this region's writer to adopt what came late; it decides whether that can be."""
         with repeatable():
-            answer = self._region.peers.call(self._region.name, "writer", payload)
+            answer = self._region.peers.call(self._region.name, "peerwriter", payload)
         failure = answer.get("error")
         if failure is not None and failure["type"] != NotFound.__name__:
             raise Unavailable("what came late was not adopted yet; try again")
@@ -322,7 +322,7 @@ class Indexer:
     def _seal(self, moved_in: LogKey) -> None:
         """Has this region's writer see to it that half a rename of an epoch that is over stays half; its text goes."""
         with repeatable():
-            answer = self._region.peers.call(self._region.name, "writer", {"call": "seal", "key": str(moved_in)})
+            answer = self._region.peers.call(self._region.name, "peerwriter", {"call": "seal", "key": str(moved_in)})
         if "error" in answer:
             raise Unavailable("a rename of an epoch that is over was not ended yet; try again")
         self._erase(moved_in)
@@ -434,7 +434,7 @@ class Indexer:
         """Ask the writer to complete a rename; False when its store is deleted, or has another home now."""
         payload = {"call": "help", "key": str(moved_in.key)}
         with repeatable():
-            answer = self._region.peers.call(self._region.name, "writer", payload)
+            answer = self._region.peers.call(self._region.name, "peerwriter", payload)
         failure = answer.get("error")
         return "elsewhere" not in answer and (failure is None or failure["type"] != NotFound.__name__)
 

@@ -44,7 +44,7 @@ def create(
     """
     target = find_target(aws)
     payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope}
-    issued = invoke(target, region or target.regions[0], "writer", payload)
+    issued = invoke(target, region or target.regions[0], "keys", payload)
     if as_json:
         print(json.dumps(issued))
         return
@@ -64,7 +64,7 @@ def list_keys(
     Example: memolith keys list --json
     """
     target = find_target(aws)
-    found = invoke(target, region or target.regions[0], "writer", {"call": "keys.list", "workspace_id": workspace})
+    found = invoke(target, region or target.regions[0], "keys", {"call": "keys.list", "workspace_id": workspace})
     rows = [
         {
             **key,
@@ -93,7 +93,7 @@ def revoke(
     target = find_target(aws)
     origin = region or ids.birth_region(key_id, target.regions) or target.regions[0]
     payload = {"call": "keys.revoke", "workspace_id": workspace, "key_id": key_id}
-    key = str(invoke(target, origin, "writer", payload)["key"])
+    key = str(invoke(target, origin, "keys", payload)["key"])
     rows = [_confirm(target, name, key) for name in target.regions]
     show_rows(rows, ("region", "confirmed", "reason"), as_json)
     if not all(row["confirmed"] for row in rows):

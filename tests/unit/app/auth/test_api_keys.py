@@ -15,13 +15,13 @@ from memolith.app.indexer.indexer import Malformed
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core.errors import OutcomeUnknown, Unauthenticated, Unavailable
 from memolith.core.objects.api_key_record import ApiKeyRecord
-from memolith.wire.rpc import indexer_calls, writer_calls
+from memolith.wire.rpc import indexer_calls, keys_calls
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
 def direct(scene: Scene, call: str, at: str = HOME, **fields: Any) -> Mapping[str, Any]:
-    return writer_calls(scene.at(at))({"call": f"keys.{call}", "workspace_id": WORKSPACE, **fields})
+    return keys_calls(scene.at(at).api_keys)({"call": f"keys.{call}", "workspace_id": WORKSPACE, **fields})
 
 
 def issue(scene: Scene, at: str = HOME, scope: str = "read", name: str = "ci") -> Mapping[str, Any]:
