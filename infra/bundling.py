@@ -40,7 +40,7 @@ KINDS = ("function", *EXTRAS, "custom-resources")
 AWS_SERVICES = ("bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""
 
-SCANNING = ("scanner", "writer")
+SCANNING = ("peerwriter", "scanner", "writer")
 """Functions that scan: their bundle carries the rules, compiled."""
 SCANNER_DATABASE = "scanner.hsdb"
 

@@ -19,7 +19,20 @@ from typing import Any
 CONTEXT_KEY = "memolith"
 OVERRIDES_KEY = "memolith-overrides"
 
-FUNCTIONS = ("reader", "writer", "indexer", "eraser", "scanner", "packer", "tool", "mcp", "reconciler")
+FUNCTIONS = (
+    "reader",
+    "writer",
+    "peerreader",
+    "peerwriter",
+    "keys",
+    "indexer",
+    "eraser",
+    "scanner",
+    "packer",
+    "tool",
+    "mcp",
+    "reconciler",
+)
 ARCHITECTURES = ("x86_64", "arm64")
 BUNDLINGS = ("lambda", "host")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")

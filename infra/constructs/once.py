@@ -33,8 +33,9 @@ class DeployTimeFunction(Construct):
         name: str,
         handler: str,
         statements: list[iam.PolicyStatement],
+        layers: list[lambda_.ILayerVersion] | None = None,
     ) -> None:
-        """Make the function, its role and its log."""
+        """Make the function, its role and its log. It has the runtime's own packages, and those of `layers`."""
         super().__init__(scope, "Function")
         function_name = deployment.regional(name, region)
         log = logs.LogGroup(
@@ -75,6 +76,7 @@ class DeployTimeFunction(Construct):
             architecture=architecture_of(deployment),
             handler=handler,
             code=code_of(self, bundle_of(deployment, "custom-resources")),
+            layers=layers,
             timeout=TIMEOUT,
             log_group=log,
             logging_format=lambda_.LoggingFormat.JSON,

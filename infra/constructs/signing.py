@@ -1,43 +1,82 @@
-"""The secret that signs the tokens of sessions: made in the first region, replicated to every other."""
+"""The keys of the tokens of sessions: made in the first region, replicated to every other."""
 
 from __future__ import annotations
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import CustomResource, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secrets
 from constructs import Construct
 
 from infra.acknowledge import acknowledge
+from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
 from infra.deployment import Deployment
 
-FIRST_KEY = "k1"
-KEY_CHARS = 64
 
+class SigningSecrets(Construct):
+    """``{prefix}-signing`` and ``{prefix}-verification``: JWK sets, of one name in every region.
 
-class SigningSecret(Construct):
-    """``{prefix}-signing``: a JSON object of named keys, the first of them random. Of one name in every region.
-
-    It goes with its stack: every token ends then, and new ones are had with the API keys, which stay. It is rotated by
-    hand, one key after another, because a token must stay true until its own end (docs/operations/keys.md).
+    The first holds the private halves and is for who signs, the second the public ones and is for who verifies. They go
+    with their stack: every token ends then, and new ones are had with the API keys, which stay. They are rotated by an
+    operator, because a token must stay true until its own end (docs/operations/keys.md).
     """
 
-    def __init__(self, scope: Construct, deployment: Deployment, region: str) -> None:
-        """Make the secret in `region`, and a replica in each of the deployment's other regions."""
+    def __init__(
+        self, scope: Construct, deployment: Deployment, region: str, *, dependencies: lambda_.ILayerVersion
+    ) -> None:
+        """Make the secrets in `region`, a replica of each in the deployment's other regions, and the first key.
+
+        Args:
+            dependencies: The layer with the library that makes a key.
+        """
         super().__init__(scope, "Signing")
-        self.secret = secrets.Secret(
+        self._deployment, self._region = deployment, region
+        private = self._secret("signing", "Signs the tokens of sessions: a JWK set, of which the last name signs")
+        public = self._secret("verification", "Verifies the tokens of sessions: a JWK set of the accepted keys")
+        arns = [
+            deployment.arn("secretsmanager", region, f"secret:{deployment.prefix}-{name}-??????")
+            for name in ("signing", "verification")
+        ]
+        makes = DeployTimeFunction(
             self,
-            "Secret",
-            secret_name=f"{deployment.prefix}-signing",
-            description="Signs the tokens of sessions; the last name in order signs, all of them verify",
-            generate_secret_string=secrets.SecretStringGenerator(
-                secret_string_template="{}",  # noqa: S106 - the object that the first key is put into
-                generate_string_key=FIRST_KEY,
-                password_length=KEY_CHARS,
-                exclude_punctuation=True,
-            ),
-            replica_regions=[secrets.ReplicaRegion(region=other) for other in deployment.regions if other != region],
+            deployment,
+            region,
+            name="first-signing-key",
+            handler="infra.custom_resources.signing_keys.handler",
+            statements=[
+                iam.PolicyStatement(
+                    sid="PutFirstKey",
+                    actions=["secretsmanager:GetSecretValue", "secretsmanager:PutSecretValue"],
+                    resources=arns,
+                )
+            ],
+            layers=[dependencies],
+        )
+        first = CustomResource(
+            self,
+            "FirstKey",
+            service_token=makes.function.function_arn,
+            resource_type="Custom::MemolithFirstSigningKey",
+            service_timeout=ANSWERED_WITHIN,
+            properties={
+                "Private": f"{deployment.prefix}-signing",
+                "Public": f"{deployment.prefix}-verification",
+            },
+        )
+        first.node.add_dependency(private, public)
+
+    def _secret(self, name: str, description: str) -> secrets.Secret:
+        others = self._deployment.peers(self._region)
+        secret = secrets.Secret(
+            self,
+            "Secret" if name == "signing" else name.title(),
+            secret_name=f"{self._deployment.prefix}-{name}",
+            description=description,
+            replica_regions=[secrets.ReplicaRegion(region=other) for other in others],
             removal_policy=RemovalPolicy.DESTROY,
         )
         acknowledge(
-            self.secret,
+            secret,
             {"AwsSolutions-SMG4": "Rotated by hand: a key must verify until the last token that it signed has ended."},
         )
+        return secret

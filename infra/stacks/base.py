@@ -15,7 +15,7 @@ from infra.constructs.functions.region import RegionFunctions
 from infra.constructs.functions.scanner import SHAPE as SCANNER
 from infra.constructs.queues import RegionQueues
 from infra.constructs.routing import RegionRouting
-from infra.constructs.signing import SigningSecret
+from infra.constructs.signing import SigningSecrets
 from infra.constructs.tables import RegionTables
 from infra.deployment import Deployment
 
@@ -43,9 +43,9 @@ class BaseStack(Stack):
             self, deployment, region, notified_arn=queues.index.queue.queue_arn, notified_ready=queues.index_policy
         )
         RegionTables(self, deployment, region)
-        if region == deployment.regions[0]:
-            SigningSecret(self, deployment, region)
         functions = RegionFunctions(self, deployment, region, queues)
+        if region == deployment.regions[0]:
+            SigningSecrets(self, deployment, region, dependencies=functions.layers.dependencies)
         api = RegionApi(
             self,
             deployment,

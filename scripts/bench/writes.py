@@ -37,7 +37,7 @@ from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
 from memolith.scanner import Scanner
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import keys_calls
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 from tests.support.cloud import Cloud
 
@@ -84,7 +84,7 @@ def on_moto(scanner: TextScanner) -> Iterator[Bench]:
         region = region_on_aws(clients, DEPLOYMENT, RecordingMetrics())
         region.index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=True).to_attributes())])
         memolith = Memolith(region, scanner)
-        issued = writer_calls(memolith)(
+        issued = keys_calls(memolith.api_keys)(
             {"call": "keys.create", "workspace_id": "wrkspc_bench", "name": "bench", "scope": "admin"}
         )
         yield Bench("moto", region, memolith, presented(str(issued["api_key"])))

@@ -213,7 +213,7 @@ def _assumptions() -> str:
     rows += [
         ["the same, to another region", f"{prices.FAR_MS:g} ms more"],
         ["a function's own work, once", f"{prices.OWN_MS:g} ms"],
-        ["memory of reader, writer, scanner and mcp", f"{prices.MEMORY_MB['writer']:,} MB"],
+        ["memory of reader, writer, peerreader, peerwriter, scanner and mcp", f"{prices.MEMORY_MB['writer']:,} MB"],
         ["memory of indexer, eraser, reconciler and tool", f"{prices.MEMORY_MB['indexer']:,} MB"],
         ["events in one batch of the indexer's", str(prices.BATCH_SIZE)],
         ["a memory's content", f"{prices.CONTENT_BYTES:,} bytes"],

@@ -91,5 +91,16 @@ BATCH_SIZE = declared("infra/constructs/functions/indexer.py", r"BATCH_SIZE = (\
 
 MEMORY_MB = {
     name: declared(f"infra/constructs/functions/{name}.py", r"memory_mb=(\d+)")
-    for name in ("reader", "writer", "indexer", "eraser", "scanner", "reconciler", "tool", "mcp")
+    for name in (
+        "reader",
+        "writer",
+        "peerreader",
+        "peerwriter",
+        "indexer",
+        "eraser",
+        "scanner",
+        "reconciler",
+        "tool",
+        "mcp",
+    )
 }

@@ -45,7 +45,7 @@ STRUCK = {
     "throttle": "requests to tables refused as throttled",
     "lose_replies": "puts done whose answer was lost",
 }
-KILLED = ("writer", "indexer", "reader")
+KILLED = ("writer", "indexer", "reader", "peerwriter", "peerreader")
 
 
 @dataclass(slots=True)

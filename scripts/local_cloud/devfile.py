@@ -65,18 +65,18 @@ def _functions(clients: Clients, plan: Plan, region: str) -> dict[str, str]:
 
 
 def make_key(clients: Clients, plan: Plan) -> str:
-    """Make an API key of the default workspace with every right, by the first region's writer.
+    """Make an API key of the default workspace with every right, by the first region's keys function.
 
     Raises:
-        KeyNotMade: the writer raised, or answered without a key.
+        KeyNotMade: the function raised, or answered without a key.
     """
     order = {"call": "keys.create", "workspace_id": "wrkspc_default", "name": "dev", "scope": "admin"}
     functions = clients.functions(plan.regions[0])
-    answer = functions.invoke(FunctionName=f"{plan.prefix}-writer", Payload=json.dumps(order).encode())
+    answer = functions.invoke(FunctionName=f"{plan.prefix}-keys", Payload=json.dumps(order).encode())
     said = answer["Payload"].read().decode()
     result = json.loads(said or "null")
     if answer.get("FunctionError") or not isinstance(result, dict) or "api_key" not in result:
-        raise KeyNotMade(f"the writer in {plan.regions[0]} answered keys.create with: {said[:500]}")
+        raise KeyNotMade(f"keys in {plan.regions[0]} answered keys.create with: {said[:500]}")
     key: str = result["api_key"]
     return key
 

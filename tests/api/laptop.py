@@ -15,7 +15,7 @@ from memolith.adapters.system import SystemRandomness
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.entry.compose_laptop import LocalSite, Machine, open_site
 from memolith.entry.serve import Server
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import keys_calls
 from tests.api.harness import Backend
 from tests.api.transport import body_of_event, request_over_loopback
 
@@ -48,7 +48,7 @@ def laptop_backends(root: Path) -> Iterator[Callable[[int], Backend]]:
 
         def issue_key(workspace: str, scope: str) -> str:
             payload = {"call": "keys.create", "workspace_id": f"wrkspc_{workspace}", "name": "test", "scope": scope}
-            return str(writer_calls(site.memolith)(payload)["api_key"])
+            return str(keys_calls(site.memolith.api_keys)(payload)["api_key"])
 
         return Backend(
             site.memolith, clock, issue_key, metrics=metrics, served=lambda event: over_loopback(port, event)

@@ -9,6 +9,7 @@ import anthropic
 import jwt
 import pytest
 
+from memolith.adapters.jwk import made
 from tests.api.harness import Backend, Reply
 
 
@@ -177,14 +178,18 @@ def test_an_archived_store_is_not_attached_but_stays_with_earlier_sessions(backe
     assert list(client.beta.memory_stores.memories.list(store)) == []
 
 
+FOREIGN_KEY = jwt.PyJWK.from_dict(dict(made(b"2" * 32)), "EdDSA")
+
+
 def test_a_made_up_token_opens_nothing(backend: Backend) -> None:
     store = _store(backend)
     token = _token(backend, {"memory_store_id": store})
     claims = jwt.decode(token.removeprefix("st-memolith-"), options={"verify_signature": False})
     claims["acc"] = {store: "read_write"}
     forged = [
+        jwt.encode(claims, FOREIGN_KEY, algorithm="EdDSA", headers={"kid": "k1"}),
+        jwt.encode(claims, FOREIGN_KEY, algorithm="EdDSA", headers={"kid": "k2"}),
         jwt.encode(claims, "2" * 32, algorithm="HS256", headers={"kid": "k1"}),
-        jwt.encode(claims, "2" * 32, algorithm="HS256", headers={"kid": "k2"}),
         jwt.encode(claims, "", algorithm="none", headers={"kid": "k1"}),
         jwt.encode(claims, "2" * 64, algorithm="HS512", headers={"kid": "k1"}),
         token.removeprefix("st-memolith-")[:-2] + "xx",

@@ -42,22 +42,36 @@ class Row:
     secrets: frozenset[str] = frozenset()
 
 
-AWAY = frozenset({"reader", "writer", "indexer", "eraser", "scanner", "reconciler"})
-SIGNING, GATEWAY = frozenset({"signing"}), frozenset({"gateway"})
+VERIFYING, GATEWAY = frozenset({"verification"}), frozenset({"gateway"})
+SIGNING = VERIFYING | {"signing"}
 ROWS = {
-    "reader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"reader"}), secrets=SIGNING),
+    "reader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"peerreader"}), secrets=VERIFYING),
+    "peerreader": Row(invokes=frozenset({"indexer", "packer"}), invokes_there=frozenset({"peerreader"})),
     "writer": Row(
         writes_index=True,
         puts="own",
         puts_there=True,
         invokes=frozenset({"eraser"}),
-        invokes_there=frozenset({"writer"}),
+        invokes_there=frozenset({"peerwriter"}),
         secrets=SIGNING,
     ),
-    "indexer": Row(writes_index=True, invokes=frozenset({"writer", "eraser"}), invokes_there=frozenset({"writer"})),
+    "peerwriter": Row(
+        writes_index=True,
+        puts="own",
+        puts_there=True,
+        invokes=frozenset({"eraser"}),
+        invokes_there=frozenset({"peerwriter"}),
+    ),
+    "keys": Row(),
+    "indexer": Row(writes_index=True, invokes=frozenset({"peerwriter", "eraser"})),
     "scanner": Row(),
     "packer": Row(invokes=frozenset({"eraser"})),
-    "reconciler": Row(writes_index=True, puts="any", invokes=frozenset({"writer", "eraser"}), invokes_there=AWAY),
+    "reconciler": Row(
+        writes_index=True,
+        puts="any",
+        invokes=frozenset({"peerwriter", "eraser"}),
+        invokes_there=frozenset({"peerwriter", "reconciler"}),
+    ),
     "tool": Row(reads_objects=False, reads_index=False, invokes=frozenset({"reader", "writer"}), secrets=GATEWAY),
     "mcp": Row(reads_objects=False, reads_index=False, invokes=frozenset({"reader", "writer"})),
     "eraser": Row(puts="any", overwrites=True),
@@ -191,7 +205,8 @@ def test_nobody_touches_what_is_not_memoliths(acting: Acting, dev: dict[str, Any
 def test_secrets_are_read_by_who_needs_them(acting: Acting, row: Row, gateways: str) -> None:
     read = acting.client("secretsmanager").get_secret_value
     assert allowed(read, SecretId=gateways) == ("gateway" in row.secrets)
-    assert allowed(read, SecretId="memolith-dev-signing") == ("signing" in row.secrets)
+    for name in ("signing", "verification"):
+        assert allowed(read, SecretId=f"memolith-dev-{name}") == (name in row.secrets), name
 
 
 def test_functions_invoke_only_whom_their_row_names(

@@ -66,7 +66,7 @@ def reading(dev: dict[str, Any], aws: Clients, regions: tuple[str, ...]) -> dict
 
     payload = {"call": "keys.create", "workspace_id": "wrkspc_default", "name": "agent", "scope": "write"}
     answer = aws.functions(regions[0]).invoke(
-        FunctionName=dev["regions"][regions[0]]["functions"]["writer"], Payload=json.dumps(payload).encode()
+        FunctionName=dev["regions"][regions[0]]["functions"]["keys"], Payload=json.dumps(payload).encode()
     )
     key = json.loads(answer["Payload"].read())["api_key"]
     clients = {name: client(region["api_url"], key) for name, region in dev["regions"].items()}

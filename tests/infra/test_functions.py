@@ -16,7 +16,7 @@ from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, record
 REGIONS = [HERE, THERE, FAR]
 GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
 
-PUT_BY_WRITER = ["log", "store", "key", "redaction", "verdict", "session"]
+PUT_AT_HOME = ["log", "store", "redaction", "verdict"]
 PUT_BEYOND = ["cut", "log", "redaction", "store"]
 
 
@@ -54,6 +54,10 @@ WRITE_INDEX = each(WRITE, INDEX)
 READ_SIGNING_KEYS = each(
     ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-signing-??????"]
 )
+READ_VERIFICATION_KEYS = each(
+    ["secretsmanager:GetSecretValue"],
+    [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-verification-??????"],
+)
 READ_TARGETS = each(
     ["secretsmanager:GetSecretValue"], [f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-gateway-??????"]
 )
@@ -72,18 +76,51 @@ ERASED_TABLES = ("memories", "paths", "versions")
 MAY: dict[str, set[tuple[str, str]]] = {
     "reader": READ_INDEX
     | READ_OBJECTS
-    | READ_SIGNING_KEYS
+    | READ_VERIFICATION_KEYS
     | each(
         ["lambda:InvokeFunction"],
-        [function("reader", THERE), function("reader", FAR), function("indexer", HERE), function("packer", HERE)],
+        [
+            function("peerreader", THERE),
+            function("peerreader", FAR),
+            function("indexer", HERE),
+            function("packer", HERE),
+        ],
+    ),
+    "peerreader": READ_INDEX
+    | READ_OBJECTS
+    | each(
+        ["lambda:InvokeFunction"],
+        [
+            function("peerreader", THERE),
+            function("peerreader", FAR),
+            function("indexer", HERE),
+            function("packer", HERE),
+        ],
+    ),
+    "keys": READ_INDEX
+    | each(WRITE, [table("keys-g*"), table("journal")])
+    | READ_OBJECTS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/key/*"]),
+    "peerwriter": READ_INDEX
+    | WRITE_INDEX
+    | READ_OBJECTS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in PUT_AT_HOME])
+    | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
+    | each(
+        ["lambda:InvokeFunction"],
+        [function("peerwriter", THERE), function("peerwriter", FAR), function("eraser", HERE)],
     ),
     "writer": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
     | READ_SIGNING_KEYS
-    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in PUT_BY_WRITER])
+    | READ_VERIFICATION_KEYS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in [*PUT_AT_HOME, "session"]])
     | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
-    | each(["lambda:InvokeFunction"], [function("writer", THERE), function("writer", FAR), function("eraser", HERE)]),
+    | each(
+        ["lambda:InvokeFunction"],
+        [function("peerwriter", THERE), function("peerwriter", FAR), function("eraser", HERE)],
+    ),
     "indexer": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
@@ -91,7 +128,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | each(["sqs:ChangeMessageVisibility"], [queue("index"), queue("rebuild")])
     | each(["sqs:SendMessage"], [queue("index-dlq"), queue("scan"), queue("pack")])
     | each(["dynamodb:PutItem"], [table("control")])
-    | each(["lambda:InvokeFunction"], [*(function("writer", region) for region in REGIONS), function("eraser", HERE)]),
+    | each(["lambda:InvokeFunction"], [function("peerwriter", HERE), function("eraser", HERE)]),
     "eraser": READ_INDEX
     | each(WRITE, [table("control")])
     | each(["dynamodb:DeleteItem", "dynamodb:UpdateItem"], [table(f"{name}-g*") for name in ERASED_TABLES])
@@ -121,12 +158,8 @@ RECONCILER = (
     | each(["sqs:SendMessage"], [queue("index"), queue("rebuild")])
     | each(
         ["lambda:InvokeFunction"],
-        [
-            function(name, region)
-            for name in ("reader", "writer", "indexer", "eraser", "scanner", "reconciler")
-            for region in (THERE, FAR)
-        ]
-        + [function("writer", HERE), function("eraser", HERE)],
+        [function(name, region) for name in ("peerwriter", "reconciler") for region in (THERE, FAR)]
+        + [function("peerwriter", HERE), function("eraser", HERE)],
     )
 )
 
@@ -184,6 +217,7 @@ OWN_SLOT = f"{bucket(HERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 OTHERS_SLOT = f"{bucket(HERE)}/{THERE}/log/memstore_1/9f2c/0001-0.0000000042"
 GUARDRAIL = f"arn:aws:bedrock:{HERE}:{ACCOUNT}:guardrail/gr4"
 SIGNING_SECRET = f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-signing-AbCdEf"
+VERIFICATION_SECRET = f"arn:aws:secretsmanager:{HERE}:{ACCOUNT}:secret:memolith-test-verification-AbCdEf"
 ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
 
 
@@ -192,6 +226,11 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
     [
         ("reader", "s3:GetObject", ABROAD, True),
         ("reader", "s3:PutObject", OWN_SLOT, False),
+        ("reader", "secretsmanager:GetSecretValue", SIGNING_SECRET, False),
+        ("reader", "secretsmanager:GetSecretValue", VERIFICATION_SECRET, True),
+        ("reader", "secretsmanager:PutSecretValue", VERIFICATION_SECRET, False),
+        ("writer", "secretsmanager:GetSecretValue", SIGNING_SECRET, True),
+        ("writer", "secretsmanager:PutSecretValue", VERIFICATION_SECRET, False),
         ("reader", "dynamodb:PutItem", table("memories-g1"), False),
         ("reader", "dynamodb:GetItem", table("memories-g7"), True),
         ("reader", "lambda:InvokeFunction", function("indexer", HERE), True),
@@ -208,6 +247,13 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("writer", "s3:DeleteObject", OWN_SLOT, False),
         ("writer", "dynamodb:UpdateItem", table("control"), False),
         ("writer", "lambda:InvokeFunction", function("writer", HERE), False),
+        ("writer", "s3:PutObject", f"{bucket(HERE)}/{HERE}/key/wrkspc_1/apikey_1/0000000001", False),
+        ("peerwriter", "s3:PutObject", f"{bucket(HERE)}/{HERE}/key/wrkspc_1/apikey_1/0000000001", False),
+        ("peerwriter", "s3:PutObject", f"{bucket(HERE)}/{HERE}/session/wrkspc_1/sesn_1/0000000001", False),
+        ("peerwriter", "secretsmanager:GetSecretValue", SIGNING_SECRET, False),
+        ("keys", "s3:PutObject", f"{bucket(HERE)}/{HERE}/key/wrkspc_1/apikey_1/0000000001", True),
+        ("keys", "s3:PutObject", OWN_SLOT, False),
+        ("keys", "dynamodb:PutItem", table("memories-g1"), False),
         ("indexer", "s3:PutObject", OWN_SLOT, False),
         ("indexer", "sqs:SendMessage", queue("index"), False),
         ("indexer", "dynamodb:UpdateItem", table("paths-g2"), True),
@@ -309,6 +355,9 @@ def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: A
     [
         ("reader", 29, 1024),
         ("writer", 29, 1024),
+        ("peerreader", 29, 1024),
+        ("peerwriter", 29, 1024),
+        ("keys", 29, 512),
         ("indexer", 60, 512),
         ("eraser", 300, 512),
         ("scanner", 60, 1024),
@@ -339,7 +388,7 @@ def test_every_function_carries_the_dependencies_and_some_the_scanner_or_the_mcp
         for made in one_region.base(HERE).properties("AWS::Lambda::Function")
     }
     assert min(layers.values()) == 1
-    more = ["memolith-test-mcp", "memolith-test-scanner", "memolith-test-writer"]
+    more = ["memolith-test-mcp", "memolith-test-peerwriter", "memolith-test-scanner", "memolith-test-writer"]
     assert sorted(name for name, count in layers.items() if count > 1) == more
 
 

@@ -85,7 +85,10 @@ def test_one_dead_letter_rings(one_region: App, name: str) -> None:
     assert "memolith-test-alarms" in str(alarm["AlarmActions"])
 
 
-@pytest.mark.parametrize("name", ["reader", "writer", "indexer", "eraser", "scanner", "packer", "tool", "mcp"])
+@pytest.mark.parametrize(
+    "name",
+    ["reader", "writer", "peerreader", "peerwriter", "keys", "indexer", "eraser", "scanner", "packer", "tool", "mcp"],
+)
 @pytest.mark.parametrize("trouble", ["errors", "throttles"])
 def test_a_function_in_trouble_rings(one_region: App, name: str, trouble: str) -> None:
     alarm = one_region.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"memolith-test-{name}-{trouble}")

@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 BIRTH_US = 1_790_000_000_000_000
 
-LIVES_S = {"reader": 29.0, "writer": 29.0, "indexer": 60.0, "eraser": 60.0, "reconciler": 60.0, "packer": 60.0}
+LIVES_S = {
+    "writer": 29.0,
+    "peerreader": 29.0,
+    "peerwriter": 29.0,
+    "indexer": 60.0,
+    "eraser": 60.0,
+    "reconciler": 60.0,
+    "packer": 60.0,
+}
 """How long an invocation of each function may last before it is killed."""
 
 LONGEST_LIFE_S = 60.0

@@ -46,7 +46,7 @@ from memolith.ports.objects import ErasableObjects
 from memolith.ports.packs import Packs
 from memolith.ports.peers import Peers
 from memolith.ports.queue import Queue
-from memolith.wire.rpc import eraser_calls, homes_calls, indexer_calls, packer_calls, reader_calls, writer_calls
+from memolith.wire.rpc import eraser_calls, homes_calls, indexer_calls, packer_calls, peerreader_calls, peerwriter_calls
 from tests.simulation.ports import AnyOrder, ProcessClock, SkewedClock, TornErasableObjects, TornIndex
 
 T = TypeVar("T")
@@ -91,10 +91,10 @@ class Sandbox:
 
     def direct(self, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the handlers of the functions do with a direct invocation."""
-        if function == "writer":
-            return writer_calls(self.memolith)(payload)
-        if function == "reader":
-            return reader_calls(self.memolith)(payload)
+        if function == "peerwriter":
+            return peerwriter_calls(self.memolith)(payload)
+        if function == "peerreader":
+            return peerreader_calls(self.memolith)(payload)
         if function == "indexer":
             return indexer_calls(self.indexing)(payload)
         if function == "packer":

@@ -42,7 +42,7 @@ from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_record
 from memolith.ports.index import Change
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import peerwriter_calls
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import Stage
 
@@ -240,7 +240,7 @@ def a_rename_is_finished_by_somebody_else() -> None:
     stage.cloud.deliver()
     renamer = stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, occurrence=2)
     (arrival,) = [entry for entry in entries(stage) if entry.operation is Operation.MOVED_IN]
-    writer_calls(stage.memolith())({"call": "help", "key": str(arrival.key)})
+    peerwriter_calls(stage.memolith())({"call": "help", "key": str(arrival.key)})
     renamed = renamer.finish()
     assert "slots_lost" not in str(stage.cloud.metrics.counts), "the renamer took a rename for lost"
     stage.cloud.deliver()

@@ -21,7 +21,7 @@ from memolith.core.commands import UpdateMemory, to_payload
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.store_record import StoreRecord, StoreState
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import peerwriter_calls
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE
 
@@ -367,11 +367,11 @@ def test_an_invocation_that_is_repeated_after_the_home_has_moved_does_nothing_ag
     memory = stage.create("/a", "a")
     command = UpdateMemory(stage.store, memory.id, stage.new_version_id(), "api_key:apikey_x", content="x")
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    first = writer_calls(stage.memolith())(invocation)
+    first = peerwriter_calls(stage.memolith())(invocation)
     stage.move(AWAY)
     stage.update(memory.id, "y", region=AWAY)
-    assert "elsewhere" in writer_calls(stage.memolith(HOME))(invocation)
-    again = writer_calls(stage.memolith(AWAY))(invocation)
+    assert "elsewhere" in peerwriter_calls(stage.memolith(HOME))(invocation)
+    again = peerwriter_calls(stage.memolith(AWAY))(invocation)
     assert again["memory"]["version_id"] == first["memory"]["version_id"] == command.version_id
     stage.at_rest()
     assert everywhere(stage, memory.id) == {"y"} and len(stage.history(memory.id)) == 3

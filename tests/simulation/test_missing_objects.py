@@ -6,19 +6,16 @@ that a scenario takes off the wire is ever sent again.
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 
 from memolith.adapters.memory import MemoryQueue, PutEvent
 from memolith.app.replication.service import make_comparisons
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.errors import NotFound
-from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.rows.content import LATE_PREFIX
 from memolith.core.rows.control import CompletenessRow
 from memolith.ports.index import Change
-from memolith.wire.rpc import indexer_calls, writer_calls
+from memolith.wire.rpc import indexer_calls, keys_calls
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE
 
@@ -310,13 +307,10 @@ def test_a_record_that_a_region_knows_from_an_answer_is_fetched_too(stage: Movin
 
 def test_a_revocation_that_was_confirmed_before_its_object_came_is_fetched_too(stage: MovingStage) -> None:
     key_id = f"apikey_{stage.api_key.split('-')[3]}"
-    writer_calls(stage.memolith())({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
+    keys_calls(stage.memolith().api_keys)({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
     told_us = stage.clock.now_us()
     [revoked] = lose(stage, "/key/")
-    stored = stage.cloud.buckets.current(HOME, revoked.key)
-    assert stored is not None
-    record = asdict(ApiKeyRecord.from_json(stored.body))
-    indexer_calls(stage.cloud.sites[AWAY].indexing)({"call": "fold_key", "record": record})
+    indexer_calls(stage.cloud.sites[AWAY].indexing)({"call": "fold_key", "key": revoked.key})
     assert stage.cloud.rows(AWAY, "keys")[WORKSPACE, key_id]["revoked_at"] is not None
     minutes(stage, 4)
     assert until(stage, AWAY, HOME) <= told_us

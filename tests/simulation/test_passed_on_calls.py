@@ -21,7 +21,7 @@ from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.content import VersionRow
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import peerwriter_calls
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE, Actor, Stage
 from tests.support.cloud import straight
@@ -62,7 +62,7 @@ def test_a_call_that_is_passed_on_while_its_region_becomes_the_home_finds_what_w
     stage: MovingStage, write: str
 ) -> None:
     memory_id = stage.create("/b", "text").id
-    caller = stage.actor(lambda: WRITES[write](stage, memory_id, AWAY)).until("peers.call", "writer")
+    caller = stage.actor(lambda: WRITES[write](stage, memory_id, AWAY)).until("peers.call", "peerwriter")
     stage.move(AWAY)
     caller.finish()
     assert_done(stage, write, memory_id)
@@ -92,7 +92,7 @@ def test_a_text_that_a_verdict_withholds_is_not_taken_in_by_rows_from_before_the
     scene.drop_events()
 
     def moved_first(call: PortCall, act: Callable[[], Any]) -> Any:
-        if call.name == "peers.call" and (call.origin, call.target) == (AWAY, HOME) and "writer" in call.subjects:
+        if call.name == "peers.call" and (call.origin, call.target) == (AWAY, HOME) and "peerwriter" in call.subjects:
             scene.switch.around = straight
             scene.cloud.peers.call(AWAY, "reconciler", {"call": "homes.move", "store_id": scene.store})
         return act()
@@ -143,7 +143,7 @@ def quiet() -> Stage:
 def copy(stage: Stage, command: Command) -> Actor[Mapping[str, Any]]:
     """One delivery of a call that another region has passed on to the home."""
     return stage.actor(
-        lambda: writer_calls(stage.memolith())({"call": "write", "workspace_id": WORKSPACE, **to_payload(command)})
+        lambda: peerwriter_calls(stage.memolith())({"call": "write", "workspace_id": WORKSPACE, **to_payload(command)})
     )
 
 
@@ -269,12 +269,12 @@ def test_a_batch_with_an_older_row_of_the_calls_own_version_does_not_have_it_don
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
 
     def meanwhile() -> None:
-        assert_told(writer_calls(scene.at(HOME))(invocation), command.version_id)
+        assert_told(peerwriter_calls(scene.at(HOME))(invocation), command.version_id)
         scene.clock.advance(0.01)
         scene.update(memory, "based on it", expected=sha256_hex("mine"))
 
     with scene.intercepted_by(Torn(HOME, ("versions",), meanwhile)):
-        assert_told(writer_calls(scene.at(HOME))(invocation), command.version_id)
+        assert_told(peerwriter_calls(scene.at(HOME))(invocation), command.version_id)
     assert scene.read(memory).content == "based on it"
     assert len(scene.history(memory)) == 3
 
@@ -300,7 +300,7 @@ def test_a_copy_that_comes_to_the_next_home_is_told_what_the_other_did_at_the_la
     stage.copy(stage.key_of(version_id), AWAY)
     stage.move(AWAY)
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    assert_told(writer_calls(stage.memolith(AWAY))(invocation), version_id)
+    assert_told(peerwriter_calls(stage.memolith(AWAY))(invocation), version_id)
     stage.at_rest()
     assert len(stage.history(memory.id, THIRD)) == 2
 
@@ -312,7 +312,7 @@ def change(stage: Stage, version_id: str, **fields: Any) -> Actor[Mapping[str, A
     """One delivery of a store's change that another region has passed on to the home."""
     seen = stage.cloud.rows(AWAY, "stores")[stage.store, "record"]["slot"]
     request = {"store_id": stage.store, "actor": ACTOR, "version_id": version_id, "seen": seen, **fields}
-    return stage.actor(lambda: writer_calls(stage.memolith())({"call": "store", **request}))
+    return stage.actor(lambda: peerwriter_calls(stage.memolith())({"call": "store", **request}))
 
 
 @pytest.mark.parametrize("later", [True, False])
@@ -354,7 +354,7 @@ def test_a_version_that_was_adopted_meanwhile_is_not_dismissed(stage: MovingStag
     row = version_row(stage, adopted.version_id)
     late = replace(row, position=str(row.position).replace("0002-0.eu-west-1", "0001-0.us-east-1"))
     request = {"store_id": stage.store, "version_id": late.version_id, "position": late.position, "actor": ACTOR}
-    answer = writer_calls(stage.memolith(AWAY))({"call": "dismiss", **request})
+    answer = peerwriter_calls(stage.memolith(AWAY))({"call": "dismiss", **request})
     assert answer["error"]["type"] == "NotFound"
     stage.at_rest()
     assert stage.read(memory.id, THIRD).content == "two"

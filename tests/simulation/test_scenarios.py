@@ -27,7 +27,7 @@ from memolith.app.kernel.region import View
 from memolith.core.commands import UpdateMemory, to_payload
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import NotFound, PathConflict, PreconditionFailed, Unavailable
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import peerwriter_calls
 from tests.simulation.stage import AWAY, HOME, WORKSPACE, Stage
 from tests.support.cloud import Cloud
 
@@ -209,9 +209,9 @@ def test_an_invocation_that_is_repeated_answers_what_it_did_and_does_nothing(sta
     memory = stage.create("/a", "a")
     command = UpdateMemory(stage.store, memory.id, stage.new_version_id(), "api_key:apikey_x", content="x")
     invocation = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    first = writer_calls(stage.memolith())(invocation)
+    first = peerwriter_calls(stage.memolith())(invocation)
     stage.update(memory.id, "y", expected=sha256_hex("x"))
-    again = writer_calls(stage.memolith())(invocation)
+    again = peerwriter_calls(stage.memolith())(invocation)
     assert again["memory"]["version_id"] == first["memory"]["version_id"] == command.version_id
     assert stage.read(memory.id).content == "y"
     assert len(stage.history(memory.id)) == 3

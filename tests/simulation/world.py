@@ -25,7 +25,7 @@ from memolith.core import errors
 from memolith.core.retention import DAY_US
 from memolith.core.rows.content import LATE_PREFIX, VersionRow
 from memolith.ports.errors import OutcomeUnknown, Unavailable
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import keys_calls
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence, gather
@@ -126,7 +126,7 @@ class World:
         """A key and the stores, known everywhere; no fault strikes yet."""
         first = self.options.regions[0]
         answer = self.sites[first].use(
-            lambda sandbox: writer_calls(sandbox.memolith)(
+            lambda sandbox: keys_calls(sandbox.memolith.api_keys)(
                 {"call": "keys.create", "workspace_id": WORKSPACE, "name": "simulation", "scope": "admin"}
             )
         )

@@ -59,7 +59,15 @@ from memolith.ports.clock import Clock
 from memolith.ports.guardrail import Guardrail
 from memolith.ports.index import Change
 from memolith.ports.parallel import Parallel
-from memolith.wire.rpc import eraser_calls, homes_calls, indexer_calls, packer_calls, reader_calls, writer_calls
+from memolith.wire.rpc import (
+    eraser_calls,
+    homes_calls,
+    indexer_calls,
+    keys_calls,
+    packer_calls,
+    peerreader_calls,
+    peerwriter_calls,
+)
 
 T = TypeVar("T")
 WORKSPACE = "wrkspc_default"
@@ -86,10 +94,12 @@ class Site:
     packing: Packer
 
     def direct(self, function: str, payload: Mapping[str, Any], erasures: Erasures) -> Mapping[str, Any]:
-        if function == "writer":
-            return writer_calls(self.memolith)(payload)
-        if function == "reader":
-            return reader_calls(self.memolith)(payload)
+        if function == "peerwriter":
+            return peerwriter_calls(self.memolith)(payload)
+        if function == "peerreader":
+            return peerreader_calls(self.memolith)(payload)
+        if function == "keys":
+            return keys_calls(self.memolith.api_keys)(payload)
         if function == "indexer":
             return indexer_calls(self.indexing)(payload)
         if function == "packer":
@@ -187,7 +197,7 @@ class Cloud:
             make_packer(region, packs),
         )
         self.sites[name] = site
-        for function in ("reader", "writer", "indexer", "eraser", "packer", "reconciler"):
+        for function in ("peerreader", "peerwriter", "keys", "indexer", "eraser", "packer", "reconciler"):
             self.peers.register(name, function, _function(site, function, erasures))
         site.reconciling.tick()
 
@@ -252,7 +262,7 @@ class Cloud:
 
     def key(self, scope: str = "admin", workspace_id: str = WORKSPACE, region: str | None = None) -> str:
         """A new API key, known in every region."""
-        answer = writer_calls(self.sites[region or self.regions[0]].memolith)(
+        answer = keys_calls(self.sites[region or self.regions[0]].memolith.api_keys)(
             {"call": "keys.create", "workspace_id": workspace_id, "name": "test", "scope": scope}
         )
         self.deliver()

@@ -6,9 +6,10 @@ from memolith.adapters.aws.erasing import S3ErasableObjects
 from memolith.adapters.layered.translated import translated_erasable
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.erasure.service import make_erasures
-from memolith.entry.lambda_runtime import Answer, Handler, LambdaRuntime
+from memolith.entry.dispatching import calls_alone
+from memolith.entry.lambda_runtime import Handler, LambdaRuntime
 from memolith.entry.settings import Settings
-from memolith.wire.rpc import Rpc, eraser_calls
+from memolith.wire.rpc import eraser_calls
 
 
 def compose(settings: Settings) -> Handler:
@@ -16,9 +17,4 @@ def compose(settings: Settings) -> Handler:
     running = LambdaRuntime.start(settings)
     deployment = settings.deployment
     erasable = translated_erasable(S3ErasableObjects(running.clients, deployment), deployment.region)
-    return running.handler(dispatch(eraser_calls(make_erasures(running.region, erasable, SqlitePacks()))))
-
-
-def dispatch(calls: Rpc) -> Answer:
-    """Answer every event as a call: an invocation's, or the schedule's ``{"call": "sweep"}``."""
-    return lambda event, _: calls(event)
+    return running.handler(calls_alone(eraser_calls(make_erasures(running.region, erasable, SqlitePacks()))))

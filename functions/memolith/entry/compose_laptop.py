@@ -7,9 +7,9 @@
     ROOT/key            the API key of the folder's owner
     ROOT/signing.json   the keys that sign the tokens of sessions
 
-Reader, writer, eraser, indexer and scanner are the same use cases as in Lambda. Several processes may serve one folder:
-objects, tables and queue are shared between them, and whatever a dead one left in the queue another one folds, or the
-next.
+Reader, writer, peerwriter, eraser, indexer and scanner are the same use cases as in Lambda. Several processes may serve
+one folder: objects, tables and queue are shared between them, and whatever a dead one left in the queue another one
+folds, or the next.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from memolith.scanner.database import UnusableDatabaseError, build_database, loa
 from memolith.scanner.scanner import Scanner
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
-from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, writer_calls
+from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
 
 REGION = "laptop"
 """Not ``local``: what begins with that is outside the index in every region
@@ -140,7 +140,7 @@ class LocalSite:
         erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0])
         sweep = partial(erasing, {"call": "sweep"})
         self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, machine.clock)
-        peers.register(REGION, "writer", writer_calls(self.memolith))
+        peers.register(REGION, "peerwriter", peerwriter_calls(self.memolith))
         peers.register(REGION, "indexer", indexer_calls(indexing))
         peers.register(REGION, "eraser", erasing)
         peers.register(REGION, "packer", packer_calls(packing))

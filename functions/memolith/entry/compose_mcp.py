@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memolith.entry.dispatching import NOT_HERE
 from memolith.entry.lambda_runtime import Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.clock import Clock
@@ -15,6 +16,7 @@ from memolith.wire.mcp.server import OpenStore
 from memolith.wire.memory_tool.invoked import InvokedApi
 from memolith.wire.memory_tool.tool import MemoryTool
 from memolith.wire.memory_tool.tree import Tree
+from memolith.wire.rpc import refusal
 
 
 def compose(settings: Settings) -> Handler:
@@ -25,7 +27,7 @@ def compose(settings: Settings) -> Handler:
     http = mcp_on(region.peers, region.name, region.clock, region.randomness)
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:
-        return http.answer(event)
+        return refusal(NOT_HERE) if "call" in event else http.answer(event)
 
     return running.handler(answer)
 

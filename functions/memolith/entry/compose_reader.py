@@ -1,21 +1,15 @@
-"""The reader: GET requests, answered from this region, and what other regions' readers ask of this one.
-
-The second kind comes by invocation, which IAM alone lets in; whatever is asked, a reader reads.
-"""
+"""The reader: GET requests, answered from this region. It reads, and takes no direct calls."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from memolith.adapters.aws.signing import SecretsManagerKeys
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
 from memolith.app.safety.write_gate import Unscanning
-from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
+from memolith.entry.dispatching import http_alone
+from memolith.entry.lambda_runtime import Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.wire.http import HttpApi
-from memolith.wire.rpc import Rpc, reader_calls
 
 
 def compose(settings: Settings) -> Handler:
@@ -24,14 +18,4 @@ def compose(settings: Settings) -> Handler:
     region = running.region
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
     memolith = Memolith(region, Unscanning(), signing, SqlitePacks())
-    api = HttpApi(memolith, region.clock, region.randomness, running.metrics)
-    return running.handler(dispatch(reader_calls(memolith), api))
-
-
-def dispatch(calls: Rpc, api: HttpApi) -> Answer:
-    """Direct calls carry the field ``call``; an HTTP event never does."""
-
-    def answer(event: Event, _: object) -> Mapping[str, Any]:
-        return calls(event) if "call" in event else api.answer(event)
-
-    return answer
+    return running.handler(http_alone(HttpApi(memolith, region.clock, region.randomness, running.metrics)))

@@ -1,18 +1,15 @@
-"""The writer: POST and DELETE requests, and the calls of peers and operators, which IAM alone lets in."""
+"""The writer: POST and DELETE requests. It takes no direct calls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from memolith.adapters.aws.signing import SecretsManagerKeys
 from memolith.app.api.service import Memolith
-from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
+from memolith.entry.dispatching import http_alone
+from memolith.entry.lambda_runtime import Handler, LambdaRuntime
 from memolith.entry.scanner_loader import start_scanner
 from memolith.entry.settings import Settings
 from memolith.wire import request_bodies  # noqa: F401 - here, so that a cold start pays for it and not the first request
 from memolith.wire.http import HttpApi
-from memolith.wire.rpc import Rpc, writer_calls
 
 
 def compose(settings: Settings) -> Handler:
@@ -22,14 +19,4 @@ def compose(settings: Settings) -> Handler:
     running.clients.s3(region.name, attempts=1)
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
     memolith = Memolith(region, start_scanner(running), signing)
-    api = HttpApi(memolith, region.clock, region.randomness, running.metrics)
-    return running.handler(dispatch(writer_calls(memolith), api))
-
-
-def dispatch(calls: Rpc, api: HttpApi) -> Answer:
-    """Direct calls carry the field ``call``; an HTTP event never does."""
-
-    def answer(event: Event, _: object) -> Mapping[str, Any]:
-        return calls(event) if "call" in event else api.answer(event)
-
-    return answer
+    return running.handler(http_alone(HttpApi(memolith, region.clock, region.randomness, running.metrics)))

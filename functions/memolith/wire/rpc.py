@@ -1,7 +1,8 @@
 """Calls of peers and operators, which IAM alone lets in: ``{"call": …}`` to JSON. One table for each function.
 
-A table names the use case that answers a call, with what decodes the payload and encodes the answer. Payloads travel
-between regions that may run different releases: a field may be added, but none renamed.
+No function that takes HTTP requests answers any of them (`memolith.entry.dispatching`). A table names the use case that
+answers a call, with what decodes the payload and encodes the answer. Payloads travel between regions that may run
+different releases: a field may be added, but none renamed.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from memolith.app.kernel.peer_messages import NotHome, encode_error, encode_placed, encode_resolved
 from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext, Version, VersionFilter
 from memolith.core.commands import from_payload
-from memolith.core.errors import MemolithError
-from memolith.core.objects.api_key_record import ApiKeyRecord
+from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.store_records import to_record
 
 if TYPE_CHECKING:
     from memolith.app.api.service import Memolith
+    from memolith.app.auth.api_keys import ApiKeys
     from memolith.app.erasure.service import Erasures
     from memolith.app.homes.service import Homes
     from memolith.app.indexer.indexer import Indexer
@@ -31,22 +32,51 @@ Table = Mapping[str, Callable[[Fields], Mapping[str, Any]]]
 Rpc = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
-def writer_calls(memolith: Memolith) -> Rpc:
-    """Return what answers the writer's callers: errors under ``error``, a newer home's record under ``elsewhere``.
+class Calls:
+    """What a function answers by ``{"call": …}``.
 
-    It raises KeyError, TypeError and ValueError for a payload that no version of Memolith made.
+    Attributes:
+        names: the calls that it knows. It raises ValueError for every other.
     """
-    table = _writes(memolith) | _peer_requests(memolith) | _keys(memolith)
 
-    def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    def __init__(self, telling: Table, raising: Table | None = None) -> None:
+        """Answer by two tables; of the first, errors are answered under ``error``, of the second they are raised.
+
+        A home that is elsewhere is told too, under ``elsewhere``, with the record that says so.
+        """
+        self._telling, self._raising = dict(telling), dict(raising or {})
+        self.names = frozenset(self._telling) | frozenset(self._raising)
+
+    def __call__(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer one call. It raises KeyError, TypeError, ValueError for a payload that no version of Memolith made."""
+        fields = dict(payload)
+        name = fields.pop("call", None)
+        if name in self._raising:
+            return self._raising[name](fields)
+        if name not in self._telling:
+            raise ValueError("no such call")
         try:
-            return _answer(table, payload)
+            return self._telling[name](fields)
         except NotHome as elsewhere:
             return {"elsewhere": encode_placed(elsewhere.placed)}
         except MemolithError as error:
             return {"error": encode_error(error)}
 
-    return answer
+
+def refusal(rule: str) -> dict[str, Any]:
+    """Return the answer to an event of a kind that a function does not take: what is at fault is its ``call``.
+
+    It is Unavailable, and so a 503 to the caller of a region that runs an earlier release and asks another function.
+    """
+    return {"error": encode_error(Unavailable(f"call: {rule}"))}
+
+
+def peerwriter_calls(memolith: Memolith) -> Calls:
+    """Return what answers the peerwriter's callers, who vouch for who is behind a call.
+
+    They are other regions' writers, this region's indexer, and the reconcilers.
+    """
+    return Calls(_writes(memolith) | _peer_requests(memolith))
 
 
 def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]:
@@ -93,39 +123,40 @@ def _peer_requests(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str,
     }
 
 
-def _keys(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]:
-    """Return an operator's calls about API keys. Only the answer of ``keys.create`` contains a secret."""
-    keys = memolith.api_keys
+def keys_calls(keys: ApiKeys) -> Calls:
+    """Return what answers an operator's calls about API keys. Only the answer of ``keys.create`` contains a secret."""
 
     def listed(fields: Fields) -> dict[str, Any]:
         rows = [asdict(row) for row in keys.of_workspace(fields["workspace_id"])]
         return {"keys": [{name: value for name, value in row.items() if name != "secret_sha256"} for row in rows]}
 
-    return {
-        "keys.create": lambda fields: asdict(keys.create(fields["workspace_id"], fields["name"], fields["scope"])),
-        "keys.revoke": lambda fields: {"record": asdict(keys.revoke(fields["workspace_id"], fields["key_id"]))},
-        "keys.list": listed,
-    }
+    def revoked(fields: Fields) -> dict[str, Any]:
+        record, key = keys.revoke(fields["workspace_id"], fields["key_id"])
+        return {"record": asdict(record), "key": str(key)}
+
+    return Calls(
+        {
+            "keys.create": lambda fields: asdict(keys.create(fields["workspace_id"], fields["name"], fields["scope"])),
+            "keys.revoke": revoked,
+            "keys.list": listed,
+        }
+    )
 
 
-def reader_calls(memolith: Memolith) -> Rpc:
+def peerreader_calls(memolith: Memolith) -> Calls:
     """Return what answers other regions' reads of stores whose home this is (`memolith.app.api.forwarded_reads`).
 
-    It raises KeyError and TypeError for a payload that no version of Memolith made.
+    The asking region has let the caller in, and vouches for it.
     """
     from memolith.app.api import forwarded_reads
 
     operations = _reads(memolith)
 
-    def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        read = operations[payload["operation"]]
-        try:
-            found = read(forwarded_reads.delegated(payload), **payload["arguments"])
-            return {"answer": forwarded_reads.encode(found)}
-        except MemolithError as error:
-            return {"error": encode_error(error)}
+    def read(fields: Fields) -> dict[str, Any]:
+        use_case = operations[fields["operation"]]
+        return {"answer": forwarded_reads.encode(use_case(forwarded_reads.delegated(fields), **fields["arguments"]))}
 
-    return answer
+    return Calls({"read": read})
 
 
 def _reads(memolith: Memolith) -> dict[str, Callable[..., object]]:
@@ -157,8 +188,11 @@ def _reads(memolith: Memolith) -> dict[str, Callable[..., object]]:
     }
 
 
-def indexer_calls(indexer: Indexer) -> Rpc:
-    """Return what answers the indexer's callers. It raises ValueError: no such call; and what the use case raises."""
+def indexer_calls(indexer: Indexer) -> Calls:
+    """Return what answers the indexer's callers. No payload says what is so: each names what is to be looked at.
+
+    The calls of Memolith's own functions raise what the use case raises; an operator's, ``fold_key``, tells errors.
+    """
 
     def arrived(fields: Fields) -> dict[str, Any]:
         """Project an object that a read has met in the log before its event comes."""
@@ -170,18 +204,15 @@ def indexer_calls(indexer: Indexer) -> Rpc:
         return {"judged": fields["memory_id"]}
 
     def fold_key(fields: Fields) -> dict[str, Any]:
-        """Confirm a key's revocation here."""
-        return {"region": indexer.fold_key(ApiKeyRecord(**fields["record"])), "confirmed": True}
+        """Confirm here what an object says of an API key: that it is revoked."""
+        return {"region": indexer.fold_key(fields["key"]), "confirmed": True}
 
-    return _raising({"arrived": arrived, "judge": judge, "fold_key": fold_key})
+    return Calls({"fold_key": fold_key}, raising={"arrived": arrived, "judge": judge})
 
 
-def homes_calls(homes: Homes) -> Rpc:
-    """Return what answers ``{"call": "homes.…"}`` of a peer or an operator; errors under ``error``.
-
-    It raises KeyError, TypeError and ValueError for a payload that no version of Memolith made.
-    """
-    return _telling(
+def homes_calls(homes: Homes) -> Calls:
+    """Return what answers ``{"call": "homes.…"}`` of a peer or an operator; errors under ``error``."""
+    return Calls(
         {
             "homes.list": lambda fields: homes.page(**fields),
             "homes.move": lambda fields: asdict(homes.move(**fields)),
@@ -194,63 +225,30 @@ def homes_calls(homes: Homes) -> Rpc:
     )
 
 
-def eraser_calls(erasures: Erasures) -> Rpc:
-    """Return what answers the eraser's callers, its schedule among them. It raises ValueError: no such call.
+def eraser_calls(erasures: Erasures) -> Calls:
+    """Return what answers the eraser's callers, its schedule among them.
 
     Memolith's own calls raise what the use cases do; an operator's, ``erasure.…``, answer errors under ``error``.
     """
-    own = _raising(
+    return Calls(
         {
+            "erasure.status": lambda fields: erasures.status(fields["store_id"], fields["id"]),
+            "erasure.search": lambda fields: erasures.search(fields),
+        },
+        raising={
             "erase": lambda fields: {"erased": erasures.erase(fields["key"])},
             "erase_store": lambda fields: {"done": erasures.erase_store(fields["store_id"])},
             "erase_packs": lambda fields: {"removed": erasures.erase_packs(fields["store_id"])},
             "sweep": lambda fields: erasures.sweep(),
-        }
+        },
     )
-    operators = _telling(
-        {
-            "erasure.status": lambda fields: erasures.status(fields["store_id"], fields["id"]),
-            "erasure.search": lambda fields: erasures.search(fields),
-        }
-    )
-    return lambda payload: operators(payload) if str(payload.get("call")).startswith("erasure.") else own(payload)
 
 
-def packer_calls(packer: Packer) -> Rpc:
+def packer_calls(packer: Packer) -> Calls:
     """Return what answers ``{"call": "pack", "store_id": …}`` of a reader or an operator, with ``anew`` from nothing.
 
-    The answer has the number of the pack that counts, or null for a store that has none; errors under ``error``. It
-    raises ValueError: no such call.
+    The answer has the number of the pack that counts, or null for a store that has none; errors under ``error``.
     """
-
-    def pack(fields: Mapping[str, Any]) -> dict[str, Any]:
-        return {"number": packer.pack(fields["store_id"], from_scratch=bool(fields.get("anew")))}
-
-    return _telling({"pack": pack})
-
-
-def _telling(table: Table) -> Rpc:
-    """Answer by a table, with the errors of its use cases under ``error``."""
-    raising = _raising(table)
-
-    def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        try:
-            return raising(payload)
-        except MemolithError as error:
-            return {"error": encode_error(error)}
-
-    return answer
-
-
-def _raising(table: Table) -> Rpc:
-    def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        if payload.get("call") not in table:
-            raise ValueError("no such call")
-        return _answer(table, payload)
-
-    return answer
-
-
-def _answer(table: Table, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    fields = dict(payload)
-    return table[fields.pop("call")](fields)
+    return Calls(
+        {"pack": lambda fields: {"number": packer.pack(fields["store_id"], from_scratch=bool(fields.get("anew")))}}
+    )

@@ -140,14 +140,22 @@ class Grants:
         return self._allow("AskGuardrail", ["bedrock:ApplyGuardrail"], [arn])
 
     def read_signing_keys(self) -> iam.PolicyStatement:
-        """Read the keys that sign tokens. Six characters of the name are Secrets Manager's own to choose."""
-        arn = self._deployment.arn("secretsmanager", self._region, f"secret:{self._deployment.prefix}-signing-??????")
-        return self._allow("ReadSigningKeys", ["secretsmanager:GetSecretValue"], [arn])
+        """Read the private keys that sign tokens: who may, can make a token for any session of any workspace."""
+        return self._read_secret("ReadSigningKeys", "signing")
+
+    def read_verification_keys(self) -> iam.PolicyStatement:
+        """Read the public keys that verify tokens; nothing can be signed with them."""
+        return self._read_secret("ReadVerificationKeys", "verification")
 
     def read_targets(self) -> iam.PolicyStatement:
         """Read what gateways' targets may touch: a secret that an operator makes, and without one there are none."""
-        arn = self._deployment.arn("secretsmanager", self._region, f"secret:{self._deployment.prefix}-gateway-??????")
-        return self._allow("ReadTargets", ["secretsmanager:GetSecretValue"], [arn])
+        return self._read_secret("ReadTargets", "gateway")
+
+    def _read_secret(self, sid: str, name: str) -> iam.PolicyStatement:
+        """Read one secret. Six characters of the name are Secrets Manager's own to choose."""
+        secret = f"secret:{self._deployment.prefix}-{name}-??????"
+        arn = self._deployment.arn("secretsmanager", self._region, secret)
+        return self._allow(sid, ["secretsmanager:GetSecretValue"], [arn])
 
     def _index_tables(self, only: tuple[str, ...] = (), *, with_indexes: bool = False) -> list[str]:
         arns = []

@@ -7,7 +7,6 @@ from aws_cdk import aws_iam as iam
 
 from infra.constructs.functions.function import Shape
 from infra.constructs.functions.grants import Grants
-from infra.deployment import Deployment
 
 SHAPE = Shape(name="indexer", memory_mb=512, timeout=Duration.seconds(60))
 
@@ -18,7 +17,7 @@ REBUILD_BATCH_SIZE = 1
 then come back only after six of its time-outs."""
 
 
-def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
+def statements(grants: Grants, region: str) -> list[iam.PolicyStatement]:
     """Return what the indexer may do."""
     return [
         grants.read_index(),
@@ -29,5 +28,5 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.consume("index", "rebuild"),
         grants.bring_back("index", "rebuild"),
         grants.send("index-dlq", "scan", "pack"),
-        *grants.invoke("InvokeWritersAndEraser", ("writer", deployment.regions), ("eraser", [region])),
+        *grants.invoke("InvokePeerwriterAndEraser", ("peerwriter", [region]), ("eraser", [region])),
     ]

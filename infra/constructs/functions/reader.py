@@ -1,8 +1,8 @@
-"""`reader`: answers every GET. It reads, here and, for what has not arrived yet, in the other regions.
+"""`reader`: answers every GET, and no direct call. It reads, here and, for what has not arrived, in the other regions.
 
-What is the home's to answer it asks of that region's reader. At home it may meet in a log what the index lacks yet: it
-has the indexer fold that, which folds what stands in the bucket and nothing else; and a pack that it lacks, it has the
-packer make. A reader writes nothing.
+What is the home's to answer it asks of that region's peerreader. At home it may meet in a log what the index lacks yet:
+it has the indexer fold that, which folds what stands in the bucket and nothing else; and a pack that it lacks, it has
+the packer make. A reader writes nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ SHAPE = Shape(name="reader", memory_mb=1024, timeout=Duration.seconds(29))
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
     """Return what the reader may do."""
-    return [
-        grants.read_index(),
-        grants.read_control(),
-        *grants.read_objects(),
-        grants.read_signing_keys(),
-        *grants.invoke("AskHomes", ("reader", deployment.peers(region)), ("indexer", [region]), ("packer", [region])),
-    ]
+    return [*reading(grants, deployment, region), grants.read_verification_keys()]
+
+
+def reading(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
+    """Return what reading takes, whoever asks."""
+    asked = (("peerreader", deployment.peers(region)), ("indexer", [region]), ("packer", [region]))
+    return [grants.read_index(), grants.read_control(), *grants.read_objects(), *grants.invoke("AskHomes", *asked)]

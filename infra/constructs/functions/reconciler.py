@@ -11,8 +11,9 @@ from infra.deployment import Deployment
 
 SHAPE = Shape(name="reconciler", memory_mb=512, timeout=Duration.seconds(900))
 
-INVOKES = ("reader", "writer", "indexer", "eraser", "scanner", "reconciler")
+INVOKES = ("peerwriter", "reconciler")
 """In the other regions."""
+INVOKES_HERE = ("peerwriter", "eraser")
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
@@ -26,5 +27,7 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         *grants.read_objects(),
         grants.put_copies(),
         grants.send("index", "rebuild"),
-        *grants.invoke("InvokePeers", *((name, peers) for name in INVOKES), ("writer", [region]), ("eraser", [region])),
+        *grants.invoke(
+            "InvokePeers", *((name, peers) for name in INVOKES), *((name, [region]) for name in INVOKES_HERE)
+        ),
     ]

@@ -6,7 +6,20 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.constructs.functions import eraser, indexer, mcp, packer, reader, reconciler, scanner, tool, writer
+from infra.constructs.functions import (
+    eraser,
+    indexer,
+    keys,
+    mcp,
+    packer,
+    peerreader,
+    peerwriter,
+    reader,
+    reconciler,
+    scanner,
+    tool,
+    writer,
+)
 from infra.constructs.functions.code import Layers
 from infra.constructs.functions.function import Function, Shape
 from infra.constructs.functions.grants import Grants
@@ -21,7 +34,7 @@ class RegionFunctions(Construct):
     def __init__(self, scope: Construct, deployment: Deployment, region: str, queues: RegionQueues) -> None:
         """Make the functions and join the indexer and the scanner to their queues."""
         super().__init__(scope, "Functions")
-        layers = Layers(self, deployment)
+        self.layers = layers = Layers(self, deployment)
         grants = Grants(deployment, region)
 
         def make(shape: Shape, statements: list[iam.PolicyStatement]) -> Function:
@@ -29,7 +42,10 @@ class RegionFunctions(Construct):
 
         self.reader = make(reader.SHAPE, reader.statements(grants, deployment, region))
         self.writer = make(writer.SHAPE, writer.statements(grants, deployment, region))
-        self.indexer = make(indexer.SHAPE, indexer.statements(grants, deployment, region))
+        self.peerreader = make(peerreader.SHAPE, peerreader.statements(grants, deployment, region))
+        self.peerwriter = make(peerwriter.SHAPE, peerwriter.statements(grants, deployment, region))
+        self.keys = make(keys.SHAPE, keys.statements(grants))
+        self.indexer = make(indexer.SHAPE, indexer.statements(grants, region))
         self.eraser = make(eraser.SHAPE, eraser.statements(grants))
         eraser.schedule(self, deployment, self.eraser)
         self.scanner = Function(
@@ -48,6 +64,9 @@ class RegionFunctions(Construct):
         self.all = {
             "reader": self.reader,
             "writer": self.writer,
+            "peerreader": self.peerreader,
+            "peerwriter": self.peerwriter,
+            "keys": self.keys,
             "indexer": self.indexer,
             "eraser": self.eraser,
             "scanner": self.scanner,

@@ -1,10 +1,13 @@
-"""`writer`: answers every other request, and what other regions' writers and indexers ask of this one.
+"""`writer`: answers every request but GET, and no direct call.
 
 It scans before it puts, so it carries the scanner's layer. In its own bucket it puts only under its own region's
-prefix; into another's, what a store that asks for two regions must hold there, and where nothing is.
+prefix; into another's, what a store that asks for two regions must hold there, and where nothing is. A write of a store
+whose home is elsewhere it passes on to that region's peerwriter.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
@@ -15,19 +18,28 @@ from infra.deployment import Deployment
 
 SHAPE = Shape(name="writer", memory_mb=1024, timeout=Duration.seconds(29), scans=True)
 
-PUTS = ("key", "log", "redaction", "session", "store", "verdict")
+PUTS_AT_HOME = ("log", "redaction", "store", "verdict")
+PUTS = (*PUTS_AT_HOME, "session")
 PUTS_BEYOND = ("cut", "log", "redaction", "store")
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
     """Return what the writer may do."""
     return [
+        *writing(grants, deployment, region, PUTS),
+        grants.read_signing_keys(),
+        grants.read_verification_keys(),
+    ]
+
+
+def writing(grants: Grants, deployment: Deployment, region: str, puts: Iterable[str]) -> list[iam.PolicyStatement]:
+    """Return what writing takes, whoever asks."""
+    return [
         grants.read_index(),
         grants.write_index(),
         grants.read_control(),
         *grants.read_objects(),
-        grants.read_signing_keys(),
-        grants.put_own_objects(PUTS),
+        grants.put_own_objects(puts),
         *grants.put_beyond(PUTS_BEYOND),
-        *grants.invoke("InvokePeers", ("writer", deployment.peers(region)), ("eraser", [region])),
+        *grants.invoke("InvokePeers", ("peerwriter", deployment.peers(region)), ("eraser", [region])),
     ]

@@ -199,7 +199,7 @@ SHOW = "[get log | read verdicts]"
 LOOK = "[read paths | query paths]"
 UPDATED = "transact journal+memories+versions"
 CREATED = "transact journal+logs+memories+paths+versions"
-INVOKE = f"invoke writer@{HOME}"
+INVOKE = f"invoke peerwriter@{HOME}"
 
 WRITES_AT_HOME = [
     Path("an update", lambda s: s.scene.update(s.a, "x"), [OPEN_TEXT, "put log", UPDATED], []),
@@ -452,7 +452,7 @@ FRESH_READS = [
         "a memory as its home has it, elsewhere: what was read here serves to find the home, and to let the caller in",
         lambda s: s.read(at=AWAY, home=True),
         ["read control+memories+stores", "head log", SHOW],
-        [OPEN, f"invoke reader@{HOME}"],
+        [OPEN, f"invoke peerreader@{HOME}"],
     ),
     Path(
         "a memory whose writer died before it was indexed",
@@ -477,7 +477,7 @@ FRESH_READS = [
         "a listing as the home has it",
         lambda s: s.list(at=AWAY, home=True),
         ["read control+stores", "query paths", LISTED],
-        [OPEN_STORE, f"invoke reader@{HOME}"],
+        [OPEN_STORE, f"invoke peerreader@{HOME}"],
     ),
     Path(
         "a memory with a version that is here: the rows are read after the version's",
@@ -498,7 +498,7 @@ FRESH_READS = [
         [
             "read control+keys+memories+stores+versions",
             *["read control+versions"] * 4,
-            f"invoke reader@{HOME}",
+            f"invoke peerreader@{HOME}",
         ],
         Stage.updated,
     ),

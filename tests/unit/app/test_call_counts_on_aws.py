@@ -19,7 +19,7 @@ from memolith.app.replication.service import make_reconciler
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import keys_calls
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 
 SINGLE = {"dynamodb.PutItem", "dynamodb.UpdateItem", "dynamodb.DeleteItem"}
@@ -43,7 +43,7 @@ class OnAws:
         for events in self._events:
             events.register("before-call", self._count)
         request = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "test", "scope": "admin"}
-        issued = writer_calls(self.memolith)(request)
+        issued = keys_calls(self.memolith.api_keys)(request)
         digest = sha256(issued["api_key"].encode()).hexdigest()
         self.call = RequestContext(Credentials("wrkspc_main", issued["key_id"], digest))
         self.store = self.memolith.stores.create(self.call, name="n", description="", metadata={}).id

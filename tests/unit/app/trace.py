@@ -5,7 +5,7 @@ query paths · count paths              one query
 write paths                            one conditional write of one row
 transact journal+memories+versions     one transaction
 put log · head log · get log · list log@eu-west-1   one S3 request; elsewhere where it says so
-invoke writer@us-east-1                one invocation
+invoke peerwriter@us-east-1            one invocation
 [read paths | query paths]             at once
 """
 

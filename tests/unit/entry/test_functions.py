@@ -14,8 +14,11 @@ from memolith.core.rows.control import ControlRow
 from memolith.entry import (
     compose_eraser,
     compose_indexer,
+    compose_keys,
     compose_mcp,
     compose_packer,
+    compose_peerreader,
+    compose_peerwriter,
     compose_reader,
     compose_reconciler,
     compose_scanner,
@@ -65,9 +68,13 @@ class Functions:
         self.eraser = compose_eraser.compose(settings)
         self.reconciler = compose_reconciler.compose(settings)
         self.scanner = compose_scanner.compose(settings)
+        self.mcp = compose_mcp.compose(settings)
         self.packer = compose_packer.compose(settings)
         issued = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "n", "scope": "admin"}
-        self.api_key = self.writer(issued, CONTEXT)["api_key"]
+        self.peerreader = compose_peerreader.compose(settings)
+        self.peerwriter = compose_peerwriter.compose(settings)
+        self.keys = compose_keys.compose(settings)
+        self.api_key = self.keys(issued, CONTEXT)["api_key"]
 
     def ask(self, handler: Handler, method: str, path: str, query: str = "", body: object = None) -> dict[str, Any]:
         headers = {"authorization": f"Bearer {self.api_key}", "content-type": "application/json"}
@@ -197,12 +204,76 @@ def test_a_call_that_no_version_of_memolith_made_fails_without_quoting_it(
     functions: Functions, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret = "what nobody may see"
-    for handler in (functions.writer, functions.indexer, functions.eraser):
+    for handler in (
+        functions.peerwriter,
+        functions.peerreader,
+        functions.keys,
+        functions.indexer,
+        functions.eraser,
+        functions.packer,
+    ):
         with pytest.raises(FunctionFailed) as failed:
             handler({"call": secret, "content": secret}, CONTEXT)
         assert secret not in str(failed.value)
         assert failed.value.__cause__ is None
     assert secret not in capsys.readouterr().out
+
+
+HTTP_FUNCTIONS = ("reader", "writer", "mcp")
+CALLED_FUNCTIONS = ("peerreader", "peerwriter", "keys", "eraser")
+
+
+@pytest.mark.parametrize("name", HTTP_FUNCTIONS)
+def test_a_function_that_http_reaches_answers_no_call(functions: Functions, name: str) -> None:
+    store = functions.ask(functions.writer, "POST", "/v1/memory_stores", body={"name": "s"})["id"]
+    objects = functions.object_keys()
+    vouched = {"workspace_id": "wrkspc_main", "actor": "api_key:apikey_x", "scope": "admin"}
+    handler = getattr(functions, name)
+    calls: tuple[dict[str, Any], ...] = (
+        {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "n", "scope": "admin"},
+        {"call": "keys.list", "workspace_id": "wrkspc_main"},
+        {"call": "read", "operation": "retrieve_store", **vouched, "demand": {}, "known": None}
+        | {"arguments": {"store_id": store}},
+        {"call": "write", **vouched},
+        {"call": "help", "key": objects[0]},
+        {"call": None},
+    )
+    for call in calls:
+        for event in (call, {**to_event("GET", "/v1/memory_stores"), **call}):
+            answer = handler(event, CONTEXT)
+            assert answer["error"]["type"] == "Unavailable"
+            assert "HTTP requests alone" in answer["error"]["message"]
+            assert set(answer) == {"error"}
+    assert functions.object_keys() == objects
+
+
+@pytest.mark.parametrize("name", CALLED_FUNCTIONS)
+def test_a_function_that_answers_calls_takes_no_http_request(functions: Functions, name: str) -> None:
+    handler = getattr(functions, name)
+    headers = {"authorization": f"Bearer {functions.api_key}"}.items()
+    smuggled = {"call": "keys.list", "workspace_id": "wrkspc_main"}
+    for event in (
+        to_event("GET", "/v1/memory_stores", "", headers),
+        to_event("POST", "/v1/memory_stores", "", headers, b'{"name": "s"}'),
+        {**to_event("GET", "/v1/memory_stores", "", headers), **smuggled},
+        {},
+    ):
+        answer = handler(event, CONTEXT)
+        assert set(answer) == {"error"}
+        assert answer["error"]["type"] == "Unavailable"
+        assert "no HTTP request" in answer["error"]["message"]
+
+
+def test_a_region_that_vouches_for_a_caller_is_answered_by_the_peerreader(functions: Functions) -> None:
+    store = functions.ask(functions.writer, "POST", "/v1/memory_stores", body={"name": "s"})["id"]
+    question: dict[str, Any] = {
+        "call": "read",
+        "operation": "retrieve_store",
+        "workspace_id": "wrkspc_main",
+        "scope": "read",
+    }
+    question |= {"actor": "api_key:apikey_x", "demand": {}, "known": None, "arguments": {"store_id": store}}
+    assert functions.peerreader(question, CONTEXT)["answer"]["fields"]["id"] == store
 
 
 def test_starting_and_refusing_a_stranger_needs_no_aws(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from memolith.core.errors import Unavailable
 from memolith.core.rows.control import ControlRow
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine, index_path, open_site, owner_key
 from memolith.wire import auth
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import keys_calls
 from tests.support.folders import quick_folder
 from tests.unit.app.looking import PLANTED, Looking
 
@@ -244,7 +244,7 @@ def test_a_file_that_holds_no_key_of_this_folder_is_replaced(laptop: Laptop, tex
 def test_a_key_that_was_revoked_is_replaced(laptop: Laptop) -> None:
     credentials = auth.of_key(laptop.api_key)
     with laptop.site() as site:
-        writer_calls(site.memolith)(
+        keys_calls(site.memolith.api_keys)(
             {"call": "keys.revoke", "workspace_id": credentials.workspace_id, "key_id": credentials.key_id}
         )
         assert owner_key(laptop.root, site.region) != laptop.api_key

@@ -52,8 +52,13 @@ class Deployment:
 
     @property
     def signing_secret(self) -> str:
-        """The secret, of the same name in every region, with the keys that sign the tokens of sessions."""
+        """The secret, of the same name in every region, with the private keys that sign the tokens of sessions."""
         return f"{self.prefix}-signing"
+
+    @property
+    def verification_secret(self) -> str:
+        """The secret, of the same name in every region, with the public keys that verify the tokens of sessions."""
+        return f"{self.prefix}-verification"
 
     @property
     def gateway_secret(self) -> str:

@@ -49,13 +49,13 @@ _RECORDS: dict[str, type[Memory | Retention | ScanPolicy | Withheld]] = {
 
 
 class ForwardedReads:
-    """Asks the home's reader what this region cannot answer."""
+    """Asks the home's peerreader what this region cannot answer."""
 
     def __init__(self, forwarding: Forwarding) -> None:
         self._forwarding = forwarding
 
     def ask(self, call: RequestContext, operation: str, arguments: Mapping[str, Any], ask: AskHome) -> object:
-        """Return the answer of the home's reader. One invocation.
+        """Return the answer of the home's peerreader. One invocation.
 
         Raises:
             whatever the home raises; Unavailable: the home does not answer.
@@ -76,7 +76,7 @@ S = TypeVar("S", bound=ReadUseCase)
 def forwarded(
     operation: str, **fixed: Any
 ) -> Callable[[Callable[Concatenate[S, RequestContext, P], T]], Callable[Concatenate[S, RequestContext, P], T]]:
-    """Mark a read that the home's reader answers, as `operation`, where it ends in `AskHome` here.
+    """Mark a read that the home's peerreader answers, as `operation`, where it ends in `AskHome` here.
 
     The home is asked with the arguments of the read by their names, and with `fixed`: what `operation` takes and this
     read does not. The other names of an operation are in `memolith.wire.rpc`.

@@ -7,13 +7,13 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal, commit_joined
-from memolith.app.kernel.port_calls import require
+from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, IssuedKey
 from memolith.app.log.conditional_put import put_if_absent
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound
-from memolith.core.object_keys import ApiKeyKey
+from memolith.core.object_keys import ApiKeyKey, parse_key
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import RowKey
@@ -57,8 +57,10 @@ class ApiKeys:
         self.fold(self._region.view(), record, Named(str(key)), own=True)
         return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at)
 
-    def revoke(self, workspace_id: str, key_id: str) -> ApiKeyRecord:
-        """Revoke a key, in this region at once; the object carries it to the others. Repeatable, from any region.
+    def revoke(self, workspace_id: str, key_id: str) -> tuple[ApiKeyRecord, ApiKeyKey]:
+        """Revoke a key, in this region at once; return the record and its object, which carries it to the others.
+
+        Repeatable, from any region: where this region has revoked it before, with the same answer.
 
         Raises:
             NotFound, Unavailable, OutcomeUnknown.
@@ -73,7 +75,7 @@ class ApiKeys:
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 2)
         put_if_absent(self._region, str(key), record.to_json(), {})
         self.fold(self._region.view(), record, Named(str(key)), own=True)
-        return record
+        return record, key
 
     def of_workspace(self, workspace_id: str) -> list[ApiKeyRow]:
         """List every key of a workspace, oldest first, revoked ones too. Raises Unavailable."""
@@ -103,6 +105,31 @@ class ApiKeys:
             for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
                 row = _join(row, ApiKeyRecord.from_json(require(self._region.objects, key).body))
         return row
+
+    def confirm(self, view: View, key: str) -> None:
+        """Project one version of a key's record, before its event comes, from the object alone. Repeatable.
+
+        The object is read in this region's bucket or, where it has not arrived, in that of the region that wrote it.
+        At most two GETs, an index read and write.
+
+        Raises:
+            InvalidRequest: `key` is no version of an API key of this deployment, or what stands there is none.
+            NotFound: nothing stands there. Unavailable, OutcomeUnknown.
+        """
+        try:
+            name = parse_key(key)
+        except ValueError:
+            name = None
+        if not isinstance(name, ApiKeyKey) or name.region not in self._region.regions:
+            raise InvalidRequest("key", "must be the object of an API key's record: REGION/key/WORKSPACE/KEY/NUMBER")
+        found = find(self._region.objects, key) or find(self._region.objects, key, name.region)
+        if found is None:
+            raise NotFound("object", key)
+        try:
+            record = ApiKeyRecord.stored_as(name, found.body)
+        except ValueError as error:
+            raise InvalidRequest("key", f"names an object that is no record of this API key ({error})") from error
+        self.fold(view, record)
 
     def fold(self, view: View, record: ApiKeyRecord, name: Named | None = None, own: bool = False) -> None:
         """Join one version of a key's record into every generation of tables. A revocation absorbs.

@@ -1,18 +1,20 @@
 """Tokens of sessions: signed, so that any region can verify one without a call.
 
-A token is a JSON Web Token under HMAC-SHA-256 with a prefix that tells it from an API key: ``st-memolith-{jwt}``. It
+A token is a JSON Web Token under Ed25519 with a prefix that tells it from an API key: ``st-memolith-{jwt}``. It
 names its session, its workspace, and what may be done with which store until when. That its session has been ended is
 not in it: that is a row, read in the same batch as everything else (`memolith.app.auth.authorizer`).
-Source: RFC 7519 (claims), RFC 8725 (fixed algorithm, issuer and lifetime checked).
+Who verifies holds public keys, and cannot sign.
+Source: RFC 7519 (claims), RFC 8037 (Ed25519), RFC 8725 (fixed algorithm, issuer and lifetime checked).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jwt
+from jwt import PyJWK
 from jwt.types import Options
 
 from memolith.app.kernel.results import SessionCredentials
@@ -21,10 +23,10 @@ from memolith.core.errors import Unauthenticated, Unavailable
 from memolith.core.objects.session_record import SessionRecord
 from memolith.ports import errors as port_errors
 from memolith.ports.clock import Clock
-from memolith.ports.signing import SigningKeys
+from memolith.ports.signing import Jwk, SigningKeys
 
 PREFIX = "st-memolith-"
-ALGORITHM = "HS256"
+ALGORITHM = "EdDSA"
 ISSUER = "memolith"
 LEEWAY_US = 5_000_000
 """How far two regions' clocks may be apart before a new token is taken for one of the future."""
@@ -45,10 +47,9 @@ class SessionTokens:
         """Issue a token for a session; return also its end (microseconds since 1970). No call once the keys are known.
 
         Raises:
-            Unavailable: there are no keys to sign with.
+            Unavailable: there is no key to sign with, or it is not among those that are accepted.
         """
-        keys = self._keys(fresh=False)
-        name = max(keys, key=key_order)
+        name, key = self._signer()
         now_s = self._clock.now_us() // 1_000_000
         claims = {
             "iss": ISSUER,
@@ -58,7 +59,7 @@ class SessionTokens:
             "exp": now_s + lifetime_s,
             "acc": {one.memory_store_id: one.access for one in record.attachments},
         }
-        token = jwt.encode(claims, keys[name], algorithm=ALGORITHM, headers={"kid": name})
+        token = jwt.encode(claims, PyJWK.from_dict(dict(key), ALGORITHM), algorithm=ALGORITHM, headers={"kid": name})
         return PREFIX + token, (now_s + lifetime_s) * 1_000_000
 
     def verify(self, text: str) -> SessionCredentials:
@@ -74,11 +75,22 @@ class SessionTokens:
         except (jwt.InvalidTokenError, KeyError, TypeError, ValueError) as error:
             raise Unauthenticated("the token is not one of this deployment") from error
 
+    def _signer(self) -> tuple[str, Jwk]:
+        """Return the key that signs. One that is no longer accepted, as after a leak, signs nothing."""
+        for fresh in (False, True):
+            keys = self._keys(self._signing.private, fresh)
+            name = max(keys, key=key_order)
+            if name in self._keys(self._signing.public, fresh):
+                return name, keys[name]
+        raise Unavailable("the key that signs tokens is not among the accepted ones; try again")
+
     def _claims(self, token: str, name: str) -> Mapping[str, Any]:
-        key = self._keys(fresh=False).get(name) or self._keys(fresh=True).get(name)
+        public = self._signing.public
+        key = self._keys(public, fresh=False).get(name) or self._keys(public, fresh=True).get(name)
         if key is None:
             raise Unauthenticated("the token was signed with a key that is no longer accepted")
-        claims: Mapping[str, Any] = jwt.decode(token, key, algorithms=[ALGORITHM], issuer=ISSUER, options=_OPTIONS)
+        known = PyJWK.from_dict(dict(key), ALGORITHM)
+        claims: Mapping[str, Any] = jwt.decode(token, known, algorithms=[ALGORITHM], issuer=ISSUER, options=_OPTIONS)
         now_us = self._clock.now_us()
         if int(claims["exp"]) * 1_000_000 <= now_us:
             raise Unauthenticated("the token has ended; ask for another with an API key")
@@ -86,9 +98,10 @@ class SessionTokens:
             raise Unauthenticated("the token is not valid yet")
         return claims
 
-    def _keys(self, fresh: bool) -> Mapping[str, bytes]:
+    @staticmethod
+    def _keys(read: Callable[[bool], Mapping[str, Jwk]], fresh: bool) -> Mapping[str, Jwk]:
         try:
-            return self._signing.keys(fresh)
+            return read(fresh)
         except Unavailable as error:
             raise Unavailable("the deployment's signing keys cannot be read; try again") from error
 
@@ -108,7 +121,11 @@ def _access(claim: Mapping[str, str]) -> dict[str, str]:
 class NoSigningKeys:
     """For a place without sessions: nothing can be signed, and so no token is true."""
 
-    def keys(self, fresh: bool = False) -> Mapping[str, bytes]:
+    def private(self, fresh: bool = False) -> Mapping[str, Jwk]:
+        """Raise Unavailable."""
+        raise port_errors.Unavailable("there are no signing keys here")
+
+    def public(self, fresh: bool = False) -> Mapping[str, Jwk]:
         """Raise Unavailable."""
         raise port_errors.Unavailable("there are no signing keys here")
 

@@ -20,7 +20,7 @@ from memolith.core.rows.identity import StoreRow
 
 
 class Forwarding:
-    """Invokes another region's writer, or its reader."""
+    """Invokes another region's peerwriter, or its peerreader."""
 
     def __init__(self, region: Region, records: Ownership) -> None:
         self._region = region
@@ -55,7 +55,7 @@ class Forwarding:
         Raises:
             whatever the home raised; Unavailable: it did not run; OutcomeUnknown: it may have.
         """
-        answer = self._region.peers.call(home, "writer", payload)
+        answer = self._region.peers.call(home, "peerwriter", payload)
         if "error" in answer:
             raise decode_error(answer["error"])
         if "elsewhere" in answer:
@@ -63,9 +63,9 @@ class Forwarding:
         return answer
 
     def ask(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the answer of the home's reader. Raises what the home raised; Unavailable: it did not answer."""
+        """Return the answer of the home's peerreader. Raises what the home raised; Unavailable: it did not answer."""
         with repeatable():
-            answer = self._region.peers.call(home, "reader", payload)
+            answer = self._region.peers.call(home, "peerreader", payload)
         if "error" in answer:
             raise decode_error(answer["error"])
         return answer

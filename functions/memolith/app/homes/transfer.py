@@ -179,7 +179,7 @@ class Transfer:
 
     def _help(self, old: str, key: str) -> None:
         with repeatable():
-            answer = self._region.peers.call(old, "writer", {"call": "help", "key": key})
+            answer = self._region.peers.call(old, "peerwriter", {"call": "help", "key": key})
         if "error" in answer:
             raise decode_error(answer["error"])
 

@@ -142,7 +142,7 @@ class Indexer:
                 return [lambda: self._segments.send(name.store_id)]
             own = Named(key) if journal and name.region == self._region.name else None
             if isinstance(name, ApiKeyKey):
-                self._keys.fold(view, ApiKeyRecord.from_json(body), own)
+                self._keys.fold(view, ApiKeyRecord.stored_as(name, body), own)
             elif isinstance(name, SessionKey):
                 self._sessions.fold(view, SessionRecord.from_json(body), name, own)
             elif isinstance(name, RedactionKey):
@@ -218,9 +218,9 @@ class Indexer:
         for react in self.fold_object(known, key, journal=False):
             react()
 
-    def fold_key(self, record: ApiKeyRecord) -> str:
-        """Fold the record of a key, before its event does, so that its revocation holds here; this region's name."""
-        self._keys.fold(self._region.view(), record)
+    def fold_key(self, key: str) -> str:
+        """Project an API key's record before its event comes, as `ApiKeys.confirm`; return this region's name."""
+        self._keys.confirm(self._region.view(), key)
         return self._region.name
 
     def _is_home(self, store: StoreRow) -> bool:

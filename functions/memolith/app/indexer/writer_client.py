@@ -1,4 +1,4 @@
-"""The indexer's requests to its own region's writer, which alone puts entries."""
+"""The indexer's requests to its own region's `peerwriter`, which alone puts entries."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class WriterClient:
 
     def _call(self, payload: Mapping[str, str]) -> Mapping[str, Any]:
         with repeatable():
-            return self._region.peers.call(self._region.name, "writer", payload)
+            return self._region.peers.call(self._region.name, "peerwriter", payload)
 
 
 def _is_gone(answer: Mapping[str, Any]) -> bool:
     """Tell whether the writer answered that the store, or what it was asked about, does not exist any more."""
-    return answer.get("error", {}).get("type") == NotFound.__name__
+    return "error" in answer and bool(answer["error"]["type"] == NotFound.__name__)

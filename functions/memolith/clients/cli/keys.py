@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
+from memolith.adapters.aws.signing import SigningSecrets
+from memolith.adapters.system import SystemClock
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.output import Json, console, show_rows
+from memolith.clients.cli.rotation import Rotation
 from memolith.core import ids
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import MemolithError
 from memolith.core.times import rfc3339
 
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Create, list and revoke API keys."
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Create, list and revoke API keys; rotate the keys of tokens.",
 )
 
 Workspace = Annotated[str, typer.Option("--workspace", help="The workspace: wrkspc_ and lower-case letters or digits.")]
@@ -39,7 +44,7 @@ def create(
     """
     target = find_target(aws)
     payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope}
-    issued = invoke(target, region or target.regions[0], "writer", payload)
+    issued = invoke(target, region or target.regions[0], "keys", payload)
     if as_json:
         print(json.dumps(issued))
         return
@@ -59,7 +64,7 @@ def list_keys(
     Example: memolith keys list --json
     """
     target = find_target(aws)
-    found = invoke(target, region or target.regions[0], "writer", {"call": "keys.list", "workspace_id": workspace})
+    found = invoke(target, region or target.regions[0], "keys", {"call": "keys.list", "workspace_id": workspace})
     rows = [
         {
             **key,
@@ -88,16 +93,48 @@ def revoke(
     target = find_target(aws)
     origin = region or ids.birth_region(key_id, target.regions) or target.regions[0]
     payload = {"call": "keys.revoke", "workspace_id": workspace, "key_id": key_id}
-    record = invoke(target, origin, "writer", payload)["record"]
-    rows = [_confirm(target, name, record) for name in target.regions]
+    key = str(invoke(target, origin, "keys", payload)["key"])
+    rows = [_confirm(target, name, key) for name in target.regions]
     show_rows(rows, ("region", "confirmed", "reason"), as_json)
     if not all(row["confirmed"] for row in rows):
         raise typer.Exit(Exit.IN_PART)
 
 
-def _confirm(target: Target, region: str, record: Mapping[str, Any]) -> dict[str, Any]:
+@app.command("rotate-signing")
+def rotate_signing(
+    now: Annotated[bool, typer.Option("--now", help="Refuse all earlier tokens: a key has leaked.")] = False,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Sign the tokens of sessions with a new key. Earlier tokens stay true until their own end.
+
+    Twelve hours and ten minutes later, `retire-signing` drops the key that signed them.
+
+    Example: memolith keys rotate-signing
+    """
+    show_rows(_rotation(aws).rotate(now=now), COLUMNS, as_json)
+
+
+@app.command("retire-signing")
+def retire_signing(aws: Aws = False, as_json: Json = False) -> None:
+    """Accept the tokens of no key but the one that signs. Refused while an earlier key's last token may live.
+
+    Example: memolith keys retire-signing
+    """
+    show_rows(_rotation(aws).retire(), COLUMNS, as_json)
+
+
+COLUMNS = ("key", "signs", "accepted")
+
+
+def _rotation(aws: bool) -> Rotation:
+    target = find_target(aws)
+    return Rotation(SigningSecrets(target.clients, target.deployment()), target.regions, SystemClock())
+
+
+def _confirm(target: Target, region: str, key: str) -> dict[str, Any]:
     try:
-        invoke(target, region, "indexer", {"call": "fold_key", "record": record})
-    except (Unavailable, OutcomeUnknown) as error:
+        invoke(target, region, "indexer", {"call": "fold_key", "key": key})
+    except MemolithError as error:
         return {"region": region, "confirmed": False, "reason": error.message}
     return {"region": region, "confirmed": True, "reason": None}

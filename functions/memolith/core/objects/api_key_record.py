@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+from memolith.core.object_keys import ApiKeyKey
 from memolith.core.objects.schema import SCHEMA, _load, known
 
 
@@ -33,3 +34,11 @@ class ApiKeyRecord:
             return cls(**known(cls, _load(body)))
         except TypeError as error:
             raise ValueError(f"a key's record cannot be read ({error})") from error
+
+    @classmethod
+    def stored_as(cls, name: ApiKeyKey, body: bytes) -> ApiKeyRecord:
+        """Parse the object of this name. Raises ValueError as `from_json`, and for the record of another key."""
+        record = cls.from_json(body)
+        if (record.workspace_id, record.key_id) != (name.workspace_id, name.key_id):
+            raise ValueError(f"{name}: the record is of another key")
+        return record

@@ -20,7 +20,7 @@ from memolith.app.kernel.results import (
 from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import keys_calls
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -210,7 +210,7 @@ def test_what_the_home_does_not_know_is_not_found_and_what_it_cannot_tell_is_una
 
 
 def test_a_caller_who_was_let_in_here_need_not_be_known_there(scene: Scene, made: Memory) -> None:
-    answer = writer_calls(scene.at(AWAY))(
+    answer = keys_calls(scene.at(AWAY).api_keys)(
         {"call": "keys.create", "workspace_id": "wrkspc_default", "name": "new", "scope": "read"}
     )
     scene.drop_events()

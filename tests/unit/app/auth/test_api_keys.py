@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
+from memolith.app.auth.api_keys import key_text
+from memolith.app.indexer.indexer import Malformed
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core.errors import OutcomeUnknown, Unauthenticated, Unavailable
-from memolith.wire.rpc import indexer_calls, writer_calls
+from memolith.core.objects.api_key_record import ApiKeyRecord
+from memolith.wire.rpc import indexer_calls, keys_calls
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
 def direct(scene: Scene, call: str, at: str = HOME, **fields: Any) -> Mapping[str, Any]:
-    return writer_calls(scene.at(at))({"call": f"keys.{call}", "workspace_id": WORKSPACE, **fields})
+    return keys_calls(scene.at(at).api_keys)({"call": f"keys.{call}", "workspace_id": WORKSPACE, **fields})
 
 
 def issue(scene: Scene, at: str = HOME, scope: str = "read", name: str = "ci") -> Mapping[str, Any]:
@@ -105,7 +109,8 @@ def test_ending_a_key_again_keeps_when_it_ended(scene: Scene) -> None:
     scene.clock.advance(60)
     assert direct(scene, "revoke", key_id=issued["key_id"]) == first
     scene.deliver()
-    assert direct(scene, "revoke", AWAY, key_id=issued["key_id"]) == first
+    again = direct(scene, "revoke", AWAY, key_id=issued["key_id"])
+    assert again["record"] == first["record"]
 
 
 def test_two_regions_that_end_a_key_agree_on_the_earlier_moment(scene: Scene) -> None:
@@ -124,10 +129,58 @@ def test_every_region_can_be_asked_to_confirm_a_revocation(scene: Scene) -> None
     """What `keys revoke` does besides: it does not wait for replication."""
     issued = issue(scene)
     scene.deliver()
-    record = direct(scene, "revoke", key_id=issued["key_id"])["record"]
-    answer = indexer_calls(scene.cloud.sites[AWAY].indexing)({"call": "fold_key", "record": record})
-    assert answer == {"region": AWAY, "confirmed": True}
+    key = direct(scene, "revoke", key_id=issued["key_id"])["key"]
+    assert fold_key(scene, key=key) == {"region": AWAY, "confirmed": True}
     assert not works(scene, issued["api_key"], at=AWAY)
+
+
+def fold_key(scene: Scene, **fields: object) -> Mapping[str, Any]:
+    return indexer_calls(scene.cloud.sites[AWAY].indexing)({"call": "fold_key", **fields})
+
+
+FORGED_ID = "apikey_useast1_" + "0" * 26
+
+
+def forged(digest: str) -> ApiKeyRecord:
+    return ApiKeyRecord(WORKSPACE, FORGED_ID, "forged", "admin", digest, 1)
+
+
+def test_the_indexer_takes_no_ones_word_for_an_api_key_that_no_object_tells_of(scene: Scene) -> None:
+    text = key_text(WORKSPACE, FORGED_ID, "0" * 64)
+    record = forged(hashlib.sha256(text.encode()).hexdigest())
+    with pytest.raises(KeyError):
+        fold_key(scene, record=asdict(record))
+    missing = fold_key(scene, key=f"{HOME}/key/{WORKSPACE}/{FORGED_ID}/0000000001", record=asdict(record))
+    assert missing["error"]["type"] == "NotFound"
+    assert not works(scene, text, at=AWAY)
+    assert FORGED_ID not in repr(scene.cloud.rows(AWAY, "keys"))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        f"{HOME}/key/{WORKSPACE}/{FORGED_ID}",
+        f"mars-north-1/key/{WORKSPACE}/{FORGED_ID}/0000000001",
+        f"{HOME}/redaction/memstore_useast1_{'0' * 26}/memver_useast1_{'0' * 26}",
+    ],
+)
+def test_the_indexer_confirms_nothing_but_records_of_api_keys_of_the_deployment(scene: Scene, key: str) -> None:
+    assert fold_key(scene, key=key)["error"]["fields"]["field"] == "key"
+
+
+def test_a_record_that_stands_under_another_api_keys_name_is_not_projected(scene: Scene) -> None:
+    """Whoever may put under one name decides nothing about another."""
+    issued = issue(scene)
+    scene.deliver()
+    stolen = key_text(WORKSPACE, issued["key_id"], "0" * 64)
+    record = replace(forged(hashlib.sha256(stolen.encode()).hexdigest()), key_id=issued["key_id"])
+    key = f"{HOME}/key/{WORKSPACE}/{FORGED_ID}/0000000001"
+    scene.cloud.sites[HOME].region.objects.put_if_absent(key, record.to_json(), {})
+    assert fold_key(scene, key=key)["error"]["fields"]["field"] == "key"
+    with pytest.raises(Malformed):
+        scene.cloud.sites[HOME].indexing.object_arrived(key)
+    assert works(scene, issued["api_key"], at=AWAY) and not works(scene, stolen, at=AWAY)
 
 
 def test_a_key_that_never_was_cannot_be_ended(scene: Scene) -> None:

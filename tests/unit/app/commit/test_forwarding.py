@@ -10,7 +10,7 @@ from memolith.adapters.layered import Fault, Strike
 from memolith.app.commit.attempt import decode_outcome
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
 from memolith.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import peerwriter_calls
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
@@ -194,7 +194,7 @@ def test_a_refusal_that_cannot_be_indexed_where_it_landed_has_changed_nothing(sc
 def repeated(scene: Scene, command: Command) -> tuple[Mapping[str, object], Mapping[str, object]]:
     """The same invocation, twice."""
     payload = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    return writer_calls(scene.at(HOME))(payload), writer_calls(scene.at(HOME))(payload)
+    return peerwriter_calls(scene.at(HOME))(payload), peerwriter_calls(scene.at(HOME))(payload)
 
 
 def ids(scene: Scene) -> tuple[str, str, str]:
@@ -227,9 +227,9 @@ def test_an_update_that_arrives_again_later_does_not_undo_what_came_between(
     _, version_id, actor = ids(scene)
     command = UpdateMemory(scene.store, made.id, version_id, actor, content, path)
     payload = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
-    first = writer_calls(scene.at(HOME))(payload)
+    first = peerwriter_calls(scene.at(HOME))(payload)
     theirs = scene.update(made, "theirs", path="/c")
-    again = decode_outcome(writer_calls(scene.at(HOME))(payload))
+    again = decode_outcome(peerwriter_calls(scene.at(HOME))(payload))
     assert again.error is None and again.memory == decode_outcome(first).memory
     assert scene.read(made).version_id == theirs.version_id
     assert scene.paths() == ["/c"]
@@ -245,16 +245,16 @@ def test_a_rename_that_won_in_its_second_attempt_is_known_again(scene: Scene) ->
         **to_payload(UpdateMemory(scene.store, made.id, version_id, actor, None, "/b")),
     }
     with scene.struck_by(Strike(Fault.CONTENDED, "index.commit")):
-        first = decode_outcome(writer_calls(scene.at(HOME))(payload))
+        first = decode_outcome(peerwriter_calls(scene.at(HOME))(payload))
     assert first.memory is not None and first.memory.version_id != version_id
     scene.update(made, path="/c")
-    assert decode_outcome(writer_calls(scene.at(HOME))(payload)).memory == first.memory
+    assert decode_outcome(peerwriter_calls(scene.at(HOME))(payload)).memory == first.memory
     assert scene.paths() == ["/c"]
 
 
 def test_a_region_that_is_not_the_home_does_not_write_for_others(scene: Scene) -> None:
     memory_id, version_id, actor = ids(scene)
     command = CreateMemory(scene.store, memory_id, version_id, actor, "/a", "text")
-    answer = writer_calls(scene.at(AWAY))({"call": "write", "workspace_id": WORKSPACE, **to_payload(command)})
+    answer = peerwriter_calls(scene.at(AWAY))({"call": "write", "workspace_id": WORKSPACE, **to_payload(command)})
     assert answer["elsewhere"]["record"], "nothing was done, and here is where to ask"
     assert scene.log_keys() == []

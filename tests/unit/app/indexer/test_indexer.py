@@ -10,7 +10,7 @@ from memolith.app.kernel.results import Memory
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import Epoch
 from memolith.core.object_keys import CutKey, parse_key
-from memolith.wire.rpc import writer_calls
+from memolith.wire.rpc import peerwriter_calls
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
 PUT = "objects.put_if_absent"
@@ -182,7 +182,7 @@ def test_a_replica_never_finishes_anybodys_rename(scene: Scene) -> None:
 
 def test_helping_with_what_is_not_there_helps_nobody(scene: Scene) -> None:
     key = f"us-east-1/log/{scene.store}/{'0' * 64}/{SLOT}"
-    assert writer_calls(scene.at(HOME))({"call": "help", "key": key}) == {"settled": []}
+    assert peerwriter_calls(scene.at(HOME))({"call": "help", "key": key}) == {"settled": []}
 
 
 def test_a_rename_in_a_store_that_was_deleted_meanwhile_is_left_alone(scene: Scene) -> None:
