@@ -49,7 +49,8 @@ class SessionTokens:
         Args:
             record: the session.
             lifetime_s: for how long.
-            keys_behind: the API keys with which it ends: it names them, and is not valid for longer than they are.
+            keys_behind: the API keys with which it ends, as far as they are known here: it names them, and the one that
+                began the session in any case, and is not valid for longer than they are.
 
         Raises:
             Unavailable: there are no keys to sign with.
@@ -58,6 +59,7 @@ class SessionTokens:
         name = max(keys, key=key_order)
         now_s = self._clock.now_us() // 1_000_000
         ends_s = [key.expires_at // 1_000_000 for key in keys_behind if key.expires_at is not None]
+        began_by = [] if record.key_id is None else [record.key_id]
         until_s = min([now_s + lifetime_s, *ends_s])
         claims = {
             "iss": ISSUER,
@@ -65,7 +67,7 @@ class SessionTokens:
             "wsp": record.workspace_id,
             "iat": now_s,
             "exp": until_s,
-            "keys": [key.key_id for key in keys_behind],
+            "keys": list(dict.fromkeys([*began_by, *(key.key_id for key in keys_behind)])),
             "acc": {one.memory_store_id: one.access for one in record.attachments},
         }
         token = jwt.encode(claims, keys[name], algorithm=ALGORITHM, headers={"kid": name})

@@ -137,3 +137,17 @@ def test_a_token_that_names_what_is_no_key_opens_nothing(scene: Scene) -> None:
     for keys in (["x"], "apikey_x", 7, [None]):
         text = jwt.encode({**claims, "keys": keys}, b"1" * 32, algorithm="HS256", headers={"kid": "k1"})
         assert not opens(scene, PREFIX + text)
+
+
+def test_a_token_names_the_sessions_key_though_it_has_not_arrived_where_the_token_was_asked_for(scene: Scene) -> None:
+    issued = scene.at(HOME).api_keys.create(WORKSPACE, "n", "write")
+    key_events, scene.cloud.pending[:] = list(scene.cloud.pending), []
+    session = begin(scene, issued.api_key)
+    scene.deliver()
+    renewed = scene.at(AWAY).sessions.renew(scene.call(), session.record.session_id, 600)
+    scene.cloud.pending += key_events
+    scene.deliver()
+    assert opens(scene, renewed.token, at=AWAY)
+    revoke(scene, issued.api_key)
+    scene.deliver()
+    assert not opens(scene, renewed.token, at=AWAY)
