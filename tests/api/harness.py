@@ -49,7 +49,7 @@ class Backend:
 
     Attributes:
         clock: stands still until a test moves it.
-        issue_key: workspace and scope -> a key's text.
+        issue_key: workspace and scope -> a key's text; of the real use cases also by `expires_at` and `stores`.
         api_key: a key of workspace ``main`` that may do everything.
         region, home: where requests land, and where the stores' home is.
     """
@@ -58,7 +58,7 @@ class Backend:
         self,
         memolith: Memolith,
         clock: ManualClock,
-        issue_key: Callable[[str, str], str],
+        issue_key: Callable[..., str],
         birthplace: Memolith | None = None,
         after_birth: Callable[[], None] = lambda: None,
         metrics: RecordingMetrics | None = None,
@@ -139,7 +139,11 @@ def memolith_backend(cap: int = 10_000, scanner: TextScanner | None = None) -> B
     clock = ManualClock()
     cloud = Cloud(("us-east-1",), clock=clock, memories_per_store=cap, scanner=scanner)
     cloud.claim_complete("us-east-1", clock.now_us())
-    return Backend(cloud.sites["us-east-1"].memolith, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"))
+    return Backend(cloud.sites["us-east-1"].memolith, clock, _issuer(cloud))
+
+
+def _issuer(cloud: Cloud) -> Callable[..., str]:
+    return lambda name, scope, **limits: cloud.key(scope, f"wrkspc_{name}", **limits)
 
 
 def far_backend(cap: int = 10_000) -> Backend:
@@ -157,6 +161,4 @@ def far_backend(cap: int = 10_000) -> Backend:
 
     here, there = cloud.sites["eu-west-1"], cloud.sites["us-east-1"]
     cloud.claim_complete("eu-west-1", clock.now_us() + 365 * DAY_US)
-    return Backend(
-        here.memolith, clock, lambda name, scope: cloud.key(scope, f"wrkspc_{name}"), there.memolith, deliver_stores
-    )
+    return Backend(here.memolith, clock, _issuer(cloud), there.memolith, deliver_stores)

@@ -46,9 +46,9 @@ def laptop_backends(root: Path) -> Iterator[Callable[[int], Backend]]:
         open_ones.append(served)
         port = served.__enter__()
 
-        def issue_key(workspace: str, scope: str) -> str:
-            payload = {"call": "keys.create", "workspace_id": f"wrkspc_{workspace}", "name": "test", "scope": scope}
-            return str(keys_calls(site.memolith.api_keys)(payload)["api_key"])
+        def issue_key(workspace: str, scope: str, **limits: Any) -> str:
+            fields = {"workspace_id": f"wrkspc_{workspace}", "name": "test", "scope": scope, **limits}
+            return str(keys_calls(site.memolith.api_keys)({"call": "keys.create", **fields})["api_key"])
 
         return Backend(
             site.memolith, clock, issue_key, metrics=metrics, served=lambda event: over_loopback(port, event)

@@ -224,7 +224,10 @@ def _check_tombstone(body: Mapping[str, Any]) -> None:
 
 def _check_session(body: Mapping[str, Any]) -> None:
     token = {"token", "token_expires_at"} & set(body)
-    names = "id title metadata status resources created_at updated_at archived_at created_by"
+    names = (
+        "id title metadata status resources created_at updated_at archived_at created_by agent environment_id "
+        "vault_ids outcome_evaluations stats usage budget deployment_id"
+    )
     _fields({name: value for name, value in body.items() if name not in token}, names)
     assert token in (set(), {"token", "token_expires_at"})
     assert body["id"].startswith("sesn_")
@@ -268,6 +271,7 @@ _CHECKS = {
     "divergent_version_dismissed": _check_tombstone,
     "memory_deleted": _check_tombstone,
     "memory_store_deleted": _check_tombstone,
+    "session_deleted": _check_tombstone,
     "health": _check_health,
 }
 

@@ -8,8 +8,10 @@ from typing import Any
 import anthropic
 import jwt
 import pytest
+from anthropic.types.beta import BetaManagedAgentsDeletedSession, BetaManagedAgentsSession
 
 from memolith.adapters.jwk import made
+from memolith.core.times import rfc3339
 from tests.api.harness import Backend, Reply
 
 
@@ -205,3 +207,220 @@ def test_a_made_up_token_opens_nothing(backend: Backend) -> None:
 def test_a_store_id_that_no_row_can_have_is_not_found(backend: Backend, store_id: str) -> None:
     reply = _begin(backend, {"memory_store_id": store_id})
     assert (reply.status, reply.body["error"]["type"]) == (404, "not_found_error")
+
+
+# ---- the key that a session comes from -----------------------------------------------------------------------------
+
+
+def _bearer(text: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {text}"}
+
+
+def _key_id(api_key: str) -> str:
+    return f"apikey_{api_key.split('-')[3]}"
+
+
+def _begin_with(backend: Backend, api_key: str, store: str, **fields: Any) -> dict[str, Any]:
+    body = {"resources": [{"type": "memory_store", "memory_store_id": store}], **fields}
+    return backend.raw("POST", "/v1/sessions", body=body, headers=_bearer(api_key)).body
+
+
+def _opens(backend: Backend, token: str, store: str) -> int:
+    return backend.raw("GET", f"/v1/memory_stores/{store}/memories", headers=_bearer(token)).status
+
+
+def test_a_session_ends_with_the_key_that_began_it(backend: Backend) -> None:
+    store, key = _store(backend), backend.issue_key("main", "write")
+    session = _begin_with(backend, key, store)
+    other = _begin(backend, {"memory_store_id": store}).body
+    assert session["created_by"] == {"type": "api_actor", "api_key_id": _key_id(key)}
+    assert _opens(backend, session["token"], store) == 200
+    backend.memolith.api_keys.revoke("wrkspc_main", _key_id(key))
+    reply = backend.raw("GET", f"/v1/memory_stores/{store}/memories", headers=_bearer(session["token"]))
+    assert (reply.status, reply.error["type"]) == (401, "authentication_error")
+    assert "revoked" in reply.error["message"]
+    assert _opens(backend, other["token"], store) == 200
+    renewed = backend.raw("POST", f"/v1/sessions/{session['id']}/token")
+    assert renewed.status == 400
+    assert "revoked" in renewed.error["message"]
+
+
+def test_a_token_ends_with_the_key_that_asked_for_it_though_another_began_the_session(backend: Backend) -> None:
+    store, leaked = _store(backend), backend.issue_key("main", "write")
+    session = _begin(backend, {"memory_store_id": store}).body
+    renewed = backend.raw("POST", f"/v1/sessions/{session['id']}/token", headers=_bearer(leaked)).body
+    assert _opens(backend, renewed["token"], store) == 200
+    backend.memolith.api_keys.revoke("wrkspc_main", _key_id(leaked))
+    assert _opens(backend, renewed["token"], store) == 401
+    assert _opens(backend, session["token"], store) == 200
+
+
+def test_a_key_that_expires_takes_its_sessions_with_it(backend: Backend) -> None:
+    store = _store(backend)
+    ends_us = backend.clock.now_us() + 120_000_000
+    key = backend.issue_key("main", "write", expires_at=ends_us)
+    session = _begin_with(backend, key, store, token_lifetime_seconds=3_600)
+    assert session["token_expires_at"] <= rfc3339(ends_us)
+    assert _opens(backend, key, store) == _opens(backend, session["token"], store) == 200
+    backend.clock.advance(121)
+    assert _opens(backend, key, store) == _opens(backend, session["token"], store) == 401
+    assert backend.raw("POST", f"/v1/sessions/{session['id']}/token").status == 400
+
+
+def test_a_token_begins_and_prolongs_no_session(backend: Backend) -> None:
+    """So the key behind a token is the one that a caller began its session with, or asked with for the token."""
+    store = _store(backend)
+    session = _begin(backend, {"memory_store_id": store}).body
+    token = _bearer(session["token"])
+    body = {"resources": [{"type": "memory_store", "memory_store_id": store}]}
+    assert backend.raw("POST", "/v1/sessions", body=body, headers=token).status == 403
+    assert backend.raw("POST", f"/v1/sessions/{session['id']}/token", headers=token).status == 403
+    assert backend.raw("GET", "/v1/sessions", headers=token).status == 403
+    assert backend.raw("POST", f"/v1/sessions/{session['id']}", body={"title": "x"}, headers=token).status == 403
+    assert backend.raw("DELETE", f"/v1/sessions/{session['id']}", headers=token).status == 403
+
+
+# ---- list, change, delete ------------------------------------------------------------------------------------------
+
+
+def _listed(backend: Backend, query: str = "") -> list[str]:
+    reply = backend.raw("GET", "/v1/sessions", query)
+    assert reply.status == 200, reply.body
+    return [one["id"] for one in reply.body["data"]]
+
+
+def test_every_field_that_the_sdk_requires_of_a_session_is_in_every_answer(backend: Backend) -> None:
+    store = _store(backend)
+    sessions = backend.client().beta.sessions
+    resources: list[Any] = [{"type": "memory_store", "memory_store_id": store}]
+    begun = sessions.create(agent="agent_1", environment_id="env_1", resources=resources, title="Tuesday")
+    pinned = sessions.create(
+        agent={"type": "agent", "id": "agent_2", "version": 3}, environment_id="env_2", resources=resources
+    )
+    answers = [
+        begun,
+        pinned,
+        sessions.retrieve(begun.id),
+        sessions.update(begun.id, title="Wednesday"),
+        *sessions.list(),
+        sessions.archive(pinned.id),
+    ]
+    assert len(answers) == 7
+    for answer in answers:
+        strict = BetaManagedAgentsSession.model_validate_json(answer.to_json())
+        assert strict.id in {begun.id, pinned.id}
+    assert (begun.agent.id, begun.environment_id) == ("agent_1", "env_1")
+    assert (pinned.agent.id, pinned.agent.version, pinned.environment_id) == ("agent_2", 3, "env_2")
+    deleted = sessions.delete(begun.id)
+    assert BetaManagedAgentsDeletedSession.model_validate_json(deleted.to_json()).id == begun.id
+
+
+def test_sessions_are_listed_newest_first_and_page_by_page(backend: Backend) -> None:
+    store = _store(backend)
+    begun = [_begin(backend, {"memory_store_id": store}, title=str(number)).body["id"] for number in range(7)]
+    pages = backend.client().beta.sessions.list(limit=3)
+    assert [one.id for one in pages.data] == begun[:-4:-1]
+    assert [one.id for one in pages] == begun[::-1]
+    assert [one.title for one in pages] == list("6543210")
+
+
+def test_a_listing_of_sessions_shows_ended_ones_only_if_it_is_asked_to(backend: Backend) -> None:
+    store = _store(backend)
+    ids = [_begin(backend, {"memory_store_id": store}).body["id"] for _ in range(3)]
+    backend.raw("POST", f"/v1/sessions/{ids[1]}/archive")
+    assert _listed(backend) == [ids[2], ids[0]]
+    assert _listed(backend, "include_archived=true") == ids[::-1]
+
+
+def test_a_page_of_sessions_is_filled_though_others_that_ended_stand_before(backend: Backend) -> None:
+    store = _store(backend)
+    ids = [_begin(backend, {"memory_store_id": store}).body["id"] for _ in range(6)]
+    for ended in ids[2:5]:
+        backend.raw("POST", f"/v1/sessions/{ended}/archive")
+    reply = backend.raw("GET", "/v1/sessions", "limit=3").body
+    assert [one["id"] for one in reply["data"]] == [ids[5], ids[1], ids[0]]
+    assert reply["next_page"] is None
+
+
+def test_sessions_are_listed_by_store_by_key_by_agent_and_by_time(backend: Backend) -> None:
+    one, two, key = _store(backend), _store(backend, "other"), backend.issue_key("main", "write")
+    first = _begin(backend, {"memory_store_id": one}, agent="agent_1").body
+    second = _begin_with(backend, key, two)
+    both = _begin(backend, {"memory_store_id": one}, {"memory_store_id": two}).body
+    ids = [both["id"], second["id"], first["id"]]
+    assert _listed(backend, f"memory_store_id={one}") == [ids[0], ids[2]]
+    assert _listed(backend, f"api_key_id={_key_id(key)}") == [ids[1]]
+    assert _listed(backend, "agent_id=agent_1") == [ids[2]]
+    assert _listed(backend, f"created_at[gte]={second['created_at']}") == ids[:2]
+    assert _listed(backend, f"created_at[gt]={second['created_at']}") == ids[:1]
+    assert _listed(backend, f"created_at[lte]={second['created_at']}") == ids[1:]
+    assert _listed(backend, f"created_at[lt]={second['created_at']}") == ids[2:]
+    assert _listed(backend, "created_at[lt]=1971-01-01T00:00:00Z") == []
+
+
+def test_pages_that_a_filter_empties_still_lead_to_what_it_lets_through(backend: Backend) -> None:
+    one, two = _store(backend), _store(backend, "other")
+    wanted = _begin(backend, {"memory_store_id": one}).body["id"]
+    for _ in range(12):
+        _begin(backend, {"memory_store_id": two})
+    listed = backend.client().beta.sessions.list(memory_store_id=one, limit=2)
+    assert [session.id for session in listed] == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("page=page_x", "page"),
+        ("limit=0", "limit"),
+        ("limit=101", "limit"),
+        ("memory_store_id=", "memory_store_id"),
+        ("created_at[gte]=yesterday", "created_at[gte]"),
+        ("include_archived=maybe", "include_archived"),
+        ("order=asc", "order"),
+    ],
+)
+def test_a_listing_of_sessions_that_cannot_be_is_refused_by_the_field(backend: Backend, query: str, field: str) -> None:
+    reply = backend.raw("GET", "/v1/sessions", query)
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
+    assert field in reply.error["message"]
+
+
+@pytest.mark.parametrize("scope", ["read", "write"])
+def test_sessions_are_listed_for_admins_alone_and_of_their_workspace_alone(backend: Backend, scope: str) -> None:
+    _begin(backend, {"memory_store_id": _store(backend)})
+    assert backend.raw("GET", "/v1/sessions", headers=_bearer(backend.issue_key("main", scope))).status == 403
+    stranger = _bearer(backend.issue_key("other", "admin"))
+    assert backend.raw("GET", "/v1/sessions", headers=stranger).body == {"data": [], "next_page": None}
+
+
+def test_a_sessions_title_and_metadata_change_and_nothing_else(backend: Backend) -> None:
+    store = _store(backend)
+    begun = _begin(backend, {"memory_store_id": store}, title="Tuesday", metadata={"team": "a", "run": "1"}).body
+    address = f"/v1/sessions/{begun['id']}"
+    changed = backend.raw("POST", address, body={"title": "Wednesday", "metadata": {"run": None, "by": "me"}}).body
+    assert (changed["title"], changed["metadata"]) == ("Wednesday", {"team": "a", "by": "me"})
+    assert changed["updated_at"] > changed["created_at"] == begun["created_at"]
+    assert backend.raw("GET", address).body == changed
+    again = backend.raw("POST", address, body={"metadata": {"by": None}}).body
+    assert (again["title"], again["metadata"]) == ("Wednesday", {"team": "a"})
+    assert backend.raw("POST", address, body={}).body == again
+    assert backend.raw("POST", address, body={"title": ""}).body["title"] is None
+    assert _opens(backend, begun["token"], store) == 200
+    assert backend.raw("POST", address, body={"agent": {"tools": []}}).status == 400
+    crowd = {f"key{number}": "x" for number in range(16)}
+    assert backend.raw("POST", address, body={"metadata": crowd}).status == 400
+
+
+def test_a_deleted_session_opens_nothing_and_is_told_apart_from_one_that_never_was(backend: Backend) -> None:
+    store = _store(backend)
+    session = _begin(backend, {"memory_store_id": store}).body
+    address = f"/v1/sessions/{session['id']}"
+    assert backend.raw("DELETE", address).body == {"type": "session_deleted", "id": session["id"]}
+    assert _opens(backend, session["token"], store) == 401
+    assert backend.raw("DELETE", address).status == 200
+    assert backend.raw("GET", address).body["status"] == "terminated"
+    assert backend.raw("POST", address, body={"title": "x"}).status == 400
+    assert _listed(backend) == []
+    unknown = address[:-26] + "0" * 26
+    assert backend.raw("DELETE", unknown).status == 404
+    assert backend.raw("POST", unknown, body={"title": "x"}).status == 404

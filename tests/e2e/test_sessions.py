@@ -38,6 +38,23 @@ def test_a_session_begun_in_one_region_works_in_the_other_and_ends_in_both(
     until(lambda: not _works(mine[here], store_id), ENDED_WITHIN_S)
 
 
+@pytest.mark.parametrize("asked", [0, 1], ids=["in the first region", "in the second region"])
+def test_sessions_are_listed_changed_and_deleted(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str, asked: int
+) -> None:
+    here = sdk[regions[asked]]
+    until(lambda: knows(here, store_id))
+    ids = [begin(here, {"memory_store_id": store_id})["id"] for _ in range(3)]
+    sessions = here.beta.sessions
+    assert sessions.update(ids[0], title="Tuesday", metadata={"team": "a"}).title == "Tuesday"
+    listed = list(sessions.list(memory_store_id=store_id, limit=2))
+    assert [one.id for one in listed] == ids[::-1]
+    assert (listed[-1].title, listed[-1].metadata) == ("Tuesday", {"team": "a"})
+    assert sessions.delete(ids[0]).type == "session_deleted"
+    assert [one.id for one in sessions.list(memory_store_id=store_id)] == [ids[2], ids[1]]
+    assert len(list(sessions.list(memory_store_id=store_id, include_archived=True))) == 3
+
+
 def _paths(sdk: Anthropic, store_id: str) -> list[str]:
     return [one.path for one in sdk.beta.memory_stores.memories.list(store_id)]
 

@@ -12,7 +12,7 @@ import pytest
 from anthropic import Anthropic
 
 from scripts.agents import client
-from tests.e2e.conftest import ROOT, until
+from tests.e2e.conftest import ROOT, begin, until
 
 pytestmark = pytest.mark.e2e
 
@@ -38,18 +38,21 @@ def test_a_key_of_one_workspace_finds_nothing_of_another(
         stranger.beta.memory_stores.memories.create(store_id, path="/b", content="mine")
 
 
-def test_a_revoked_key_stops_in_every_region_that_confirmed_it(
+def test_a_revoked_key_and_its_session_stop_in_every_region_that_confirmed_it(
     regions: tuple[str, ...], dev: dict[str, Any], store_id: str
 ) -> None:
-    issued = memolith("keys", "create", "--scope", "read", "--name", "short-lived")
+    issued = memolith("keys", "create", "--scope", "read", "--name", "short-lived", "--store", store_id)
     clients = [client(dev["regions"][region]["api_url"], issued["api_key"]) for region in regions]
     for one in clients:
         until(lambda one=one: _works(one, store_id))  # type: ignore[misc]
     with pytest.raises(anthropic.PermissionDeniedError):
         clients[0].beta.memory_stores.memories.create(store_id, path="/a", content="")
+    session = begin(clients[0], {"memory_store_id": store_id, "access": "read_only"})
+    of_session = [client(dev["regions"][region]["api_url"], session["token"]) for region in regions]
+    assert [_works(one, store_id) for one in of_session] == [True] * len(regions)
     confirmed = memolith("keys", "revoke", issued["key_id"])
     assert [(row["region"], row["confirmed"]) for row in confirmed] == [(region, True) for region in regions]
-    assert [_works(one, store_id) for one in clients] == [False] * len(clients)
+    assert [_works(one, store_id) for one in (*clients, *of_session)] == [False] * 2 * len(clients)
 
 
 def _works(sdk: Anthropic, store_id: str) -> bool:

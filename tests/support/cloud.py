@@ -260,10 +260,10 @@ class Cloud:
 
     # ---- callers ------------------------------------------------------------------------------------------------
 
-    def key(self, scope: str = "admin", workspace_id: str = WORKSPACE, region: str | None = None) -> str:
+    def key(self, scope: str = "admin", workspace_id: str = WORKSPACE, region: str | None = None, **limits: Any) -> str:
         """A new API key, known in every region."""
         answer = keys_calls(self.sites[region or self.regions[0]].memolith.api_keys)(
-            {"call": "keys.create", "workspace_id": workspace_id, "name": "test", "scope": scope}
+            {"call": "keys.create", "workspace_id": workspace_id, "name": "test", "scope": scope, **limits}
         )
         self.deliver()
         return str(answer["api_key"])

@@ -97,6 +97,10 @@ FLAGS_MAX_BYTES = 200
 SESSION_STORES_MAX = 8
 
 
+KEY_STORES_MAX = 16
+"""Stores that one API key may be limited to: its row is read with every call."""
+
+
 INSTRUCTIONS_MAX_CHARS = 4_096
 
 

@@ -80,11 +80,16 @@ class ApiKeyKey:
         return f"{self.region}/key/{self.workspace_id}/{self.key_id}/{self.sequence:010d}"
 
 
+SESSION_UPDATES_FROM = 5_000_000_000
+"""Sequences from here on are changes of a session's title or metadata; below are contexts, until the year 2128."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionKey:
     """The key of one version of a session's record, written by `region`: 1 as it began, 2 once archived.
 
-    Others are contexts that were pinned later; their sequence is the second in which that was done, since 1970.
+    Others are contexts that were pinned later; their sequence is the second in which that was done, since 1970. The
+    sequence of a change of title or metadata is that second and `SESSION_UPDATES_FROM`, or one above the last change's.
     """
 
     region: str
@@ -97,8 +102,13 @@ class SessionKey:
 
     @property
     def rank(self) -> str:
-        """Which of a session's contexts is the newest: the greatest. With the session's id it is the key."""
+        """Which of a session's contexts, or changes, is the newest: the greatest. With the id it is the key."""
         return f"{self.sequence:010d}/{self.region}"
+
+    @property
+    def is_update(self) -> bool:
+        """Whether this version changed the title or the metadata."""
+        return self.sequence >= SESSION_UPDATES_FROM
 
 
 @dataclass(frozen=True, slots=True)

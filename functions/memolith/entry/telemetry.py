@@ -1,7 +1,7 @@
 """Logs and metrics of a function, by Powertools: JSON lines, and metrics embedded in them.
 
 The library logs through `logging.getLogger("memolith…")` and knows nothing of this. Nothing that is logged or counted
-carries content, paths, ids of memories, or keys.
+carries content, paths, ids of memories, keys or tokens; a request's line names the caller's key by its id.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memolith.app.api.service import Memolith
-from memolith.app.kernel.results import RequestContext
+from memolith.app.kernel.results import Credentials, RequestContext, SessionCredentials
 from memolith.core.ids import ulid
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
@@ -101,7 +101,10 @@ class HttpApi:
         return headers
 
     def _record(self, handling: _Handling, failure: Failure | None, started_us: int) -> None:
-        """Log one line and two figures a request: no path, no id of a memory, no content."""
+        """Log one line and two figures a request: who asked, but no path, no id of a memory, no content, no secret.
+
+        A key's id is what the caller presented, which with status 401 was not believed; a session's was signed.
+        """
         status = str(failure.status if failure else 200)
         duration_ms = (self._clock.now_us() - started_us) / 1000
         self._metrics.count("requests", operation=handling.operation, status=status)
@@ -113,6 +116,7 @@ class HttpApi:
             "error": failure.type if failure else None,
             "home": handling.home,
             "duration_ms": duration_ms,
+            **handling.caller,
         }
         _log.info("request", extra=line)
 
@@ -128,6 +132,16 @@ class _Handling:
     @property
     def home(self) -> str | None:
         return self.call.home if self.call else None
+
+    @property
+    def caller(self) -> dict[str, str | None]:
+        """Who asks, by ids that are no secret; None where a request presents nothing of the kind."""
+        credentials = self.call.credentials if self.call else None
+        return {
+            "workspace_id": credentials.workspace_id if credentials else None,
+            "key_id": credentials.key_id if isinstance(credentials, Credentials) else None,
+            "session_id": credentials.session_id if isinstance(credentials, SessionCredentials) else None,
+        }
 
 
 def _response(body: dict[str, Any], failure: Failure | None, headers: dict[str, str]) -> dict[str, Any]:

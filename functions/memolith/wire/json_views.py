@@ -145,9 +145,29 @@ def actor_text(shown: Mapping[str, str]) -> str:
     raise ValueError("no actor of the API")
 
 
+_AGENT: Json = {
+    "type": "agent",
+    "name": "",
+    "description": None,
+    "system": None,
+    "model": {"id": ""},
+    "multiagent": None,
+    "execution_identity": {"type": "service_account"},
+    "mcp_servers": [],
+    "skills": [],
+    "tools": [],
+}
+"""What a session says of its agent beside its id and version: nothing is known here."""
+
+
 def session(answer: Session) -> Json:
-    """Render the part of a session that concerns memory; its token is included once, when it is issued."""
+    """Render a session; its token is included once, when it is issued.
+
+    What concerns memory is Memolith's to say. The rest stands there because clients of the API require it: of agent and
+    environment the ids that the caller gave, and nothing of what Memolith neither runs nor measures.
+    """
     record = answer.record
+    changed_at = max(record.created_at, record.updated_at or 0, record.archived_at or 0)
     shown: Json = {
         "type": "session",
         "id": record.session_id,
@@ -167,9 +187,17 @@ def session(answer: Session) -> Json:
             for one in record.attachments
         ],
         "created_at": rfc3339(record.created_at),
-        "updated_at": rfc3339(record.archived_at or record.created_at),
+        "updated_at": rfc3339(changed_at),
         "archived_at": _instant(record.archived_at),
         "created_by": _actor(record.created_by),
+        "agent": {**_AGENT, "id": record.agent_id or "", "version": record.agent_version or 0},
+        "environment_id": record.environment_id or "",
+        "vault_ids": [],
+        "outcome_evaluations": [],
+        "stats": {},
+        "usage": {},
+        "budget": None,
+        "deployment_id": None,
     }
     if answer.token is not None:
         shown |= {"token": answer.token, "token_expires_at": _instant(answer.token_expires_at)}

@@ -28,6 +28,8 @@ FIELDS_MAX = 64
 
 _NAME_MAX_CHARS = 80
 
+_LABEL = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+
 
 def _without_controls(text: str) -> str:
     if any(unicodedata.category(character) == "Cc" for character in text):
@@ -162,7 +164,7 @@ TokenLifetime = Annotated[int, Field(ge=limits.TOKEN_LIFETIME_MIN_S, le=limits.T
 class SessionCreate(Body):
     """POST /v1/sessions: the part of a managed agent's session that concerns memory. `agent` and the like are let pass.
 
-    `token_lifetime_seconds` is Memolith's own.
+    `token_lifetime_seconds` is Memolith's own. Ids in `agent` and `environment_id` are kept to be shown again.
     """
 
     resources: list[MemoryStoreResource]
@@ -172,6 +174,30 @@ class SessionCreate(Body):
     environment_id: Any = None
     vault_ids: Any = None
     token_lifetime_seconds: TokenLifetime = limits.TOKEN_LIFETIME_DEFAULT_S
+
+    @property
+    def agent_named(self) -> tuple[str | None, int | None]:
+        """The id of the agent, which may stand alone, and its version."""
+        if not isinstance(self.agent, dict):
+            return _label(self.agent), None
+        version = self.agent.get("version")
+        return _label(self.agent.get("id")), version if type(version) is int and 0 <= version < 2**31 else None
+
+    @property
+    def environment_named(self) -> str | None:
+        return _label(self.environment_id)
+
+
+def _label(given: Any) -> str | None:
+    """Return an id of somebody else's; None for what is none, which is let pass."""
+    return given if isinstance(given, str) and _LABEL.fullmatch(given) else None
+
+
+class SessionUpdate(Body):
+    """POST /v1/sessions/{id}; may be empty. Of a managed agent's session the rest cannot be changed here."""
+
+    title: Annotated[str, Field(max_length=limits.SESSION_TITLE_MAX_CHARS)] | None = None
+    metadata: MetadataPatch | None = None
 
 
 class SessionToken(Body):

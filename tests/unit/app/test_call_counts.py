@@ -14,7 +14,14 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import CallCounts, Crash, Fault, Strike
-from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
+from memolith.app.kernel.results import (
+    Memory,
+    ReadConsistency,
+    RequestContext,
+    Session,
+    SessionFilter,
+    StoreToAttach,
+)
 from memolith.core.commands import ImportedVersion
 from memolith.core.errors import MemolithError
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -22,6 +29,13 @@ from tests.unit.app.trace import Trace
 
 OTHER_SHA = "0" * 64
 UNKNOWN = "mem_01m80gqgrfyn8361t51thggc0z"
+EVERY_STORE: dict[str, Any] = {
+    "created_at_gte": None,
+    "created_at_lte": None,
+    "include_archived": False,
+    "limit": 20,
+    "after": None,
+}
 
 
 class Stage:
@@ -29,6 +43,8 @@ class Stage:
 
     def __init__(self) -> None:
         self.instant = 0
+        self.session: Session
+        self.spare_key = self.limited_key = ""
         self.trace = Trace()
         self.scene = Scene(parallel=self.trace)
         self.a = self.scene.create("/n/a", "first")
@@ -109,6 +125,19 @@ class Stage:
         self.updated()
         self.scene.clock.advance(100)
         self.scene.cloud.claim_complete(HOME, self.scene.clock.now_us())
+
+    def visited(self) -> None:
+        """A session has begun; and there is another key, and one that is limited to the store."""
+        stores = [StoreToAttach(self.scene.store, "read_only", "")]
+        self.session = self.scene.at(HOME).sessions.create(
+            self.scene.call(), stores, title=None, metadata={}, token_lifetime_s=60
+        )
+        self.spare_key = self.scene.cloud.key("write")
+        self.limited_key = self.scene.cloud.key("read", stores=[self.scene.store])
+        self.scene.deliver()
+
+    def of_session(self) -> RequestContext:
+        return RequestContext(self.scene.at(HOME).sessions.verify(self.session.token or ""))
 
     def pack(self) -> None:
         self.scene.cloud.peers.call(HOME, "packer", {"call": "pack", "store_id": self.scene.store})
@@ -360,6 +389,47 @@ READS = [
     ),
     Path("a store", lambda s: s.scene.at(HOME).stores.retrieve(s.scene.call(), s.scene.store), [OPEN_STORE], []),
     Path("the stores", lambda s: s.scene.stores(), ["read control+keys", "query stores", "read stores"], []),
+    Path(
+        "the sessions, of two regions",
+        lambda s: s.scene.at(HOME).sessions.page(s.scene.call(), filter=SessionFilter(), limit=20, after=None),
+        ["read control+keys", "[query keys | query keys]", "read keys"],
+        [],
+    ),
+    Path(
+        "a store, with a session's token",
+        lambda s: s.scene.at(HOME).stores.retrieve(s.of_session(), s.scene.store),
+        [OPEN_STORE],
+        [],
+        Stage.visited,
+    ),
+    Path(
+        "another token, with the key that began the session",
+        lambda s: s.scene.at(HOME).sessions.renew(s.scene.call(), s.session.record.session_id, 60),
+        ["read control+keys"],
+        [],
+        Stage.visited,
+    ),
+    Path(
+        "another token, with another key",
+        lambda s: s.scene.at(HOME).sessions.renew(s.scene.call(s.spare_key), s.session.record.session_id, 60),
+        ["read control+keys", "read keys"],
+        [],
+        Stage.visited,
+    ),
+    Path(
+        "another title of a session",
+        lambda s: s.scene.at(HOME).sessions.update(s.scene.call(), s.session.record.session_id, title="t", metadata={}),
+        ["read control+keys", "put session", "read keys", "transact journal+keys"],
+        [],
+        Stage.visited,
+    ),
+    Path(
+        "the stores, with a key that is limited to some",
+        lambda s: s.scene.at(HOME).stores.page(s.scene.call(s.limited_key), **EVERY_STORE),
+        ["read control+keys", "read stores", "read stores"],
+        [],
+        Stage.visited,
+    ),
     Path("a listing", lambda s: s.scene.page(), [OPEN_STORE, "query paths", LISTED], []),
     Path("a listing of nothing", lambda s: s.scene.page(path_prefix="/x/"), [OPEN_STORE, "query paths", LISTED], []),
     Path("a memory that nobody knows", lambda s: s.scene.read(UNKNOWN), [OPEN], []),

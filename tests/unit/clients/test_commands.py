@@ -243,6 +243,20 @@ def test_a_session_is_begun_shown_given_another_token_and_ended(desk: Desk) -> N
     desk.fails(Exit.KEY, put[0], desk.store, *put[1:], typed=b"y")
 
 
+def test_sessions_are_listed_by_the_key_that_began_them_and_ended_ones_on_demand(desk: Desk) -> None:
+    key = desk.backend.issue_key("main", "write")
+    key_id = f"apikey_{key.split('-')[3]}"
+    mine = desk.json("sessions", "begin", desk.store, "--title", "mine")["id"]
+    other = desk.json("sessions", "begin", desk.store, "--title", "other", "--api-key", key)["id"]
+    assert [one["id"] for one in desk.json("sessions", "list")] == [other, mine]
+    (made,) = desk.json("sessions", "list", "--key-id", key_id)
+    assert (made["id"], made["key_id"], made["stores"]) == (other, key_id, [desk.store])
+    desk.ok("sessions", "end", other)
+    assert [one["id"] for one in desk.json("sessions", "list")] == [mine]
+    assert [one["status"] for one in desk.json("sessions", "list", "--all")] == ["terminated", "idle"]
+    desk.fails(Exit.KEY, "sessions", "list", "--api-key", key)
+
+
 def test_a_session_needs_a_store_and_has_an_id(desk: Desk) -> None:
     assert "name at least one" in desk.fails(Exit.USAGE, "sessions", "begin")
     assert "is not the id of a session" in desk.fails(Exit.USAGE, "sessions", "show", "../keys")

@@ -14,6 +14,8 @@ from memolith.adapters.aws.clients import Clients
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.clients.cli import keys
 from memolith.clients.cli.deployment_target import Target
+from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.times import rfc3339
 from tests.api.harness import Backend, memolith_backend
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.clients.desk import Desk
@@ -36,6 +38,7 @@ ELSEWHERE = {
 }
 """The commands that need a region, a cloud or a mount to answer, by the tests that read their JSON."""
 
+STORE = "memstore_useast1_01m80gqgrfyn8361t51thggc0z"
 HERE = {"keys create", "keys list", "keys revoke"}
 
 
@@ -75,6 +78,7 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "context", [store], b""
     yield "sessions begin", [store], b""
     session = desk.json("sessions", "begin", store)["id"]
+    yield "sessions list", ["--store", store, "--all"], b""
     for word in ("show", "token", "end"):
         yield f"sessions {word}", [session], b""
     yield "stores archive", [other, "--yes"], b""
@@ -124,5 +128,50 @@ def test_keys_are_told_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
         return json.loads(CliRunner().invoke(keys.app, [*words, "--json"]).stdout)
 
     issued = run("create", "--name", "ci", "--scope", "read")
-    assert [row["name"] for row in run("list") if row["key_id"] == issued["key_id"]] == ["ci"]
+    (listed,) = [row for row in run("list") if row["key_id"] == issued["key_id"]]
+    assert (listed["name"], listed["expires_at"], listed["stores"]) == ("ci", None, None)
+    until = rfc3339(scene.clock.now_us() + 60_000_000)
+    limited = run("create", "--expires-at", until, "--store", scene.store)
+    (listed,) = [row for row in run("list") if row["key_id"] == limited["key_id"]]
+    assert (listed["expires_at"], listed["stores"]) == (until, [scene.store]) == (until, limited["stores"])
     assert {row["region"]: row["confirmed"] for row in run("revoke", issued["key_id"])} == {HOME: True, AWAY: True}
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (["--expires-at", "tomorrow"], "--expires-at: must be an RFC 3339 date and time"),
+        (["--expires-at", "2026-12-31"], "--expires-at: must be an RFC 3339 date and time"),
+        (["--expires-at", "1970-01-01T00:00:00Z"], "expires_at: must be in the future"),
+        (["--store", "notes"], "stores: must name memory stores by their ids"),
+        (["--store", STORE, "--store", STORE], "stores: must name each memory store once"),
+        ([word for number in range(17) for word in ("--store", f"{STORE[:-2]}{number:02}")], "1 to 16 memory stores"),
+    ],
+)
+def test_a_key_whose_limits_cannot_be_is_refused_by_the_field(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], rule: str
+) -> None:
+    scene = Scene()
+
+    def invoke(target: Target, region: str, function: str, payload: dict[str, Any]) -> Any:
+        answer = scene.cloud.peers.call(region, function, payload)
+        raise decode_error(answer["error"])
+
+    monkeypatch.setattr(keys, "find_target", lambda aws: Target(Clients(), "dev", "0" * 12, (HOME, AWAY)))
+    monkeypatch.setattr(keys, "invoke", invoke)
+    refused = CliRunner().invoke(keys.app, ["create", *options]).exception
+    assert isinstance(refused, InvalidRequest)
+    assert rule in refused.message
+
+
+def test_a_deployment_that_knows_no_limits_of_keys_is_not_taken_to_have_set_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An earlier release passes over what it does not know, and issues a key without limits."""
+    issued = {"api_key": "sk-…", "key_id": "apikey_x", "name": "n", "scope": "write"}
+    monkeypatch.setattr(keys, "find_target", lambda aws: Target(Clients(), "dev", "0" * 12, (HOME, AWAY)))
+    monkeypatch.setattr(keys, "invoke", lambda *_: issued)
+    refused = CliRunner().invoke(keys.app, ["create", "--store", STORE])
+    assert isinstance(refused.exception, Unavailable)
+    assert "memolith keys revoke apikey_x" in refused.exception.message
+    assert "sk-…" not in refused.output

@@ -2,6 +2,7 @@
 
 A session's record is an object like a key's: written where the call lands, replicated, folded everywhere. Ending a
 session absorbs. The token needs no record to be true, so that it works in a region before the record has arrived there.
+A session ends with the API key that began it, and a token also with the key that asked for it.
 """
 
 from __future__ import annotations
@@ -15,20 +16,39 @@ from memolith.app.auth.authorizer import Access, Authorizer, Scope
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_tokens import READ_WRITE, SessionTokens
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import RequestContext, Session, SessionContext, SessionCredentials, StoreToAttach
-from memolith.core import ids
+from memolith.app.kernel.results import (
+    NO_AGENT,
+    UNSET,
+    Page,
+    RequestContext,
+    Session,
+    SessionAgent,
+    SessionContext,
+    SessionCredentials,
+    SessionFilter,
+    StoreToAttach,
+)
+from memolith.core import ids, session_order
+from memolith.core.api_keys import why_ended
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
-from memolith.core.limits import SESSION_STORES_MAX
+from memolith.core.limits import LIST_MAX, SESSION_STORES_MAX
+from memolith.core.listing import check_position
+from memolith.core.metadata import patched
 from memolith.core.object_keys import SessionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import Attachment, SessionRecord
-from memolith.core.rows.identity import SessionRow, StoreRow
+from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 
 MOUNT_ROOT = "/mnt/memory"
 
+FURTHER_PAGES = 4
+"""Of a hundred sessions each, read for one page of a listing: a filter that few pass must not have it read for ever."""
+
 
 class Sessions:
-    """The use cases of sessions. API keys alone make, prolong or end one; its own token may ask for its context."""
+    """The use cases of sessions. API keys alone make, list, change, prolong or end them; its own token may ask for a
+    session's context.
+    """
 
     def __init__(
         self,
@@ -56,6 +76,7 @@ class Sessions:
         title: str | None,
         metadata: Mapping[str, str],
         token_lifetime_s: int,
+        agent: SessionAgent = NO_AGENT,
     ) -> Session:
         """Create a session and its token, and pin what its context will show.
 
@@ -73,6 +94,9 @@ class Sessions:
             self._authorizer.enter(call, needs)
             raise NotFound("memory_store", malformed)
         access = self._authorizer.enter(call, needs, [StoreRow.key(one.memory_store_id) for one in stores])
+        unreached = next((one.memory_store_id for one in stores if not access.reaches(one.memory_store_id)), None)
+        if unreached is not None:
+            raise NotFound("memory_store", unreached)
         rows = [self._authorizer.store(access.view, one.memory_store_id, access.workspace_id) for one in stores]
         for position, row in enumerate(rows):
             if row.archived_at is not None:
@@ -86,9 +110,13 @@ class Sessions:
             attachments=_attachments(stores, rows),
             created_at=self._region.clock.now_us(),
             created_by=access.actor,
+            key_id=None if access.key is None else access.key.key_id,
+            agent_id=agent.id,
+            agent_version=agent.version,
+            environment_id=agent.environment_id,
         )
         record = self._contexts.pinned(access.view, record)
-        token, expires_at = self._tokens.issue(record, token_lifetime_s)
+        token, expires_at = self._tokens.issue(record, token_lifetime_s, _given(access.key))
         self._keep(access.view, record, 1)
         return Session(record, token, expires_at)
 
@@ -99,16 +127,97 @@ class Sessions:
     def renew(self, call: RequestContext, session_id: str, token_lifetime_s: int) -> Session:
         """Issue another token of a session; earlier ones are valid until their own end. One index read.
 
+        The token ends also with the key that asks for it. Where that is not the key that began the session, one index
+        read more.
+
         Raises:
-            InvalidRequest: the session has been ended. PermissionDenied, NotFound, Unavailable; Unauthenticated.
+            InvalidRequest: the session has been ended, or its key has. PermissionDenied, NotFound, Unavailable;
+            Unauthenticated.
         """
         access, record = self._find(call, Scope.read, session_id)
         if record.archived_at is not None:
             raise InvalidRequest("session_id", "names a session that has been ended")
         if access.scope < Scope.write and any(one.access == READ_WRITE for one in record.attachments):
             self._authorizer.enter(call, Scope.write)
-        token, expires_at = self._tokens.issue(record, token_lifetime_s)
+        keys = self._keys_behind(access, record)
+        ended = next((why for why in (why_ended(key, self._region.clock.now_us()) for key in keys) if why), None)
+        if ended is not None:
+            raise InvalidRequest("session_id", f"names a session whose API key {ended}")
+        token, expires_at = self._tokens.issue(record, token_lifetime_s, keys)
         return Session(record, token, expires_at)
+
+    def _keys_behind(self, access: Access, record: SessionRecord) -> list[ApiKeyRow]:
+        """Return the key that began the session, and the caller's, if that is another one."""
+        own = access.key
+        if record.key_id is None or (own is not None and own.key_id == record.key_id):
+            return _given(own)
+        return _given(self._authorizer.find_key(access.view, access.workspace_id, record.key_id)) + _given(own)
+
+    def page(self, call: RequestContext, *, filter: SessionFilter, limit: int, after: str | None) -> Page[Session]:
+        """List the workspace's sessions that the caller's key reaches, newest first.
+
+        Two index reads and a query for each region, more queries if many are filtered out; then a page may be short,
+        or empty, and be continued all the same.
+
+        Raises:
+            InvalidRequest: a position that is no session's. Unavailable; Unauthenticated, PermissionDenied.
+        """
+        check_position(after, ids.SESSION)
+        access = self._authorizer.enter(call, Scope.admin)
+        page = self._page(access, filter, limit, after)
+        self._region.require_whole(access.view, "keys")
+        return page
+
+    def _page(self, access: Access, filter: SessionFilter, limit: int, after: str | None) -> Page[Session]:
+        found: list[Session] = []
+        position, last = after, after
+        if after is None and filter.created_at_lte is not None:
+            position = session_order.until(filter.created_at_lte)
+        for wanted in (limit + 1, *[LIST_MAX] * FURTHER_PAGES):
+            rows = self._records.newest(access.view, access.workspace_id, position, wanted)
+            for row in rows:
+                if filter.created_at_gte is not None and session_order.is_before(row.session_id, filter.created_at_gte):
+                    return Page(tuple(found), None)
+                record = _record_of(row)
+                if _shows(filter, record) and _is_reached(access, record):
+                    if len(found) == limit:
+                        return Page(tuple(found), last)
+                    found.append(Session(record))
+                position = last = row.session_id
+            if len(rows) < wanted:
+                return Page(tuple(found), None)
+        return Page(tuple(found), last)
+
+    def update(
+        self, call: RequestContext, session_id: str, *, title: object, metadata: Mapping[str, str | None] | None
+    ) -> Session:
+        """Change the title, the metadata or both; UNSET and None leave it alone. Refused once the session has ended.
+
+        Metadata is a merge patch in which None deletes a key. Of changes in two regions at once, one absorbs the other.
+        One index read, one PUT, one index read and write; nothing is put where nothing changes.
+
+        Raises:
+            InvalidRequest: the session has been ended, or would have too many pairs. NotFound, PermissionDenied,
+            Unavailable, Busy, OutcomeUnknown; Unauthenticated.
+        """
+        access, record = self._find(call, Scope.write, session_id)
+        if record.archived_at is not None:
+            raise InvalidRequest("session_id", "names a session that has been ended")
+
+        def changed(before: SessionRecord) -> SessionRecord:
+            to_show = before.title if title is UNSET else str(title) or None
+            return replace(before, title=to_show, metadata=patched(before.metadata, metadata))
+
+        if changed(record) == record:
+            return Session(record)
+        after, key = self._records.change(record, changed)
+        self._records.fold(access.view, after, key, Named(str(key)), own=True)
+        return Session(after)
+
+    def delete(self, call: RequestContext, session_id: str) -> str:
+        """End a session, as `archive` does: its record stays, as versions name it as their author."""
+        self.archive(call, session_id)
+        return session_id
 
     def archive(self, call: RequestContext, session_id: str) -> Session:
         """End a session: its tokens open nothing from the moment that this is projected, here at once. Repeatable.
@@ -170,9 +279,13 @@ class Sessions:
         access = self._authorizer.enter_any(call, Scope.read, [key])
         attributes = access.view.rows.get(key)
         if attributes is not None:
-            return access, _record(attributes), SessionRow.from_attributes(attributes).context
+            row = SessionRow.from_attributes(attributes)
+            record = _record_of(row)
+            if not _is_reached(access, record):
+                raise NotFound("session", session_id)
+            return access, record, row.context
         found = self._records.find(access.workspace_id, session_id)
-        if found is None:
+        if found is None or not _is_reached(access, found):
             raise NotFound("session", session_id)
         rank = SessionKey(ids.birth_region(session_id, self._region.regions) or "", "", "", 1).rank
         return access, found, None if found.pinned_at is None else rank
@@ -186,8 +299,9 @@ class Sessions:
         key = SessionRow.key(workspace_id, session_id)
         access = self._authorizer.enter(call, scope, [key])
         attributes = access.view.rows.get(key)
-        record = self._records.find(workspace_id, session_id) if attributes is None else _record(attributes)
-        if record is None:
+        row = None if attributes is None else SessionRow.from_attributes(attributes)
+        record = self._records.find(workspace_id, session_id) if row is None else _record_of(row)
+        if record is None or not _is_reached(access, record):
             raise NotFound("session", session_id)
         return access, record
 
@@ -197,8 +311,28 @@ def _key_at(record: SessionRecord, rank: str) -> SessionKey:
     return SessionKey(region, record.workspace_id, record.session_id, int(sequence))
 
 
-def _record(attributes: Mapping[str, object]) -> SessionRecord:
-    row = SessionRow.from_attributes(attributes)
+def _given(key: ApiKeyRow | None) -> list[ApiKeyRow]:
+    return [] if key is None else [key]
+
+
+def _shows(filter: SessionFilter, record: SessionRecord) -> bool:
+    stores = {one.memory_store_id for one in record.attachments}
+    return (
+        (filter.include_archived or record.archived_at is None)
+        and filter.memory_store_id in {None, *stores}
+        and filter.key_id in (None, record.key_id)
+        and filter.agent_id in (None, record.agent_id)
+        and (filter.created_at_gte is None or record.created_at >= filter.created_at_gte)
+        and (filter.created_at_lte is None or record.created_at <= filter.created_at_lte)
+    )
+
+
+def _is_reached(access: Access, record: SessionRecord) -> bool:
+    """Tell whether the caller's key reaches every store of a session; one that it does not is not found."""
+    return access.reaches(*(one.memory_store_id for one in record.attachments))
+
+
+def _record_of(row: SessionRow) -> SessionRecord:
     return replace(SessionRecord.from_json(row.record.encode()), archived_at=row.archived_at)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
@@ -16,10 +17,11 @@ from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import UNSET, Page, RequestContext, ScanPolicy, Store
 from memolith.app.safety.write_gate import STORE_RULES, TextScanner
-from memolith.core.errors import InvalidRequest, NotFound, Unavailable
-from memolith.core.limits import DRAIN_S, METADATA_MAX_PAIRS
+from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unavailable
+from memolith.core.limits import DRAIN_S
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch, Slot
+from memolith.core.metadata import patched
 from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
 from memolith.core.retention import Retention
 from memolith.core.rows.identity import StoreRow
@@ -78,6 +80,8 @@ class Stores:
         """
         self._check_policy(scan_policy)
         access = self._authorizer.enter(call, Scope.admin)
+        if not access.sees_all_stores:
+            raise PermissionDenied("the API key is limited to stores that exist; a key without a limit may create one")
         region, now_us = self._region, self._region.clock.now_us()
         epoch = Epoch(1, region.name)
         record = StoreRecord(
@@ -173,7 +177,10 @@ class Stores:
         limit: int,
         after: str | None,
     ) -> Page[Store]:
-        """List the workspace's stores, newest first. Two index reads and one query, more if many are filtered out."""
+        """List the workspace's stores that the caller's key reaches, newest first.
+
+        Two index reads and one query, more if many are filtered out; for a key that is limited to stores, three reads.
+        """
         check_position(after, _POSITION)
         access = self._authorizer.enter(call, Scope.read)
         page = self._page(access, created_at_gte, created_at_lte, include_archived, limit, after)
@@ -193,21 +200,38 @@ class Stores:
         if after is None and created_at_lte is not None:
             after = f"{max(created_at_lte, 0) + 1:020d}"
         while True:
-            query = Query("stores", access.workspace_id, after=after, limit=limit + 1, descending=True)
-            page = access.view.index.query(query)
-            for row_found in page:
-                row = StoreRow.from_attributes(row_found.attributes)
+            page = self._newest(access, after, limit + 1)
+            for position, row in page:
                 if created_at_gte is not None and row.created_at < created_at_gte:
                     return Page(tuple(found), None)
                 if row.state == StoreState.DELETED or (row.archived_at is not None and not include_archived):
-                    after = row_found.sort_key
+                    after = position
                     continue
                 if len(found) == limit:
                     return Page(tuple(found), after)
                 found.append(to_store(row))
-                after = row_found.sort_key
+                after = position
             if len(page) <= limit:
                 return Page(tuple(found), None)
+
+    def _newest(self, access: Access, after: str | None, limit: int) -> list[tuple[str, StoreRow]]:
+        """Read stores that the caller's key reaches, newest first, each with its position: `limit`, if there are more.
+
+        One query; for a key that is limited to stores, one read of those instead, however many others there are.
+        """
+        if access.sees_all_stores:
+            query = Query("stores", access.workspace_id, after=after, limit=limit, descending=True)
+            return [(row.sort_key, StoreRow.from_attributes(row.attributes)) for row in access.view.index.query(query)]
+        rows = self._region.read(access.view.index, [StoreRow.key(store_id) for store_id in access.limited_to])
+        stores = [StoreRow.from_attributes(row) for row in rows.values()]
+        placed = [
+            (StoreRow.listing_key(one.workspace_id, one.created_at, one.store_id).sk, one)
+            for one in stores
+            if one.workspace_id == access.workspace_id
+        ]
+        return sorted((one for one in placed if after is None or one[0] < after), key=itemgetter(0), reverse=True)[
+            :limit
+        ]
 
     def _change(self, call: RequestContext, store_id: str, changes: Mapping[str, Any]) -> Store:
         access = self._authorizer.enter_store(call, Scope.admin, store_id)
@@ -271,7 +295,7 @@ class Stores:
             record,
             name=request.get("name") or row.name,
             description=request["description"] or "" if "description" in request else row.description,
-            metadata=_merged(row.metadata, request.get("metadata")),
+            metadata=patched(row.metadata, request.get("metadata")),
             **_scanning(_policy_of(row), request.get("scan_policy")),
             retention_days=_chosen(request.get("retention"), "days", row.retention_days),
             retention_versions=_chosen(request.get("retention"), "versions", row.retention_versions),
@@ -290,14 +314,6 @@ class Stores:
         for rule in (scan_policy or {}).get("allow") or ():
             if rule not in STORE_RULES and not self._scanner.knows(rule):
                 raise InvalidRequest("scan_policy.allow", f"names no rule of the scanner: {rule}")
-
-
-def _merged(metadata: Mapping[str, str], patch: Mapping[str, str | None] | None) -> dict[str, str]:
-    merged = {**metadata, **(patch or {})}
-    kept = {name: value for name, value in merged.items() if value is not None}
-    if len(kept) > METADATA_MAX_PAIRS:
-        raise InvalidRequest("metadata", f"must have at most {METADATA_MAX_PAIRS} pairs")
-    return kept
 
 
 def _scanning(before: ScanPolicy, change: Mapping[str, Any] | None) -> dict[str, Any]:

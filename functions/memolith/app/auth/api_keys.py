@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal, commit_joined
@@ -12,7 +13,9 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, IssuedKey
 from memolith.app.log.conditional_put import put_if_absent
 from memolith.core import ids
+from memolith.core.api_keys import joined, to_record
 from memolith.core.errors import InvalidRequest, NotFound
+from memolith.core.limits import KEY_STORES_MAX
 from memolith.core.object_keys import ApiKeyKey, parse_key
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
@@ -35,11 +38,22 @@ class ApiKeys:
     def __init__(self, region: Region) -> None:
         self._region = region
 
-    def create(self, workspace_id: str, name: str, scope: str) -> IssuedKey:
+    def create(
+        self,
+        workspace_id: str,
+        name: str,
+        scope: str,
+        expires_at: int | None = None,
+        stores: Sequence[str] | None = None,
+    ) -> IssuedKey:
         """Issue a key; its text is returned only this once. One PUT, one index read and write.
 
+        Args:
+            expires_at: from when on it is refused, in microseconds since 1970; None: never.
+            stores: the only ones that it reaches; None: all of the workspace. They need not be known here yet.
+
         Raises:
-            InvalidRequest: for a malformed workspace or scope. Unavailable, OutcomeUnknown.
+            InvalidRequest: what is malformed, or an `expires_at` that is past. Unavailable, OutcomeUnknown.
         """
         if ids.WORKSPACE.fullmatch(workspace_id) is None:
             raise InvalidRequest("workspace_id", "must be wrkspc_ and 1 to 40 lower-case letters or digits")
@@ -47,15 +61,20 @@ class ApiKeys:
             raise InvalidRequest("scope", f"must be one of {', '.join(SCOPES)}")
         if not 1 <= len(name) <= 255:
             raise InvalidRequest("name", "must be 1 to 255 characters")
+        now_us = self._region.clock.now_us()
+        if expires_at is not None and expires_at <= now_us:
+            raise InvalidRequest("expires_at", "must be in the future")
+        _check_stores(stores)
         key_id = self._region.new_regional_id("apikey")
         secret = self._region.randomness.bytes(32).hex()
         text = key_text(workspace_id, key_id, secret)
         digest = hashlib.sha256(text.encode()).hexdigest()
-        record = ApiKeyRecord(workspace_id, key_id, name, scope, digest, self._region.clock.now_us())
+        limited = None if stores is None else tuple(stores)
+        record = ApiKeyRecord(workspace_id, key_id, name, scope, digest, now_us, expires_at=expires_at, stores=limited)
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 1)
         put_if_absent(self._region, str(key), record.to_json(), {})
         self.fold(self._region.view(), record, Named(str(key)), own=True)
-        return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at)
+        return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at, expires_at, limited)
 
     def revoke(self, workspace_id: str, key_id: str) -> tuple[ApiKeyRecord, ApiKeyKey]:
         """Revoke a key, in this region at once; return the record and its object, which carries it to the others.
@@ -71,7 +90,7 @@ class ApiKeys:
         row = row or self.find(Credentials(workspace_id, key_id, ""))
         if row is None:
             raise NotFound("api_key", key_id)
-        record = ApiKeyRecord(**asdict(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us())))
+        record = to_record(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us()))
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 2)
         put_if_absent(self._region, str(key), record.to_json(), {})
         self.fold(self._region.view(), record, Named(str(key)), own=True)
@@ -103,7 +122,7 @@ class ApiKeys:
         row: ApiKeyRow | None = None
         for region in self._region.regions:
             for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
-                row = _join(row, ApiKeyRecord.from_json(require(self._region.objects, key).body))
+                row = joined(row, ApiKeyRecord.from_json(require(self._region.objects, key).body))
         return row
 
     def confirm(self, view: View, key: str) -> None:
@@ -152,13 +171,18 @@ class ApiKeys:
 
     def _changes(self, index: Index, key: RowKey, record: ApiKeyRecord) -> list[Change]:
         attributes = self._region.read(index, [key]).get(key)
-        after = _join(None if attributes is None else ApiKeyRow.from_attributes(attributes), record).to_attributes()
+        after = joined(None if attributes is None else ApiKeyRow.from_attributes(attributes), record).to_attributes()
         return [] if after == attributes else [Change(key, attributes, after)]
 
 
-def _join(before: ApiKeyRow | None, record: ApiKeyRecord) -> ApiKeyRow:
-    row = ApiKeyRow(**asdict(record))
-    if before is None:
-        return row
-    revoked = [instant for instant in (before.revoked_at, row.revoked_at) if instant is not None]
-    return replace(row, revoked_at=min(revoked, default=None))
+def _check_stores(stores: Sequence[str] | None) -> None:
+    """Raise InvalidRequest for a list of stores that no key can be limited to."""
+    if stores is None:
+        return
+    if not 1 <= len(stores) <= KEY_STORES_MAX:
+        raise InvalidRequest("stores", f"must name 1 to {KEY_STORES_MAX} memory stores, or be left out for no limit")
+    if len(set(stores)) < len(stores):
+        raise InvalidRequest("stores", "must name each memory store once")
+    malformed = next((id for id in stores if ids.STORE.fullmatch(id) is None), None)
+    if malformed is not None:
+        raise InvalidRequest("stores", f"must name memory stores by their ids (memstore_…): {malformed[:80]} is none")

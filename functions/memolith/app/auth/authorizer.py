@@ -11,8 +11,8 @@ It is also here that a read's demand is met: what is the home's to answer, or ha
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from memolith.app.auth.api_keys import ApiKeys
@@ -26,8 +26,10 @@ from memolith.app.kernel.results import (
 )
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
+from memolith.core.api_keys import reaches, why_ended
 from memolith.core.epochs import has_snapshot
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
+from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import VersionRow
@@ -56,24 +58,42 @@ class Scope(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A caller let in: the index as read, whose workspace it is, the actor its versions carry, and what it may."""
+    """A caller let in: the index as read, whose workspace it is, the actor its versions carry, and what it may.
+
+    `key` is the API key that it came in with; None for a session's token, and for a caller that another region let in.
+    """
 
     view: View
     workspace_id: str
     actor: str
     scope: Scope
+    key: ApiKeyRow | None = None
 
     @property
     def sees_withheld(self) -> bool:
         """Whether texts that a verdict withholds are shown to this caller: to those who can release them."""
         return self.scope is Scope.admin
 
+    @property
+    def sees_all_stores(self) -> bool:
+        """Whether the caller's key is limited to no stores."""
+        return self.key is None or self.key.stores is None
+
+    @property
+    def limited_to(self) -> Sequence[str]:
+        """The stores that the caller's key is limited to; none where it is not limited."""
+        return () if self.key is None else self.key.stores or ()
+
+    def reaches(self, *store_ids: str) -> bool:
+        """Tell whether the caller's key is limited to none, or to stores with all of these among them."""
+        return reaches(self.key, store_ids)
+
 
 @dataclass(frozen=True, slots=True)
 class StoreAccess(Access):
     """A caller let in to one store."""
 
-    store: StoreRow
+    store: StoreRow = field(kw_only=True)
 
     @property
     def complete_until(self) -> int | None:
@@ -113,8 +133,9 @@ class Authorizer:
             access = Access(view, credentials.workspace_id, credentials.actor, Scope[credentials.scope])
         elif isinstance(credentials, SessionCredentials):
             session = SessionRow.key(credentials.workspace_id, credentials.session_id)
-            view = self._region.view([session, *keys], marked)
-            access = _admit_session(view, credentials, scope)
+            behind = [ApiKeyRow.key(credentials.workspace_id, key_id) for key_id in credentials.key_ids]
+            view = self._region.view([session, *behind, *keys], marked)
+            access = self._admit_session(view, credentials, scope)
         else:
             view = self._region.view([_key_of(credentials), *keys], marked)
             access = self._admit(view, credentials, scope)
@@ -124,7 +145,8 @@ class Authorizer:
     def enter_store(
         self, call: RequestContext, scope: Scope, store_id: str, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
     ) -> StoreAccess:
-        """Check as `enter` does, and the store's record; a store outside the workspace, or the token, is not found.
+        """Check as `enter` does, and the store's record. A store outside the workspace, the token, or what the key is
+        limited to, is not found.
 
         A read relies on the tables of its `keys`, and on those in `marked`, to say what does not exist and how fresh
         its answer is: their marks are read with them (`Region.view`).
@@ -147,6 +169,8 @@ class Authorizer:
         if isinstance(call.credentials, SessionCredentials):
             entered = _narrowed(entered, call.credentials, scope, store_id)
             call.scope = entered.scope.name
+        if not entered.reaches(store_id):
+            raise NotFound("memory_store", store_id)
         store = self.store(entered.view, store_id, entered.workspace_id)
         call.home = store.home
         view = entered.view
@@ -156,7 +180,7 @@ class Authorizer:
             self._await(call, store, view, least[0])
             later = self._region.view([StoreRow.key(store_id), *keys], tables) if keys else view
             view = replace(later, ticks_us=view.ticks_us)
-        access = StoreAccess(view, entered.workspace_id, entered.actor, entered.scope, store)
+        access = StoreAccess(view, entered.workspace_id, entered.actor, entered.scope, entered.key, store=store)
         call.complete_until = access.complete_until
         return access
 
@@ -198,22 +222,52 @@ class Authorizer:
         key = self._keys.find(credentials) if attributes is None else ApiKeyRow.from_attributes(attributes)
         if key is None or not hmac.compare_digest(key.secret_sha256, credentials.secret_sha256):
             raise Unauthenticated("the API key is not known here")
-        if key.revoked_at is not None:
-            raise Unauthenticated("the API key has been revoked")
+        ended = why_ended(key, self._region.clock.now_us())
+        if ended is not None:
+            raise Unauthenticated(f"the API key {ended}")
         _require(Scope[key.scope], scope, "the API key's scope is")
-        return Access(view, key.workspace_id, credentials.actor, Scope[key.scope])
+        return Access(view, key.workspace_id, credentials.actor, Scope[key.scope], key)
+
+    def _admit_session(self, view: View, credentials: SessionCredentials, scope: Scope) -> Access:
+        """Admit a session whose token's signature was checked, unless it, or a key that it comes from, has ended."""
+        attributes = view.rows.get(SessionRow.key(credentials.workspace_id, credentials.session_id))
+        session = None if attributes is None else SessionRow.from_attributes(attributes)
+        if session is not None and session.archived_at is not None:
+            raise Unauthenticated("the token's session has been ended")
+        for key in self._keys_behind(view, credentials, session):
+            ended = why_ended(key, self._region.clock.now_us())
+            if ended is not None:
+                raise Unauthenticated(f"the API key that the token comes from {ended}")
+        _require(Scope.write, scope, "a session's token may at most")
+        return Access(view, credentials.workspace_id, credentials.actor, Scope.write)
+
+    def _keys_behind(
+        self, view: View, credentials: SessionCredentials, session: SessionRow | None
+    ) -> Iterator[ApiKeyRow]:
+        """Find the keys that a token comes from. A token outlives the release that signed it, which named no keys."""
+        key_ids = credentials.key_ids
+        if not key_ids and session is not None:
+            record = SessionRecord.from_json(session.record.encode())
+            key_ids = () if record.key_id is None else (record.key_id,)
+        for key_id in key_ids:
+            key = self.find_key(view, credentials.workspace_id, key_id)
+            if key is not None:
+                yield key
+
+    def find_key(self, view: View, workspace_id: str, key_id: str) -> ApiKeyRow | None:
+        """Find a key by its id, whoever asks: None where no object of it has arrived. Raises Unavailable.
+
+        No call where `view` asked for its row and there is one; an index read where it did not; and for a row that is
+        not there as much as `ApiKeys.find`.
+        """
+        place = ApiKeyRow.key(workspace_id, key_id)
+        rows = view.rows if place in view.asked else self._region.read(view.index, [place])
+        if place in rows:
+            return ApiKeyRow.from_attributes(rows[place])
+        return self._keys.find(Credentials(workspace_id, key_id, ""))
 
 
 _SCOPES = {"read_only": Scope.read, "read_write": Scope.write}
-
-
-def _admit_session(view: View, credentials: SessionCredentials, scope: Scope) -> Access:
-    """Admit a session whose token's signature was checked, unless the session was ended since."""
-    attributes = view.rows.get(SessionRow.key(credentials.workspace_id, credentials.session_id))
-    if attributes is not None and SessionRow.from_attributes(attributes).archived_at is not None:
-        raise Unauthenticated("the token's session has been ended")
-    _require(Scope.write, scope, "a session's token may at most")
-    return Access(view, credentials.workspace_id, credentials.actor, Scope.write)
 
 
 def _narrowed(access: Access, credentials: SessionCredentials, scope: Scope, store_id: str) -> Access:

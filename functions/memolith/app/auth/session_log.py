@@ -1,22 +1,29 @@
-"""Records of sessions: put once where they are made, folded everywhere, found in the bucket if the index is behind."""
+"""Records of sessions: put once where they are made, folded everywhere, found in the bucket if the index is behind.
+
+A workspace's sessions stand in one partition, those of each region of birth in the order of their birth. A listing
+merges these ranges, so that it needs no index of its own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.conditional_put import put_if_absent
-from memolith.core import ids
-from memolith.core.errors import Unavailable
-from memolith.core.object_keys import SessionKey
+from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core import ids, session_order
+from memolith.core.errors import Busy, Unavailable
+from memolith.core.object_keys import SESSION_UPDATES_FROM, SessionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import SessionRow
-from memolith.ports.index import Change, Index
+from memolith.ports.index import Change, Found, Index, Query
+
+UPDATE_ATTEMPTS = 6
 
 
 class SessionLog:
@@ -30,9 +37,9 @@ class SessionLog:
     ) -> None:
         """Join one version of a session's record, which is `at` its key, into every generation of tables.
 
-        The earliest end absorbs, and of contexts the one of the highest rank. `name` is the record's object, if it is
-        of this home: it is logged as acknowledged where the record was new to the index, or the caller is about to
-        acknowledge it as its `own`.
+        The earliest end absorbs, and of contexts, as of changes, the one of the highest rank. `name` is the record's
+        object, if it is of this home: it is logged as acknowledged where the record was new to the index, or the
+        caller is about to acknowledge it as its `own`.
         """
         key = SessionRow.key(record.workspace_id, record.session_id)
         context = at.rank if record.pinned_at is not None else None
@@ -76,6 +83,48 @@ class SessionLog:
                 return SessionRecord.from_json(found.body)
         raise Unavailable("the session's context has not arrived here yet; try again")
 
+    def newest(self, view: View, workspace_id: str, after: str | None, limit: int) -> list[SessionRow]:
+        """Read a workspace's sessions, newest first, from `after` on: a position of `session_order`, or a session's id.
+
+        One query for each region, at once. `limit` rows, fewer only at the end. Raises Unavailable.
+        """
+        ranges = session_order.ranges(self._region.regions, after)
+        asks = [
+            Query("keys", workspace_id, prefix=prefix, after=bound, limit=limit, descending=True)
+            for prefix, bound in ranges
+        ]
+        queries: list[Callable[[], Sequence[Found]]] = [partial(view.index.query, ask) for ask in asks]
+        found = [one for page in self._region.parallel.run(queries) for one in page]
+        found.sort(key=lambda one: session_order.place(one.sort_key), reverse=True)
+        return [SessionRow.from_attributes(one.attributes) for one in found[:limit]]
+
+    def change(
+        self, record: SessionRecord, patched: Callable[[SessionRecord], SessionRecord]
+    ) -> tuple[SessionRecord, SessionKey]:
+        """Put a record with another title or other metadata. One PUT; one GET and one more PUT for each that was there.
+
+        A change that was put in this region meanwhile is what `patched` is applied to. Of changes in two regions at
+        once, one absorbs the other.
+
+        Raises:
+            Busy, Unavailable, OutcomeUnknown.
+        """
+        for _ in range(UPDATE_ATTEMPTS):
+            now_us = max(self._region.clock.now_us(), (record.updated_at or record.created_at) + 1)
+            last = SESSION_UPDATES_FROM if record.updated is None else int(record.updated.partition("/")[0])
+            sequence = max(SESSION_UPDATES_FROM + now_us // 1_000_000, last + 1)
+            key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
+            changed = replace(patched(record), updated=key.rank, updated_at=now_us)
+            is_mine = partial(self._is, str(key), changed)
+            if put_if_absent(self._region, str(key), changed.to_json(), {}, is_mine=is_mine) is Put.MINE:
+                return changed, key
+            record = replace(self.context(key), archived_at=record.archived_at)
+        raise Busy(f"others kept changing session {record.session_id}; try again")
+
+    def _is(self, key: str, record: SessionRecord) -> bool | None:
+        found = find(self._region.objects, key)
+        return None if found is None else SessionRecord.from_json(found.body) == record
+
     def put(self, record: SessionRecord, sequence: int) -> SessionKey:
         """Put one version of a record; an object at its key stays. Return the key, for the caller to project.
 
@@ -88,14 +137,16 @@ class SessionLog:
 
 
 def _join(before: SessionRow | None, record: SessionRecord, context: str | None) -> SessionRow:
-    """Join the record as it began, the earliest end that is known of it, and its newest context."""
+    """Join the record as it began or was last changed, the earliest end that is known, and the newest context."""
     contexts = [rank for rank in (context, before.context if before else None) if rank is not None]
     ends = [end for end in (record.archived_at, before.archived_at if before else None) if end is not None]
+    stands = before is not None and (before.updated or "") > (record.updated or "")
     began = replace(record, archived_at=None, pinned_at=None, pins=()).to_json().decode()
     return SessionRow(
         workspace_id=record.workspace_id,
         session_id=record.session_id,
-        record=began,
+        record=before.record if before is not None and stands else began,
         archived_at=min(ends, default=None),
         context=max(contexts, default=None),
+        updated=before.updated if before is not None and stands else record.updated,
     )

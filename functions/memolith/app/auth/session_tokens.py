@@ -1,16 +1,16 @@
 """Tokens of sessions: signed, so that any region can verify one without a call.
 
 A token is a JSON Web Token under Ed25519 with a prefix that tells it from an API key: ``st-memolith-{jwt}``. It
-names its session, its workspace, and what may be done with which store until when. That its session has been ended is
-not in it: that is a row, read in the same batch as everything else (`memolith.app.auth.authorizer`).
-Who verifies holds public keys, and cannot sign.
+names its session, its workspace, the API keys that it comes from, and what may be done with which store until when.
+That its session or such a key has ended is not in it: those are rows, read in the same batch as everything else
+(`memolith.app.auth.authorizer`). Who verifies holds public keys, and cannot sign.
 Source: RFC 7519 (claims), RFC 8037 (Ed25519), RFC 8725 (fixed algorithm, issuer and lifetime checked).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jwt
@@ -21,6 +21,7 @@ from memolith.app.kernel.results import SessionCredentials
 from memolith.core import ids
 from memolith.core.errors import Unauthenticated, Unavailable
 from memolith.core.objects.session_record import SessionRecord
+from memolith.core.rows.identity import ApiKeyRow
 from memolith.ports import errors as port_errors
 from memolith.ports.clock import Clock
 from memolith.ports.signing import Jwk, SigningKeys
@@ -43,24 +44,34 @@ class SessionTokens:
         self._signing = signing
         self._clock = clock
 
-    def issue(self, record: SessionRecord, lifetime_s: int) -> tuple[str, int]:
+    def issue(self, record: SessionRecord, lifetime_s: int, keys_behind: Sequence[ApiKeyRow] = ()) -> tuple[str, int]:
         """Issue a token for a session; return also its end (microseconds since 1970). No call once the keys are known.
+
+        Args:
+            record: the session.
+            lifetime_s: for how long.
+            keys_behind: the API keys with which it ends, as far as they are known here: it names them, and the one that
+                began the session in any case, and is not valid for longer than they are.
 
         Raises:
             Unavailable: there is no key to sign with, or it is not among those that are accepted.
         """
         name, key = self._signer()
         now_s = self._clock.now_us() // 1_000_000
+        ends_s = [key.expires_at // 1_000_000 for key in keys_behind if key.expires_at is not None]
+        began_by = [] if record.key_id is None else [record.key_id]
+        until_s = min([now_s + lifetime_s, *ends_s])
         claims = {
             "iss": ISSUER,
             "sub": record.session_id,
             "wsp": record.workspace_id,
             "iat": now_s,
-            "exp": now_s + lifetime_s,
+            "exp": until_s,
+            "keys": list(dict.fromkeys([*began_by, *(key.key_id for key in keys_behind)])),
             "acc": {one.memory_store_id: one.access for one in record.attachments},
         }
         token = jwt.encode(claims, PyJWK.from_dict(dict(key), ALGORITHM), algorithm=ALGORITHM, headers={"kid": name})
-        return PREFIX + token, (now_s + lifetime_s) * 1_000_000
+        return PREFIX + token, until_s * 1_000_000
 
     def verify(self, text: str) -> SessionCredentials:
         """Return what a token grants. No call once the keys are known; one more for a name that is not known.
@@ -71,7 +82,7 @@ class SessionTokens:
         try:
             name = jwt.get_unverified_header(text.removeprefix(PREFIX)).get("kid")
             claims = self._claims(text.removeprefix(PREFIX), str(name))
-            return SessionCredentials(claims["wsp"], claims["sub"], _access(claims["acc"]))
+            return SessionCredentials(claims["wsp"], claims["sub"], _access(claims["acc"]), _key_ids(claims))
         except (jwt.InvalidTokenError, KeyError, TypeError, ValueError) as error:
             raise Unauthenticated("the token is not one of this deployment") from error
 
@@ -116,6 +127,13 @@ def _access(claim: Mapping[str, str]) -> dict[str, str]:
     if not all(ids.STORE.fullmatch(store_id) and mode in MODES for store_id, mode in claim.items()):
         raise ValueError("not a mapping of stores to modes")
     return dict(claim)
+
+
+def _key_ids(claims: Mapping[str, Any]) -> tuple[str, ...]:
+    key_ids = tuple(claims.get("keys", ()))
+    if not all(ids.KEY.fullmatch(key_id) for key_id in key_ids):
+        raise ValueError("not a list of API keys")
+    return key_ids
 
 
 class NoSigningKeys:

@@ -33,12 +33,14 @@ class Credentials:
 class SessionCredentials:
     """What a session's token grants, its signature checked: the stores it names, and no others.
 
-    `access` is by store: ``read_write`` or ``read_only``.
+    `access` is by store: ``read_write`` or ``read_only``. `key_ids` are the API keys that it comes from: the one that
+    began the session, and the one that asked for this token; it opens nothing once one of them has ended.
     """
 
     workspace_id: str
     session_id: str
     access: Mapping[str, str]
+    key_ids: tuple[str, ...] = ()
 
     @property
     def actor(self) -> str:
@@ -227,6 +229,30 @@ class StoreToAttach:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionAgent:
+    """Who a new session is for, as the caller names it. Nothing rests on it: Memolith runs no agents."""
+
+    id: str | None = None
+    version: int | None = None
+    environment_id: str | None = None
+
+
+NO_AGENT = SessionAgent()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """Which sessions a listing is to show; None shows all. Instants are inclusive."""
+
+    include_archived: bool = False
+    memory_store_id: str | None = None
+    key_id: str | None = None
+    agent_id: str | None = None
+    created_at_gte: int | None = None
+    created_at_lte: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A session. `token` is given once, to the caller that began the session or renewed it."""
 
@@ -341,6 +367,8 @@ class IssuedKey:
     name: str
     scope: str
     created_at: int
+    expires_at: int | None = None
+    stores: tuple[str, ...] | None = None
 
 
 UNSET: object = object()

@@ -259,4 +259,6 @@ def _id_of(late_key: RowKey) -> str:
 def _shows_session(row: SessionRow, key: SessionKey) -> bool:
     if key.sequence == 1:
         return True
-    return row.archived_at is not None if key.sequence == 2 else (row.context or "") >= key.rank
+    if key.sequence == 2:
+        return row.archived_at is not None
+    return ((row.updated if key.is_update else row.context) or "") >= key.rank

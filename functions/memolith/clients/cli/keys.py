@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -15,8 +16,8 @@ from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.output import Json, console, show_rows
 from memolith.clients.cli.rotation import Rotation
 from memolith.core import ids
-from memolith.core.errors import MemolithError
-from memolith.core.times import rfc3339
+from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
+from memolith.core.times import parse_rfc3339, rfc3339
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,17 +35,28 @@ def create(
     workspace: Workspace = "wrkspc_default",
     name: Annotated[str, typer.Option("--name", help="What the key is for; the list shows it.")] = "default",
     scope: Annotated[str, typer.Option("--scope", help="read, write or admin.")] = "write",
+    expires_at: Annotated[
+        str | None,
+        typer.Option("--expires-at", metavar="INSTANT", help="From then on it is refused: 2026-12-31T00:00:00Z."),
+    ] = None,
+    store: Annotated[
+        list[str] | None,
+        typer.Option("--store", metavar="STORE", help="Limit it to this store; may be repeated, up to 16 times."),
+    ] = None,
     region: Region = None,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Create a key. Its text is shown only now, and stored nowhere.
+    """Create a key. Its text is shown only now, and stored nowhere. Expiry and stores cannot be changed afterwards.
 
-    Example: memolith keys create --name ci --scope read
+    Example: memolith keys create --scope read --store memstore_useast1_01kb… --expires-at 2026-12-31T00:00:00Z
     """
+    limits: dict[str, Any] = {"expires_at": None if expires_at is None else _instant(expires_at), "stores": store}
+    asked = {name: limit for name, limit in limits.items() if limit not in (None, [])}
     target = find_target(aws)
-    payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope}
+    payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope, **asked}
     issued = invoke(target, region or target.regions[0], "keys", payload)
+    _check_limits(asked, issued)
     if as_json:
         print(json.dumps(issued))
         return
@@ -70,10 +82,12 @@ def list_keys(
             **key,
             "created_at": rfc3339(key["created_at"]),
             "revoked_at": key["revoked_at"] and rfc3339(key["revoked_at"]),
+            "expires_at": key.get("expires_at") and rfc3339(key["expires_at"]),
+            "stores": key.get("stores"),
         }
         for key in found["keys"]
     ]
-    show_rows(rows, ("key_id", "name", "scope", "created_at", "revoked_at"), as_json)
+    show_rows(rows, ("key_id", "name", "scope", "created_at", "revoked_at", "expires_at", "stores"), as_json)
 
 
 @app.command()
@@ -84,7 +98,8 @@ def revoke(
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Revoke a key everywhere, and show which regions confirmed it. Such a region refuses the key at once.
+    """Revoke a key everywhere, and show which regions confirmed it. Such a region refuses the key, and the tokens of
+    sessions that were begun or prolonged with it, at once.
 
     Exit code 3 if a region did not confirm. It will learn of it by replication; run the command again to be sure.
 
@@ -138,3 +153,22 @@ def _confirm(target: Target, region: str, key: str) -> dict[str, Any]:
     except MemolithError as error:
         return {"region": region, "confirmed": False, "reason": error.message}
     return {"region": region, "confirmed": True, "reason": None}
+
+
+def _instant(text: str) -> int:
+    """Parse an instant, as microseconds since 1970. Raises InvalidRequest."""
+    try:
+        return parse_rfc3339(text)
+    except ValueError as error:
+        raise InvalidRequest(
+            "--expires-at", "must be an RFC 3339 date and time, such as 2026-12-31T00:00:00Z"
+        ) from error
+
+
+def _check_limits(asked: Mapping[str, Any], issued: Mapping[str, Any]) -> None:
+    """Raise Unavailable for a key that a deployment of an earlier release made without its limits."""
+    if any(issued.get(name) != limit for name, limit in asked.items()):
+        raise Unavailable(
+            f"this deployment is of a release without limits of keys, and made {issued['key_id']} without them; "
+            f"`memolith keys revoke {issued['key_id']}`, then upgrade the deployment"
+        )

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, get, post, speaking
-from memolith.clients.cli.output import Json, console, show_fields
+from memolith.clients.cli.api_client import Key, Url, connect, get, post, rows, speaking
+from memolith.clients.cli.output import Json, console, show_fields, show_rows
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
@@ -17,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Begin, show and end agents' sessions, and issue tokens.",
+    help="Begin, list, show and end agents' sessions, and issue tokens.",
 )
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="sesn_…")]
@@ -49,6 +49,33 @@ def begin(
     body = {"resources": resources, "title": title, "token_lifetime_seconds": lifetime_s}
     with speaking():
         _show_token(post(connect(url, key), "/v1/sessions", _given(body)), as_json)
+
+
+@app.command("list")
+def list_sessions(
+    made_by: Annotated[str | None, typer.Option("--key-id", metavar="KEY", help="Those that this key began.")] = None,
+    store: Annotated[str | None, typer.Option("--store", metavar="STORE", help="Those that have this store.")] = None,
+    ended: Annotated[bool, typer.Option("--all", help="Those that have ended, too.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List the workspace's sessions, newest first. Needs a key of scope admin.
+
+    Example: memolith sessions list --key-id apikey_useast1_01kb… --all
+    """
+    filters = {"api_key_id": made_by, "memory_store_id": store, "include_archived": "true" if ended else None}
+    with speaking():
+        found = list(rows(connect(url, key), "/v1/sessions", **_given(filters)))
+    listed = [
+        {
+            **one,
+            "key_id": one["created_by"].get("api_key_id"),
+            "stores": [each["memory_store_id"] for each in one["resources"]],
+        }
+        for one in found
+    ]
+    show_rows(listed, ("id", "status", "key_id", "created_at", "archived_at", "title", "stores"), as_json)
 
 
 @app.command()

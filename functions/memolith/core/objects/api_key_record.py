@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from memolith.core.object_keys import ApiKeyKey
 from memolith.core.objects.schema import SCHEMA, _load, known
@@ -13,7 +15,8 @@ from memolith.core.objects.schema import SCHEMA, _load, known
 class ApiKeyRecord:
     """One version of an API key's record. The secret itself stands nowhere; `secret_sha256` is of the whole key text.
 
-    A key's secret has 256 random bits, so an unsalted hash cannot be searched.
+    A key's secret has 256 random bits, so an unsalted hash cannot be searched. Without `expires_at` a key never
+    expires, and without `stores` it reaches every store of its workspace; neither changes once the key was issued.
     """
 
     workspace_id: str
@@ -23,6 +26,8 @@ class ApiKeyRecord:
     secret_sha256: str
     created_at: int
     revoked_at: int | None = None
+    expires_at: int | None = None
+    stores: tuple[str, ...] | None = None
 
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True).encode()
@@ -31,7 +36,7 @@ class ApiKeyRecord:
     def from_json(cls, body: bytes) -> ApiKeyRecord:
         """Parse a record. Raises ValueError for a body that no writer of this schema made."""
         try:
-            return cls(**known(cls, _load(body)))
+            return cls.from_fields(_load(body))
         except TypeError as error:
             raise ValueError(f"a key's record cannot be read ({error})") from error
 
@@ -42,3 +47,9 @@ class ApiKeyRecord:
         if (record.workspace_id, record.key_id) != (name.workspace_id, name.key_id):
             raise ValueError(f"{name}: the record is of another key")
         return record
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> ApiKeyRecord:
+        """Make a record of its fields, without those of a newer release. Raises TypeError for one that is missing."""
+        stores = fields.get("stores")
+        return cls(**known(cls, fields) | {"stores": None if stores is None else tuple(stores)})

@@ -72,6 +72,10 @@ class SessionRecord:
 
     `pinned_at` and `pins` are the session's context: what its stores held at that instant, as the region knew it that
     wrote this version. A version that only ends the session has none.
+
+    `key_id` is the API key that began the session, and with which it ends. `updated` names the newest version that
+    changed `title` or `metadata`, by its rank (`memolith.core.object_keys.SessionKey`), and `updated_at` is its time.
+    `agent_id`, `agent_version` and `environment_id` are as the caller gave them; nothing here rests on them.
     """
 
     workspace_id: str
@@ -84,6 +88,12 @@ class SessionRecord:
     archived_at: int | None = None
     pinned_at: int | None = None
     pins: tuple[StorePins, ...] = ()
+    key_id: str | None = None
+    updated: str | None = None
+    updated_at: int | None = None
+    agent_id: str | None = None
+    agent_version: int | None = None
+    environment_id: str | None = None
 
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
@@ -95,6 +105,13 @@ class SessionRecord:
         try:
             attachments = tuple(Attachment(**known(Attachment, one)) for one in fields["attachments"])
             pins = tuple(StorePins.from_json(one) for one in fields.get("pins", ()))
-            return cls(**{**known(cls, fields), "attachments": attachments, "pins": pins})
+            key_id = fields.get("key_id") or _key_of(fields["created_by"])
+            return cls(**{**known(cls, fields), "attachments": attachments, "pins": pins, "key_id": key_id})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a session's record cannot be read ({error})") from error
+
+
+def _key_of(actor: str) -> str | None:
+    """Return the API key that an actor is: a record of an earlier release names it there alone."""
+    kind, _, id = actor.partition(":")
+    return id if kind == "api_key" else None

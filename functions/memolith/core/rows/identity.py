@@ -51,7 +51,10 @@ class StoreRow(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKeyRow(Row):
-    """An API key's record. A revocation absorbs: it may be written in any region and is never undone."""
+    """An API key's record. A revocation absorbs: it may be written in any region and is never undone.
+
+    None in `expires_at` and in `stores` is no limit.
+    """
 
     workspace_id: str
     key_id: str
@@ -60,6 +63,8 @@ class ApiKeyRow(Row):
     secret_sha256: str
     created_at: int
     revoked_at: int | None = None
+    expires_at: int | None = None
+    stores: list[str] | None = None
 
     @staticmethod
     def key(workspace_id: str, key_id: str) -> RowKey:
@@ -72,7 +77,7 @@ class SessionRow(Row):
 
     The end of a session absorbs, like the revocation of a key, whose table this is too. `context` is the rank of the
     newest object that has pins (`memolith.core.object_keys.SessionKey`); the pins themselves are not here, where every
-    call would read them.
+    call would read them. `updated` is the rank of the newest change of title or metadata, which `record` shows.
     """
 
     workspace_id: str
@@ -80,6 +85,7 @@ class SessionRow(Row):
     record: str
     archived_at: int | None = None
     context: str | None = None
+    updated: str | None = None
 
     @staticmethod
     def key(workspace_id: str, session_id: str) -> RowKey:

@@ -1,9 +1,10 @@
-"""Operations on sessions: begin, read, renew a token, end, and the context for a prompt."""
+"""Operations on sessions: begin, list, read, change, renew a token, end, and the context for a prompt."""
 
 from __future__ import annotations
 
-from memolith.app.kernel.results import StoreToAttach
-from memolith.wire import json_views
+from memolith.app.kernel.results import UNSET, SessionAgent, SessionFilter, StoreToAttach
+from memolith.wire import freshness, json_views
+from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
 
@@ -19,8 +20,46 @@ def create_session(exchange: Exchange) -> Json:
         title=body.title,
         metadata=body.metadata or {},
         token_lifetime_s=body.token_lifetime_seconds,
+        agent=SessionAgent(*body.agent_named, body.environment_named),
     )
     return json_views.session(session)
+
+
+def list_sessions(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
+    query = exchange.request.query
+    query.one_of("order", "desc")
+    since = _latest(query.instant("created_at[gte]"), _moved(query.instant("created_at[gt]"), 1))
+    until = _earliest(query.instant("created_at[lte]"), _moved(query.instant("created_at[lt]"), -1))
+    archived = query.one_of("include_archived", "true", "false") == "true"
+    store_id, key_id, agent_id = query.id("memory_store_id"), query.id("api_key_id"), query.id("agent_id")
+    listing: Listing = ("sessions", since, until, archived, store_id, key_id, agent_id)
+    answer = exchange.memolith.sessions.page(
+        exchange.call,
+        filter=SessionFilter(archived, store_id, key_id, agent_id, since, until),
+        limit=query.limit(),
+        after=exchange.position(listing),
+    )
+    return exchange.page(listing, answer, json_views.session)
+
+
+def update_session(exchange: Exchange) -> Json:
+    """Change a session. Null and absence are one: ``""`` clears `title`, null inside `metadata` removes a pair."""
+    from memolith.wire.request_bodies import SessionUpdate, parse
+
+    body = parse(SessionUpdate, exchange.request.body())
+    session = exchange.memolith.sessions.update(
+        exchange.call,
+        exchange.ids[0],
+        title=UNSET if body.title is None else body.title,
+        metadata=body.metadata,
+    )
+    return json_views.session(session)
+
+
+def delete_session(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return json_views.deleted("session_deleted", exchange.memolith.sessions.delete(exchange.call, exchange.ids[0]))
 
 
 def retrieve_session(exchange: Exchange) -> Json:
@@ -32,9 +71,10 @@ def renew_session_token(exchange: Exchange) -> Json:
 
     raw = exchange.request.body()
     body = parse(SessionToken, raw if raw.strip() else b"{}")
-    return json_views.session(
-        exchange.memolith.sessions.renew(exchange.call, exchange.ids[0], token_lifetime_s=body.token_lifetime_seconds)
+    session = exchange.memolith.sessions.renew(
+        exchange.call, exchange.ids[0], token_lifetime_s=body.token_lifetime_seconds
     )
+    return json_views.session(session)
 
 
 def archive_session(exchange: Exchange) -> Json:
@@ -50,3 +90,16 @@ def session_context(exchange: Exchange) -> Json:
     return json_views.session_context(
         exchange.memolith.sessions.context(exchange.call, exchange.ids[0], refresh=body.refresh or False)
     )
+
+
+def _moved(instant_us: int | None, by_us: int) -> int | None:
+    """Return the inclusive bound that an exclusive one is."""
+    return None if instant_us is None else instant_us + by_us
+
+
+def _latest(*bounds: int | None) -> int | None:
+    return max((bound for bound in bounds if bound is not None), default=None)
+
+
+def _earliest(*bounds: int | None) -> int | None:
+    return min((bound for bound in bounds if bound is not None), default=None)

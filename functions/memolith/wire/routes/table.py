@@ -29,9 +29,12 @@ from memolith.wire.routes.quarantine import (
 from memolith.wire.routes.sessions import (
     archive_session,
     create_session,
+    delete_session,
+    list_sessions,
     renew_session_token,
     retrieve_session,
     session_context,
+    update_session,
 )
 from memolith.wire.routes.stores import (
     archive_store,
@@ -81,8 +84,8 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "memory_versions"), {"GET": list_versions, "POST": import_versions}),
     Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
     Route((*_STORE, "memory_versions", "*", "redact"), {"POST": redact_version}),
-    Route(_SESSIONS, {"POST": create_session}),
-    Route((*_SESSIONS, "*"), {"GET": retrieve_session}),
+    Route(_SESSIONS, {"GET": list_sessions, "POST": create_session}),
+    Route((*_SESSIONS, "*"), {"GET": retrieve_session, "POST": update_session, "DELETE": delete_session}),
     Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
     Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
     Route((*_SESSIONS, "*", "context"), {"POST": session_context}),

@@ -258,3 +258,34 @@ def test_a_workspace_may_have_more_keys_than_one_page(scene: Scene) -> None:
     for number in range(105):
         issue(scene, name=f"key {number}")
     assert len(direct(scene, "list")["keys"]) == 106
+
+
+# ---- limits --------------------------------------------------------------------------------------------------------
+
+
+def test_the_limits_of_a_key_are_the_same_in_every_region_and_after_its_revocation(scene: Scene) -> None:
+    until = scene.clock.now_us() + 60_000_000
+    issued = direct(scene, "create", name="n", scope="read", expires_at=until, stores=[scene.store])
+    direct(scene, "revoke", key_id=issued["key_id"])
+    scene.deliver()
+    for region in (HOME, AWAY):
+        (key,) = [one for one in direct(scene, "list", region)["keys"] if one["key_id"] == issued["key_id"]]
+        assert (key["expires_at"], key["stores"]) == (until, [scene.store])
+        assert key["revoked_at"] is not None
+
+
+def test_an_expired_key_whose_row_is_gone_is_found_expired(scene: Scene) -> None:
+    restore = scene.remember_index()
+    issued = direct(scene, "create", name="n", scope="read", expires_at=scene.clock.now_us() + 1_000_000)
+    restore()
+    assert works(scene, issued["api_key"])
+    scene.clock.advance(1)
+    with pytest.raises(Unauthenticated, match="expired"):
+        scene.at(HOME).stores.retrieve(scene.call(issued["api_key"]), scene.store)
+
+
+def test_the_revocation_of_a_key_without_limits_is_confirmed_by_a_release_that_knows_none(scene: Scene) -> None:
+    """It refuses a record with a field that it does not know, and would confirm nothing."""
+    record = direct(scene, "revoke", key_id=issue(scene)["key_id"])["record"]
+    known_before = {"workspace_id", "key_id", "name", "scope", "secret_sha256", "created_at", "revoked_at"}
+    assert set(record) == known_before

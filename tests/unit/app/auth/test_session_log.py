@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
+from memolith.adapters.memory import MemoryQueue
 from memolith.app.auth.session_log import SessionLog
-from memolith.core.errors import OutcomeUnknown
+from memolith.app.kernel.results import SessionFilter, StoreToAttach
+from memolith.app.replication.missing_objects import _shows
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.object_keys import SessionKey, parse_key
 from memolith.core.objects.session_record import SessionRecord
+from memolith.core.rows.base import RowKey, mark_key
+from memolith.core.rows.identity import ApiKeyRow, SessionRow
+from memolith.ports.index import Change
 from tests.support.cloud import WORKSPACE
-from tests.unit.app.scene import HOME, Scene
+from tests.support.rebuilds import Operator
+from tests.unit.app.scene import AWAY, HOME, Scene
 
 PUT = "objects.put_if_absent"
 
@@ -31,3 +41,125 @@ def test_a_session_whose_put_is_refused_after_a_lost_reply_is_told_as_in_doubt(s
     sessions, began = SessionLog(scene.cloud.sites[HOME].region), record(scene)
     with scene.struck_by(Strike(Fault.LOST_REPLY, PUT), Strike(Fault.REFUSED, PUT, 2)), pytest.raises(OutcomeUnknown):
         sessions.put(began, 1)
+
+
+# ---- changes, and the listing --------------------------------------------------------------------------------------
+
+
+def begin(scene: Scene, at: str = HOME, **fields: Any) -> str:
+    stores = [StoreToAttach(scene.store, "read_write", "")]
+    given: dict[str, Any] = {"title": "first", "metadata": {}, "token_lifetime_s": 60, **fields}
+    return scene.at(at).sessions.create(scene.call(), stores, **given).record.session_id
+
+
+def retitle(scene: Scene, session_id: str, title: str, at: str = HOME, **metadata: str) -> None:
+    scene.at(at).sessions.update(scene.call(), session_id, title=title, metadata=metadata)
+
+
+def shown(scene: Scene, session_id: str, at: str = HOME) -> tuple[str | None, dict[str, str]]:
+    record = scene.at(at).sessions.retrieve(scene.call(), session_id).record
+    return record.title, dict(record.metadata)
+
+
+def listed(scene: Scene, at: str = HOME, limit: int = 100) -> list[str]:
+    found: list[str] = []
+    after: str | None = None
+    while True:
+        page = scene.at(at).sessions.page(
+            scene.call(), filter=SessionFilter(include_archived=True), limit=limit, after=after
+        )
+        found += [one.record.session_id for one in page.items]
+        if page.next_after is None:
+            return found
+        after = page.next_after
+
+
+def test_two_changes_of_a_session_in_one_second_are_both_kept(scene: Scene) -> None:
+    session_id = begin(scene)
+    restore = scene.remember_index()
+    retitle(scene, session_id, "second", a="1")
+    restore()  # the next caller read the row before the change was folded
+    retitle(scene, session_id, "third", b="2")
+    assert shown(scene, session_id) == ("third", {"a": "1", "b": "2"})
+
+
+def test_changes_of_a_session_in_two_regions_end_alike_everywhere_whatever_arrives_first(scene: Scene) -> None:
+    session_id = begin(scene)
+    scene.deliver()
+    retitle(scene, session_id, "here")
+    scene.clock.advance(2)
+    retitle(scene, session_id, "there", at=AWAY)
+    scene.at(AWAY).sessions.context(scene.call(), session_id, refresh=True)
+    scene.cloud.pending.reverse()
+    scene.deliver()
+    assert shown(scene, session_id) == shown(scene, session_id, AWAY) == ("there", {})
+    rows = [scene.cloud.rows(region, "keys")[WORKSPACE, session_id] for region in (HOME, AWAY)]
+    assert rows[0] == rows[1]
+
+
+def test_a_change_and_an_end_of_a_session_that_cross_both_hold(scene: Scene) -> None:
+    session_id = begin(scene)
+    scene.deliver()
+    retitle(scene, session_id, "renamed")
+    scene.at(AWAY).sessions.archive(scene.call(), session_id)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert shown(scene, session_id, region)[0] == "renamed"
+        assert scene.at(region).sessions.retrieve(scene.call(), session_id).record.archived_at is not None
+
+
+def test_a_change_that_has_not_been_projected_is_not_taken_for_projected(scene: Scene) -> None:
+    """Neither the beginning of a session nor a later context shows that its change has arrived."""
+    session_id = begin(scene)
+    scene.deliver()
+    retitle(scene, session_id, "renamed")
+    changes = [event for event in scene.cloud.pending if not event.replica]
+    scene.cloud.pending.clear()
+    scene.clock.advance(5)
+    scene.at(AWAY).sessions.context(scene.call(), session_id, refresh=True)
+    scene.deliver()
+    (change,) = [parse_key(event.key) for event in changes]
+    assert isinstance(change, SessionKey)
+    place = SessionRow.key(WORKSPACE, session_id)
+    rows = {place: scene.cloud.rows(AWAY, "keys")[WORKSPACE, session_id]}
+    assert not _shows(rows, place, change)
+    scene.cloud.pending += changes
+    scene.deliver()
+    rows = {place: scene.cloud.rows(AWAY, "keys")[WORKSPACE, session_id]}
+    assert _shows(rows, place, change)
+
+
+def test_sessions_of_all_regions_are_listed_by_their_birth_in_every_region(scene: Scene) -> None:
+    begun = []
+    for number in range(6):
+        begun.append(begin(scene, at=HOME if number % 2 else AWAY))
+        scene.clock.advance(0.001)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert listed(scene, region) == begun[::-1]
+        assert listed(scene, region, limit=2) == begun[::-1]
+
+
+def test_a_listing_of_sessions_is_the_same_after_the_tables_were_rebuilt(scene: Scene) -> None:
+    begun = [begin(scene, at=region) for region in (HOME, AWAY)]
+    retitle(scene, begun[0], "renamed")
+    scene.at(HOME).sessions.archive(scene.call(), begun[0])
+    scene.deliver()
+    before = listed(scene), shown(scene, begun[0]), scene.cloud.rows(HOME, "keys")
+    Operator(scene.cloud, MemoryQueue()).run()
+    assert scene.cloud.sites[HOME].region.view().index.generation == 2
+    assert (listed(scene), shown(scene, begun[0]), scene.cloud.rows(HOME, "keys")) == before
+
+
+def test_a_listing_of_sessions_out_of_an_emptied_table_is_refused(scene: Scene) -> None:
+    begin(scene)
+    scene.deliver()
+    scene.cloud.claim_complete(HOME, scene.clock.now_us())
+    index = scene.cloud.sites[HOME].region.index
+    api_key = ApiKeyRow.key(WORKSPACE, f"apikey_{scene.api_key.split('-')[3]}")
+    keys = [RowKey("keys", pk, sk) for pk, sk in scene.cloud.rows(HOME, "keys")]
+    for key in [*keys, mark_key("keys")]:
+        if key != api_key:
+            index.commit([Change(key, None, None, unconditional=True)])
+    with pytest.raises(Unavailable):
+        listed(scene)
