@@ -1,7 +1,8 @@
 """`writer`: answers every other request, and what other regions' writers and indexers ask of this one.
 
 It scans before it puts, so it carries the scanner's layer. In its own bucket it puts only under its own region's
-prefix; into another's, what a store that asks for two regions must hold there, and where nothing is.
+prefix; into another's, what a store that asks for two regions must hold there, where nothing is, and never under that
+other region's prefix.
 """
 
 from __future__ import annotations
