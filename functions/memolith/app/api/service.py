@@ -20,6 +20,7 @@ from memolith.app.api.stores import Stores
 from memolith.app.api.versions import Versions
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.authorizer import Authorizer
+from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_tokens import NO_SIGNING_KEYS, SessionTokens
 from memolith.app.commit.adoption import Adoption
@@ -86,7 +87,7 @@ class Memolith:
         writer = Writer(region, scanner, parts)
         adoption = Adoption(region, writer, logs, late_records)
 
-        self.api_keys = ApiKeys(region)
+        self.api_keys = ApiKeys(region, KeySearches(region.clock))
         self._door = door = Authorizer(region, self.api_keys, records)
         self.stores = Stores(region, door, passing, reads, scanner, records, confirming, second)
         self.memories = Memories(region, door, writer, passing, reads, projector, texts, confirming, records)

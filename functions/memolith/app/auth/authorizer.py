@@ -195,7 +195,10 @@ class Authorizer:
 
     def _admit(self, view: View, credentials: Credentials, scope: Scope) -> Access:
         attributes = view.rows.get(_key_of(credentials))
-        key = self._keys.find(credentials) if attributes is None else ApiKeyRow.from_attributes(attributes)
+        if attributes is None:
+            key = self._keys.find(credentials, complete=view.complete)
+        else:
+            key = ApiKeyRow.from_attributes(attributes)
         if key is None or not hmac.compare_digest(key.secret_sha256, credentials.secret_sha256):
             raise Unauthenticated("the API key is not known here")
         if key.revoked_at is not None:

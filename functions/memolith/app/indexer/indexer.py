@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from memolith.app.auth.api_keys import ApiKeys
+from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.ownership import Ownership
@@ -95,7 +96,7 @@ class Indexer:
         self._folder = Projector(region)
         self._judging = EpochRepair(region, self._cuts, self._logs, self._folder)
         self._records = Ownership(region, self._judging)
-        self._keys = ApiKeys(region)
+        self._keys = ApiKeys(region, KeySearches(region.clock))
         self._sessions = SessionLog(region)
         self._verdicts = Verdicts(region)
 
