@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ from memolith.app.index.projector import Projector
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import RequestContext
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.app.safety.text_access import TextReader
@@ -125,6 +127,10 @@ class Memolith:
         from memolith.app.search.pack_cache import PackCache
 
         return PackCache(self._region, self._packs)
+
+    def admit(self, call: RequestContext, named: Sequence[str] = ()) -> None:
+        """See `Authorizer.admit`."""
+        self._door.admit(call, named)
 
     def check_health(self) -> None:
         """Return if callers should come here. One index read, of a row in each table.

@@ -30,7 +30,7 @@ from memolith.core.epochs import has_cut
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
 from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.rows.base import RowKey
-from memolith.core.rows.content import VersionRow
+from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 
 WAITS_S = (0.05, 0.1, 0.2, 0.4)
@@ -90,6 +90,17 @@ class Authorizer:
         self._keys = keys
         self._records = records
 
+    def admit(self, call: RequestContext, named: Sequence[str] = ()) -> None:
+        """Look the caller's credentials up before anything is made of what it sent. One index read.
+
+        The rows of what the path has `named`, a store and perhaps something in it, are read in the same batch and kept
+        with the call: what lets it in then reads only the rows that the body names, and nothing if there are none.
+
+        Raises:
+            Unauthenticated, Unavailable.
+        """
+        call.opened = self._enter(call, Scope.read, _rows_of(call.credentials.workspace_id, named)).view
+
     def enter(
         self, call: RequestContext, scope: Scope, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
     ) -> Access:
@@ -109,17 +120,32 @@ class Authorizer:
     def _enter(self, call: RequestContext, scope: Scope, keys: Sequence[RowKey], marked: Sequence[str] = ()) -> Access:
         credentials = call.credentials
         if isinstance(credentials, DelegatedCredentials):
-            view = self._region.view(keys, marked)
+            view = self._view(call, keys, marked)
             access = Access(view, credentials.workspace_id, credentials.actor, Scope[credentials.scope])
         elif isinstance(credentials, SessionCredentials):
             session = SessionRow.key(credentials.workspace_id, credentials.session_id)
-            view = self._region.view([session, *keys], marked)
+            view = self._view(call, [session, *keys], marked)
             access = _admit_session(view, credentials, scope)
         else:
-            view = self._region.view([_key_of(credentials), *keys], marked)
+            view = self._view(call, [_key_of(credentials), *keys], marked)
             access = self._admit(view, credentials, scope)
-        call.complete_until, call.scope = view.complete_until, access.scope.name
+        call.complete_until, call.scope, call.admitted = view.complete_until, access.scope.name, True
         return access
+
+    def _view(self, call: RequestContext, keys: Sequence[RowKey], marked: Sequence[str]) -> View:
+        """Read the rows; those that `admit` has read are not read again, once. No call, or one index read.
+
+        What is missing is read from the generation that `admit` found serving, and later than the rest: as when a
+        writer reads what it finds that it needs. Where an answer rests on marks, everything is read anew.
+        """
+        opened, call.opened = call.opened, None
+        if opened is None or marked:
+            return self._region.view(keys, marked)
+        missing = [key for key in dict.fromkeys(keys) if key not in opened.asked]
+        if not missing:
+            return opened
+        rows = self._region.read(opened.index, missing)
+        return replace(opened, rows={**opened.rows, **rows}, asked=opened.asked | frozenset(missing))
 
     def enter_store(
         self, call: RequestContext, scope: Scope, store_id: str, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
@@ -235,6 +261,20 @@ def _require(has: Scope, needs: Scope, what: str) -> None:
 
 def _also(tables: Sequence[str], keys: Sequence[RowKey]) -> list[str]:
     return sorted({*tables, *(key.table for key in keys)})
+
+
+def _rows_of(workspace_id: str, named: Sequence[str]) -> list[RowKey]:
+    """Return the rows of a path's ids, by their form; an id of no form that is known here names none."""
+    store_id = next((id for id in named[:1] if ids.STORE.fullmatch(id)), None)
+    rows = [] if store_id is None else [StoreRow.key(store_id)]
+    for id in named:
+        if ids.SESSION.fullmatch(id):
+            rows.append(SessionRow.key(workspace_id, id))
+        elif store_id is not None and ids.MEMORY.fullmatch(id):
+            rows.append(MemoryRow.key(store_id, id))
+        elif store_id is not None and ids.VERSION.fullmatch(id):
+            rows.append(VersionRow.key(store_id, id))
+    return rows
 
 
 def _key_of(credentials: Credentials) -> RowKey:
