@@ -19,8 +19,7 @@ from memolith.adapters.memory import ManualClock, MemoryPeers
 from memolith.adapters.system import SystemClock, SystemRandomness
 from memolith.entry.compose_mcp import mcp_on
 from memolith.ports.errors import Unavailable
-from memolith.wire.mcp import http as mcp_http
-from memolith.wire.mcp.server import OpenStore
+from memolith.wire.mcp.server import OpenStore, server_on
 from memolith.wire.wsgi import body_of, to_event
 from tests.memory_tool.conftest import Fresh
 
@@ -206,13 +205,12 @@ def test_a_hostile_message_is_read_only_for_a_bearer_that_the_api_knows(
     fresh: Fresh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered: list[str] = []
-    serve = mcp_http.server_on
 
     def counting(store: OpenStore) -> Any:
         entered.append(store.store_id)
-        return serve(store)
+        return server_on(store)
 
-    monkeypatch.setattr(mcp_http, "server_on", counting)
+    monkeypatch.setattr("memolith.wire.mcp.http.server_on", counting)
     asked = Asked(fresh)
     hostile = [
         b"[" * 1_000_000,
