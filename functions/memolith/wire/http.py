@@ -93,6 +93,7 @@ class HttpApi:
         except InvalidRequest:
             if not call.admitted:
                 self._memolith.admit(call)
+                call.complete_until = None  # the refusal does not rest on what was read
             raise
 
     def _health(self, handling: _Handling, method: str) -> dict[str, Any]:
