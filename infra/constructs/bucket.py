@@ -1,8 +1,8 @@
 """The region's bucket: the one place where the truth stands.
 
-Versioned, encrypted, private, over TLS only. Its policy makes two promises of the design into rules that no function
-can break, whatever its code does: a slot is put only where none is, and only the eraser deletes. Replicas arrive
-as ``s3:ReplicateObject``, which neither rule names.
+Versioned, encrypted, private, over TLS only. Its policy makes three promises of the design into rules that no function
+can break, whatever its code does: a slot is put only where none is, only the eraser deletes, and no other region's
+function puts what this region alone writes. Replicas arrive as ``s3:ReplicateObject``, which no rule names.
 Source: Amazon S3 User Guide, "Enforce conditional writes on Amazon S3 buckets"; "Setting up permissions for live
 replication".
 """
@@ -82,7 +82,29 @@ def statements(deployment: Deployment, region: str) -> list[iam.PolicyStatement]
     return [
         _deny("OnlyTheEraserDeletes", deletes, NEVER_DELETED, deployment, region),
         _deny("PutOnlyWhereNothingIs", ["s3:PutObject"], WRITTEN_ONCE, deployment, region, unconditional),
+        _own_prefix_is_written_here(deployment, region),
     ]
+
+
+def _own_prefix_is_written_here(deployment: Deployment, region: str) -> iam.PolicyStatement:
+    """Deny the region's own prefix to every function of another region: S3 would replicate what it put to all of them.
+
+    Copies of other regions' objects are put here by the writers of stores that ask for two regions; a copy of what this
+    region wrote is never needed in its own bucket. By the names of roles rather than a list of prefixes in the writers'
+    roles, which would outgrow a role's 10,240 characters from seven regions on. It names roles of the deployment alone,
+    so that an operator can still bring an object back.
+    """
+    return iam.PolicyStatement(
+        sid="OwnPrefixIsWrittenHere",
+        effect=iam.Effect.DENY,
+        principals=[iam.AnyPrincipal()],
+        actions=["s3:PutObject"],
+        resources=[f"{_bucket_arn(deployment, region)}/{region}/*"],
+        conditions={
+            "ArnLike": {"aws:PrincipalArn": deployment.arn("iam", "", f"role/{deployment.prefix}-*")},
+            "ArnNotLike": {"aws:PrincipalArn": deployment.arn("iam", "", f"role/{deployment.regional('*', region)}")},
+        },
+    )
 
 
 def _deny(

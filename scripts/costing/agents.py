@@ -29,7 +29,8 @@ PAUSE_S = 3_600.0
 
 def _begin(played: Played) -> None:
     attached = [StoreToAttach(played.store, READ_WRITE, "")]
-    session = played.home.sessions.create(played.call, attached, title=None, metadata={}, token_lifetime_s=TOKEN_S)
+    call = played.admitted(HOME)
+    session = played.home.sessions.create(call, attached, title=None, metadata={}, token_lifetime_s=TOKEN_S)
     played.session = session.record.session_id
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import ManualClock
 from memolith.app.api.service import Memolith
-from memolith.app.kernel.results import Memory, VersionFilter
+from memolith.app.kernel.results import Memory, RequestContext, VersionFilter
 from memolith.app.safety.deep_scan import DeepScanner
 from memolith.core.commands import ImportedVersion
 from memolith.core.rows.base import RowKey
@@ -95,13 +95,26 @@ class Played:
     def last(self) -> Memory:
         return self.memories[-1]
 
+    def admitted(self, at: str, *named: str) -> RequestContext:
+        """Return a call as the wire hands it on once its caller was looked up, before its body is read."""
+        call = replace(self.call)
+        self.cloud.sites[at].memolith.admit(call, named)
+        return call
+
     def create(self, path: str, at: str = HOME) -> Memory:
         memolith = self.cloud.sites[at].memolith
-        return memolith.memories.create(self.call, self.store, path=path, content=TEXT, full=False)
+        call = self.admitted(at, self.store)
+        return memolith.memories.create(call, self.store, path=path, content=TEXT, full=False)
 
     def update(self, memory: Memory, content: str | None, path: str | None = None, at: str = HOME) -> Memory:
         return self.cloud.sites[at].memolith.memories.update(
-            self.call, self.store, memory.id, content=content, path=path, expected_content_sha256=None, full=False
+            self.admitted(at, self.store, memory.id),
+            self.store,
+            memory.id,
+            content=content,
+            path=path,
+            expected_content_sha256=None,
+            full=False,
         )
 
     def told(self, number: int) -> ImportedVersion:
@@ -113,7 +126,8 @@ class Played:
         )
 
     def bring(self, *versions: ImportedVersion, at: str = HOME) -> object:
-        return self.cloud.sites[at].memolith.imports.import_versions(self.call, self.store, versions)
+        call = self.admitted(at, self.store)
+        return self.cloud.sites[at].memolith.imports.import_versions(call, self.store, versions)
 
     def measure(self, path: Path) -> dict[str, Units]:
         """Measure what a call of this kind uses, and what its events use in every region."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.infra.policies import by_resource, role
-from tests.infra.synthesized import ACCOUNT, HERE, THERE, App
+from tests.infra.policies import by_resource, by_role, role
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App
 
 BUCKET = f"arn:aws:s3:::memolith-test-{ACCOUNT}-{HERE}"
 WRITER = role(f"memolith-test-writer-{HERE}")
@@ -106,6 +106,46 @@ def test_another_regions_eraser_is_not_exempt(two_regions: App) -> None:
     other = role(f"memolith-test-eraser-{THERE}")
     key = f"{BUCKET}/{HERE}/log/memstore_1/a/0001-0.0000000001"
     assert by_resource(policy_of(two_regions), other, "s3:DeleteObjectVersion", key) == "Deny"
+
+
+CONDITIONAL = {"s3:if-none-match": "*"}
+OWN_FUNCTIONS = ["writer", "scanner", "reconciler", "eraser"]
+
+
+def own_slot(region: str) -> str:
+    return f"{BUCKET}/{region}/log/memstore_1/a/0001-0.0000000001"
+
+
+@pytest.mark.parametrize("name", OWN_FUNCTIONS)
+def test_no_function_of_another_region_puts_under_the_buckets_own_prefix(three_regions: App, name: str) -> None:
+    document = policy_of(three_regions)
+    for other in (THERE, FAR):
+        stranger = role(f"memolith-test-{name}-{other}")
+        assert by_resource(document, stranger, "s3:PutObject", own_slot(HERE), keys=CONDITIONAL) == "Deny"
+
+
+@pytest.mark.parametrize("prefix", [THERE, FAR])
+def test_another_regions_writer_may_bring_what_it_or_a_third_region_wrote(three_regions: App, prefix: str) -> None:
+    """A store that asks for two regions: its log goes on from what homes before have written."""
+    stranger = role(f"memolith-test-writer-{THERE}")
+    decision = by_resource(policy_of(three_regions), stranger, "s3:PutObject", own_slot(prefix), keys=CONDITIONAL)
+    assert decision == "ImplicitDeny"
+    (made,) = three_regions.base(THERE).named("AWS::IAM::Role", "RoleName", f"memolith-test-writer-{THERE}")["Policies"]
+    assert by_role(made["PolicyDocument"], "s3:PutObject", own_slot(prefix)) == "Allow"
+
+
+@pytest.mark.parametrize("name", OWN_FUNCTIONS)
+def test_the_regions_own_functions_are_not_kept_from_its_prefix(three_regions: App, name: str) -> None:
+    own = role(f"memolith-test-{name}-{HERE}")
+    assert (
+        by_resource(policy_of(three_regions), own, "s3:PutObject", own_slot(HERE), keys=CONDITIONAL) == "ImplicitDeny"
+    )
+
+
+def test_an_operator_may_bring_an_object_back_where_nothing_is(three_regions: App) -> None:
+    operator = f"arn:aws:iam::{ACCOUNT}:user/operator"
+    decision = by_resource(policy_of(three_regions), operator, "s3:PutObject", own_slot(HERE), keys=CONDITIONAL)
+    assert decision == "ImplicitDeny"
 
 
 @pytest.mark.parametrize("action", ["s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"])

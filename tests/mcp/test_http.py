@@ -15,9 +15,11 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
-from memolith.adapters.memory import MemoryPeers
+from memolith.adapters.memory import ManualClock, MemoryPeers
 from memolith.adapters.system import SystemClock, SystemRandomness
 from memolith.entry.compose_mcp import mcp_on
+from memolith.ports.errors import Unavailable
+from memolith.wire.mcp.server import OpenStore, server_on
 from memolith.wire.wsgi import body_of, to_event
 from tests.memory_tool.conftest import Fresh
 
@@ -134,12 +136,94 @@ def test_a_read_only_token_writes_nothing_and_a_token_of_one_store_opens_no_othe
     assert remote.fresh.paths() == {}
 
 
-def test_a_token_that_is_made_up_reads_and_writes_nothing(remote: Remote) -> None:
+UNKNOWN_KEY = "sk-memolith-main-useast1_01kb0000000000000000000000-aaaaaaaaaaaaaaaa"
+SENT = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+def request(method: str, **params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+def test_a_token_or_a_key_that_is_made_up_reads_and_writes_nothing_and_is_not_told_the_tools(remote: Remote) -> None:
     head, claims, _ = remote.token(remote.fresh.store_id).split(".")
-    for tool, arguments in (("memory", CREATE), ("list_directory", {}), ("recent_activity", {})):
-        call = remote.ask(lambda client, t=tool, a=arguments: client.call_tool(t, a), bearer=f"{head}.{claims}.AAAA")  # type: ignore[misc]
-        assert call.is_error
+    called = [request("tools/call", name="memory", arguments=CREATE), request("tools/list"), request("initialize")]
+    for bearer in (f"{head}.{claims}.AAAA", UNKNOWN_KEY):
+        for body in called:
+            sent = {**SENT, "authorization": f"Bearer {bearer}"}
+            answer = remote.gateway.answer(f"/mcp/{remote.fresh.store_id}", sent, body)
+            assert (answer["statusCode"], answer["headers"]["www-authenticate"]) == (401, 'Bearer realm="memolith"')
+            assert "memory" not in answer["body"]
     assert remote.fresh.paths() == {}
+
+
+class Asked:
+    """The function over the API, whose requests are counted and whose clock is moved."""
+
+    def __init__(self, fresh: Fresh) -> None:
+        self.fresh = fresh
+        self.clock = ManualClock()
+        self.requests = 0
+        self.down = False
+        peers = MemoryPeers()
+        for function in ("reader", "writer"):
+            peers.register(REGION, function, self._answer)
+        self._mcp = mcp_on(peers, REGION, self.clock, SystemRandomness())
+
+    def _answer(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.requests += 1
+        if self.down:
+            raise Unavailable("throttled")
+        return self.fresh.backend.answer(event)
+
+    def status(self, message: bytes, bearer: str = "", **event: Any) -> int:
+        sent = {**SENT, "host": DOMAIN, "authorization": f"Bearer {bearer or self.fresh.backend.api_key}"}
+        asked = {**to_event("POST", f"/mcp/{self.fresh.store_id}", "", sent.items(), message), **event}
+        asked["requestContext"]["domainName"] = DOMAIN
+        return int(self._mcp.answer(asked)["statusCode"])
+
+
+def test_a_bearer_is_asked_for_once_a_minute_and_a_stranger_every_time(fresh: Fresh) -> None:
+    asked = Asked(fresh)
+    assert [asked.status(request("tools/list")) for _ in range(5)] == [200] * 5
+    assert asked.requests == 1
+    asked.clock.advance(60)
+    assert asked.status(request("tools/list")) == 200
+    assert asked.requests == 2
+    assert [asked.status(request("tools/list"), UNKNOWN_KEY) for _ in range(3)] == [401] * 3
+    assert asked.requests == 5
+
+
+def test_a_bearer_is_not_let_in_while_the_api_does_not_answer(fresh: Fresh) -> None:
+    asked = Asked(fresh)
+    asked.down = True
+    assert asked.status(request("tools/list")) == 503
+    asked.down = False
+    assert asked.status(request("tools/list")) == 200
+
+
+def test_a_hostile_message_is_read_only_for_a_bearer_that_the_api_knows(
+    fresh: Fresh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered: list[str] = []
+
+    def counting(store: OpenStore) -> Any:
+        entered.append(store.store_id)
+        return server_on(store)
+
+    monkeypatch.setattr("memolith.wire.mcp.http.server_on", counting)
+    asked = Asked(fresh)
+    hostile = [
+        b"[" * 1_000_000,
+        request("tools/call", name="memory", arguments={"view_range": ["x"] * 150_000}),
+        b"\xff",
+    ]
+    assert [asked.status(body, UNKNOWN_KEY) for body in hostile] == [401] * 3
+    assert asked.status(b"", UNKNOWN_KEY, body="not base64", isBase64Encoded=True) == 401
+    assert entered == []
+    assert [asked.status(body) for body in hostile] == [400, 200, 400]
+    assert asked.status(b"", body="not base64", isBase64Encoded=True) == 400
+    assert asked.status(b"", body="\ud800") == 400
+    assert len(entered) == 3
 
 
 @pytest.mark.parametrize(

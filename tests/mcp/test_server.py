@@ -152,6 +152,24 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(server: Server) -> None
         server.call("forget_notes", query="x")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({str(number): 0 for number in range(100_000)}, "too many arguments: a tool has at most 64"),
+        ({"command": "view", "path": "/memories/a", "view_range": ["x"] * 100_000}, "The argument view_range.0: "),
+        ({"command": "view", "path": "/memories/a", "view_range": [1] * 100_000}, "The argument view_range: "),
+        ({"command": "view", "path": "/memories/" + "a" * 2_000}, "The argument path: "),
+        ({"command": "insert", "path": "/memories/a", "insert_line": 10**30, "insert_text": ""}, "insert_line: "),
+    ],
+    ids=["names", "faults", "items", "characters", "digits"],
+)
+def test_arguments_beyond_any_tools_are_told_in_one_line(server: Server, arguments: dict[str, Any], words: str) -> None:
+    text, _, is_error = server.call("memory", **arguments)
+    assert is_error
+    assert words in text
+    assert "\n" not in text
+
+
 def test_what_the_scanner_refuses_is_refused_here(server: Server) -> None:
     put(server, "/a", "x" * 10)
     text, _, is_error = server.call("write_note", path="/memories/big", content="x" * 102_401)

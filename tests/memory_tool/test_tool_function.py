@@ -65,6 +65,29 @@ def test_a_sessions_token_opens_its_store_in_its_mode_and_no_other(fresh: Fresh,
     assert fresh.paths() == {}
 
 
+@pytest.mark.parametrize(
+    "value", ["[" * 100_000, "9" * 5_000, "[" + "1," * 40_000 + "1]"], ids=["deep", "digits", "long"]
+)
+def test_a_hostile_number_or_range_of_bedrocks_is_answered_and_not_raised(function: ToolFunction, value: str) -> None:
+    function.invoke(
+        {
+            **VIEW,
+            "command": "create",
+            "path": "/memories/a",
+            "file_text": "x",
+            "memory_store_id": function.store_id,
+            "token": function.token,
+        }
+    )
+    view = [{"name": "path", "value": "/memories/a"}, {"name": "view_range", "value": value}]
+    shown = function.invoke(bedrock_event(function, function="view", parameters=view))
+    assert "x" in str(shown["response"]["functionResponse"]["responseBody"])
+    line = [{"name": "path", "value": "/memories/a"}, {"name": "insert_line", "value": value}]
+    insert = [*line, {"name": "insert_text", "value": "y"}]
+    told = function.invoke(bedrock_event(function, function="insert", parameters=insert))
+    assert told["response"]["functionResponse"]["responseState"] == "REPROMPT"
+
+
 def test_bedrocks_model_cannot_choose_store_or_token(function: ToolFunction) -> None:
     chosen = {"path": "/memories", "memory_store_id": OTHERS_STORE, "token": "x", "memolith_token": "x"}
     event = bedrock_event(function, function="view", parameters=bedrock_parameters(chosen))

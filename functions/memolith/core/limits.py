@@ -38,6 +38,10 @@ RULE_ID_MAX_CHARS = 100
 REGION_MAX_CHARS = 32
 
 
+INSTANT_MAX_CHARS = 64
+"""Of an RFC 3339 date and time: 35 with microseconds and an offset."""
+
+
 LIST_DEFAULT = 20
 
 

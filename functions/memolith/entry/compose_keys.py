@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memolith.app.auth.api_keys import ApiKeys
+from memolith.app.auth.key_searches import KeySearches
 from memolith.entry.dispatching import calls_alone
 from memolith.entry.lambda_runtime import Handler, LambdaRuntime
 from memolith.entry.settings import Settings
@@ -13,4 +14,4 @@ def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
     running.clients.s3(running.region.name, attempts=1)
-    return running.handler(calls_alone(keys_calls(ApiKeys(running.region))))
+    return running.handler(calls_alone(keys_calls(ApiKeys(running.region, KeySearches(running.region.clock)))))

@@ -39,6 +39,7 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.adapters.system import SystemClock, SystemRandomness, ThreadParallel, Unmeasured
 from memolith.app.api.service import Memolith
 from memolith.app.auth.api_keys import ApiKeys
+from memolith.app.auth.key_searches import KeySearches
 from memolith.app.erasure.service import make_erasures
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.indexer.service import make_indexer
@@ -220,7 +221,7 @@ def owner_key(root: Path, region: Region) -> str:
     with locked(root / "start.lock"):
         if path.exists() and _holds(text := path.read_text().strip(), region):
             return text
-        issued = ApiKeys(region).create(WORKSPACE, "memolith serve", "admin")
+        issued = ApiKeys(region, KeySearches(region.clock)).create(WORKSPACE, "memolith serve", "admin")
         write_new(root, issued.api_key.encode() + b"\n").replace(path)
         return issued.api_key
 
@@ -230,7 +231,7 @@ def _holds(text: str, region: Region) -> bool:
         credentials = auth.of_key(text)
     except MemolithError:
         return False
-    row = ApiKeys(region).find(credentials)
+    row = ApiKeys(region, KeySearches(region.clock)).search(credentials.workspace_id, credentials.key_id)
     return row is not None and row.revoked_at is None and row.secret_sha256 == credentials.secret_sha256
 
 

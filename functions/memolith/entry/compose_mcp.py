@@ -11,11 +11,12 @@ from memolith.entry.settings import Settings
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.ports.peers import Peers
+from memolith.wire.mcp.bearers import Bearers
 from memolith.wire.mcp.http import McpHttp
 from memolith.wire.mcp.server import OpenStore
 from memolith.wire.memory_tool.invoked import InvokedApi
 from memolith.wire.memory_tool.tool import MemoryTool
-from memolith.wire.memory_tool.tree import Tree
+from memolith.wire.memory_tool.tree import Reply, Tree
 from memolith.wire.rpc import refusal
 
 
@@ -39,4 +40,7 @@ def mcp_on(peers: Peers, region: str, clock: Clock, randomness: Randomness) -> M
         tree = Tree(InvokedApi(peers, region, bearer, clock), store_id)
         return OpenStore(store_id, tree, MemoryTool(tree, clock, randomness))
 
-    return McpHttp(open_store)
+    def ask(store_id: str, bearer: str) -> Reply:
+        return InvokedApi(peers, region, bearer, clock).call("GET", f"/v1/memory_stores/{store_id}")
+
+    return McpHttp(open_store, Bearers(ask, clock))

@@ -15,6 +15,7 @@ from typing import Any
 
 from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import Credentials, RequestContext, SessionCredentials
+from memolith.core.errors import InvalidRequest
 from memolith.core.ids import ulid
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
@@ -72,14 +73,28 @@ class HttpApi:
         return _response(body, failure, headers)
 
     def _perform(self, event: Mapping[str, Any], handling: _Handling, now_us: int) -> dict[str, Any]:
+        """Answer a request. A stranger is told that, whatever else is at fault, and none of its body is read.
+
+        No route reads a body for a GET. What a request without a body says is read before its caller is let in, in the
+        batch that it costs anyway: so a fault in it is told only once the caller has been looked up.
+        """
         request = read_event(event)
         if request.segments == HEALTH:
             return self._health(handling, request.method)
         operation, ids = find(request)
         handling.operation = operation.__name__
         credentials = auth.credentials(request.headers, self._memolith.sessions.verify)
-        handling.call = RequestContext(credentials, freshness.demand(request.headers))
-        return operation(Exchange(self._memolith, handling.call, request, ids, now_us))
+        handling.call = call = RequestContext(credentials)
+        if request.raw_body and request.method != "GET":
+            self._memolith.admit(call, ids)
+        try:
+            call.demand = freshness.demand(request.headers)
+            return operation(Exchange(self._memolith, call, request, ids, now_us))
+        except InvalidRequest:
+            if not call.admitted:
+                self._memolith.admit(call)
+                call.complete_until = None  # the refusal does not rest on what was read
+            raise
 
     def _health(self, handling: _Handling, method: str) -> dict[str, Any]:
         handling.operation = "health"

@@ -8,11 +8,9 @@ Source: docs/api-compatibility.md §1.2 and §1.10.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -21,12 +19,12 @@ from memolith.core import ids, limits
 from memolith.core.commands import ImportedVersion
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
+from memolith.wire import strict_json
 from memolith.wire.json_views import actor_text
+from memolith.wire.requests import ID_MAX_CHARS
 
-FIELDS_MAX = 64
-"""Fields of one JSON object. No body has more, and a fault for each of a million would take seconds to collect."""
-
-_NAME_MAX_CHARS = 80
+STORE_ID_MAX_CHARS = 4_096
+"""More than any key could hold: a text that is somewhat too long for an id is not found, as in a path."""
 
 _LABEL = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
@@ -38,7 +36,7 @@ def _without_controls(text: str) -> str:
 
 
 def _unicode(text: str) -> str:
-    if not _is_unicode(text):
+    if not strict_json.is_unicode(text):
         raise PydanticCustomError("lone_surrogates", "must not contain lone surrogates")
     return text
 
@@ -53,12 +51,6 @@ def _present(value: Any) -> Any:
     return value
 
 
-def _few(rules: list[str]) -> list[str]:
-    if len(rules) > limits.SCAN_ALLOW_MAX_RULES:
-        raise PydanticCustomError("too_many_rules", f"must name at most {limits.SCAN_ALLOW_MAX_RULES} rules")
-    return rules
-
-
 def _form(form: re.Pattern[str], rule: str) -> AfterValidator:
     def check(text: str) -> str:
         if form.fullmatch(text) is None:
@@ -68,8 +60,21 @@ def _form(form: re.Pattern[str], rule: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-Text = Annotated[str, AfterValidator(_unicode)]
-"""Unlike a string with limits of length, a plain one is not looked into by pydantic."""
+def _fits(text: str) -> str:
+    if len(text.encode()) > limits.CONTENT_MAX_BYTES:
+        raise PydanticCustomError(_CONTENT_TOO_LARGE, _CONTENT_RULE)
+    return text
+
+
+_CONTENT_TOO_LARGE = "content_too_large"
+_CONTENT_RULE = f"must be at most {limits.CONTENT_MAX_BYTES} bytes of UTF-8"
+
+Path = Annotated[str, Field(max_length=limits.PATH_MAX_BYTES)]
+"""Its grammar, and its size in bytes, are the core's to check."""
+Content = Annotated[str, Field(max_length=limits.CONTENT_MAX_BYTES), AfterValidator(_fits)]
+Instant = Annotated[str, Field(max_length=limits.INSTANT_MAX_CHARS)]
+StoreId = Annotated[str, Field(max_length=STORE_ID_MAX_CHARS)]
+"""Its form is the use case's to check: what is no id is not found."""
 Name = Annotated[str, Field(min_length=1, max_length=limits.STORE_NAME_MAX_CHARS), AfterValidator(_without_controls)]
 Description = Annotated[str, Field(max_length=limits.DESCRIPTION_MAX_CHARS)]
 MetadataKey = Annotated[str, Field(min_length=1, max_length=limits.METADATA_KEY_MAX_CHARS)]
@@ -79,12 +84,23 @@ MetadataPatch = Annotated[dict[MetadataKey, MetadataValue | None], Field(max_len
 """Removes all pairs a store can have and sets as many: what the store then holds is checked where it is known."""
 Region = Annotated[str, Field(min_length=1, max_length=limits.REGION_MAX_CHARS)]
 RuleId = Annotated[str, Field(min_length=1, max_length=limits.RULE_ID_MAX_CHARS)]
-ActorPart = Annotated[str, _form(re.compile(r"[a-z0-9_]{1,80}"), "must be a part of an actor, as the API shows it")]
+RuleIds = Annotated[list[RuleId], Field(max_length=limits.SCAN_ALLOW_MAX_RULES, fail_fast=True)]
+ActorPart = Annotated[
+    str,
+    Field(max_length=ID_MAX_CHARS),
+    _form(re.compile(r"[a-z0-9_]{1,80}"), "must be a part of an actor, as the API shows it"),
+]
+Actor = Annotated[dict[Annotated[str, Field(max_length=ID_MAX_CHARS)], ActorPart], Field(max_length=2)]
+"""A type and an id."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
 
 class Body(BaseModel):
-    """Base of the bodies below; by itself, the body of an operation that takes none."""
+    """Base of the bodies below; by itself, the body of an operation that takes none.
+
+    Every string, list and mapping has its limit here, so that checking one stops there: a fault of each item would be
+    collected before a limit that is checked afterwards (`tests/unit/wire/test_request_bodies.py`).
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -93,7 +109,7 @@ class ScanPolicy(Body):
     """How the store's writes are scanned; what is left out stays, or is the default. Memolith's own."""
 
     policy: Literal["strict", "standard", "audit"] | None = None
-    allow: Annotated[list[RuleId], AfterValidator(_few)] | None = None
+    allow: RuleIds | None = None
 
 
 class Retention(Body):
@@ -130,8 +146,8 @@ class StoreUpdate(Body):
 class MemoryCreate(Body):
     """POST …/memories. The grammar of the path and the size of the content are the core's to check."""
 
-    path: Text
-    content: Text
+    path: Path
+    content: Content
 
 
 class Precondition(Body):
@@ -144,8 +160,8 @@ class Precondition(Body):
 class MemoryUpdate(Body):
     """POST …/memories/{id}; names content, path or both."""
 
-    content: Text | None = None
-    path: Text | None = None
+    content: Content | None = None
+    path: Path | None = None
     precondition: Annotated[Precondition | None, AfterValidator(_present)] = None
 
 
@@ -153,7 +169,7 @@ class MemoryStoreResource(Body):
     """One store of a new session."""
 
     type: Literal["memory_store"]
-    memory_store_id: Text
+    memory_store_id: StoreId
     access: Literal["read_write", "read_only"] = "read_write"
     instructions: Annotated[str, Field(max_length=limits.INSTRUCTIONS_MAX_CHARS)] | None = None
 
@@ -167,7 +183,9 @@ class SessionCreate(Body):
     `token_lifetime_seconds` is Memolith's own. Ids in `agent` and `environment_id` are kept to be shown again.
     """
 
-    resources: list[MemoryStoreResource]
+    resources: Annotated[
+        list[MemoryStoreResource], Field(min_length=1, max_length=limits.SESSION_STORES_MAX, fail_fast=True)
+    ]
     title: Annotated[str, Field(max_length=limits.SESSION_TITLE_MAX_CHARS)] | None = None
     metadata: Metadata | None = None
     agent: Any = None
@@ -222,29 +240,31 @@ class WithheldText(Body):
     """Why a text was withheld, as a version tells it."""
 
     reason: Annotated[str, Field(max_length=limits.RELEASE_REASON_MAX_CHARS), AfterValidator(_one_line)]
-    rules: Annotated[list[RuleId], AfterValidator(_few)]
-    since: Text | None = None
+    rules: RuleIds
+    since: Instant | None = None
 
 
 class VersionToImport(Body):
     """One version of POST …/memory_versions: what an answer tells of a version, without what is made here anew."""
 
-    id: Annotated[str, _form(ids.VERSION, "must be the id of a version")]
-    memory_id: Annotated[str, _form(ids.MEMORY, "must be the id of a memory")]
+    id: Annotated[str, Field(max_length=ID_MAX_CHARS), _form(ids.VERSION, "must be the id of a version")]
+    memory_id: Annotated[str, Field(max_length=ID_MAX_CHARS), _form(ids.MEMORY, "must be the id of a memory")]
     operation: Literal["created", "modified", "deleted"]
-    created_at: Text
-    created_by: dict[str, ActorPart] | None = None
-    path: Text | None = None
-    content: Text | None = None
-    redacted_at: Text | None = None
-    redacted_by: dict[str, ActorPart] | None = None
+    created_at: Instant
+    created_by: Actor | None = None
+    path: Path | None = None
+    content: Content | None = None
+    redacted_at: Instant | None = None
+    redacted_by: Actor | None = None
     withheld: WithheldText | None = None
 
 
 class VersionsToImport(Body):
     """POST …/memory_versions. Memolith's own."""
 
-    versions: Annotated[list[VersionToImport], Field(min_length=1, max_length=limits.IMPORT_MAX_VERSIONS)]
+    versions: Annotated[
+        list[VersionToImport], Field(min_length=1, max_length=limits.IMPORT_MAX_VERSIONS, fail_fast=True)
+    ]
 
 
 def imported_version(one: VersionToImport, field: str, importer: str) -> ImportedVersion:
@@ -268,7 +288,7 @@ def imported_version(one: VersionToImport, field: str, importer: str) -> Importe
 def _instant(text: str, field: str) -> int:
     try:
         instant_us = parse_rfc3339(text.upper())
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InvalidRequest(field, "must be an RFC 3339 date and time with an offset") from error
     if instant_us < 0:
         raise InvalidRequest(field, "must not be before 1970")
@@ -288,14 +308,20 @@ B = TypeVar("B", bound=Body)
 def parse(schema: type[B], body: bytes) -> B:
     """Parse the body as `schema`.
 
+    The faults that are collected before the first is told are few: a list ends at its first one, an object has at most
+    `strict_json.FIELDS_MAX`.
+
     Raises:
-        InvalidRequest: naming the first field at fault, or ``body``.
+        InvalidRequest: naming the first field at fault, or ``body``. It is `too_large` for a memory's content.
     """
     try:
-        return schema.model_validate(_decode(body))
+        return schema.model_validate(strict_json.decode(body))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=True)[0]
-        raise InvalidRequest(_field(first["loc"]), _rule(first)) from None
+    location = first["loc"]
+    if location[-1:] == ("content",) and first["type"] in ("string_too_long", _CONTENT_TOO_LARGE):
+        raise InvalidRequest(_field(location), _CONTENT_RULE, too_large=location == ("content",))
+    raise InvalidRequest(_field(location), _rule(first))
 
 
 def check_no_body(body: bytes) -> None:
@@ -307,50 +333,9 @@ def check_no_body(body: bytes) -> None:
         parse(Body, body)
 
 
-def _decode(body: bytes) -> Any:
-    """Parse strict JSON: UTF-8, no field twice, no NaN or Infinity, limited depth, number length and field count."""
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidRequest("body", "must be UTF-8") from error
-    if not text.strip():
-        raise InvalidRequest("body", "must be a JSON object")
-    try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
-    except RecursionError as error:
-        raise InvalidRequest("body", "is nested too deeply") from error
-    except ValueError as error:
-        raise InvalidRequest("body", "must be valid JSON") from error
-
-
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    if len(pairs) > FIELDS_MAX:
-        raise InvalidRequest("body", f"must have at most {FIELDS_MAX} fields in one object")
-    fields: dict[str, Any] = {}
-    for name, value in pairs:
-        if not _is_unicode(name):
-            raise InvalidRequest("body", "must not have lone surrogates in a field's name")
-        if name in fields:
-            raise InvalidRequest(name[:_NAME_MAX_CHARS], "must be given once")
-        fields[name] = value
-    return fields
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    raise InvalidRequest("body", f"must be valid JSON, which has no {constant}")
-
-
 def _field(location: tuple[int | str, ...]) -> str:
     """Name a field: ``metadata.key`` for a fault of a key or its value; ``body`` for the body itself."""
-    return ".".join(str(part)[:_NAME_MAX_CHARS] for part in location if part != "[key]") or "body"
+    return ".".join(str(part)[: strict_json.NAME_MAX_CHARS] for part in location if part != "[key]") or "body"
 
 
 _RULES = {
@@ -367,15 +352,21 @@ _RULES = {
     "less_than_equal": "must be at most {le}",
     "string_too_short": "must be at least {min_length} character long",
     "string_too_long": "must be at most {max_length} characters long",
-    "too_long": "must have at most {max_length} pairs",
+    "too_short": "must not be empty",
+    "too_long": "must have at most {max_length} {items}",
     "literal_error": "must be {expected}",
     "string_pattern_mismatch": "must be 64 lower-case hexadecimal characters",
 }
 
 
+_ITEMS = {"allow": "rules", "rules": "rules", "resources": "memory stores", "versions": "versions"}
+"""What a list is of, by its field."""
+
+
 def _rule(error: ErrorDetails) -> str:
     template = _RULES.get(error["type"])
-    rule = error["msg"] if template is None else template.format(**error.get("ctx", {}))
+    items = _ITEMS.get(str((error["loc"] or ("",))[-1]), "pairs")
+    rule = error["msg"] if template is None else template.format(**error.get("ctx", {}), items=items)
     if error["loc"][-1:] == ("[key]",):
         return f"as a key, {rule}"
     return rule

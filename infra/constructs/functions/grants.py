@@ -87,7 +87,8 @@ class Grants:
     def put_beyond(self, kinds: Iterable[str]) -> list[iam.PolicyStatement]:
         """Put copies of this region's objects of these kinds into the other regions' buckets, whichever home made them.
 
-        There each bucket's policy asks for the condition, and nothing is replicated onward.
+        There each bucket's policy asks for the condition, and denies the bucket's own region's prefix, which alone is
+        replicated onward (`infra.constructs.bucket`).
         """
         peers = self._deployment.peers(self._region)
         resources = [f"{self._bucket(peer)}/*/{kind}/*" for peer in peers for kind in kinds]

@@ -1,8 +1,8 @@
 """`writer`: answers every request but GET, and no direct call.
 
 It scans before it puts, so it carries the scanner's layer. In its own bucket it puts only under its own region's
-prefix; into another's, what a store that asks for two regions must hold there, and where nothing is. A write of a store
-whose home is elsewhere it passes on to that region's peerwriter.
+prefix; into another's, what a store that asks for two regions must hold there, where nothing is, and never under that
+other region's prefix. A write of a store whose home is elsewhere it passes on to that region's peerwriter.
 """
 
 from __future__ import annotations

@@ -7,6 +7,9 @@ both. `state` has what the resources share; the modules beside it have the use c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from memolith.app.kernel.results import RequestContext
 from memolith.core import limits
 from memolith.ports.clock import Clock
 from tests.api.model.absent import Divergent, Quarantine, Sessions
@@ -42,6 +45,10 @@ class Model:
     def issue_key(self, workspace: str = "main", scope: str = "admin") -> Key:
         """A key of ``wrkspc_{workspace}``."""
         return self._state.issue_key(workspace, scope)
+
+    def admit(self, call: RequestContext, named: Sequence[str] = ()) -> None:
+        """Whoever has no key is told so before anything else."""
+        self._state.enter(call, "read")
 
     def check_health(self) -> None:
         """One process with nothing to lose is always well."""

@@ -77,7 +77,7 @@ class State:
         key = self.keys.get(call.credentials.secret_sha256)
         if key is None or key.key_id != call.credentials.key_id:
             raise Unauthenticated("unknown key")
-        call.complete_until = self.clock.now_us()
+        call.complete_until, call.admitted = self.clock.now_us(), True
         if SCOPES.index(key.scope) < SCOPES.index(scope):
             raise PermissionDenied(f"needs {scope}")
         return key

@@ -2,7 +2,8 @@
 
 The budgets are ours: an update costs one index read, one PUT and one round trip of index writes, and nothing else; a
 creation adds its claim and its look, two reads at once; a read by id is at most one index read and then, at once, one
-GET and one read of what the verdicts say of the text.
+GET and one read of what the verdicts say of the text. Over HTTP a write has one read more: the caller is looked up
+before the body is read, and what the body names is read after it (ADR 30).
 """
 
 from __future__ import annotations
@@ -112,6 +113,23 @@ class Stage:
         if as_of is not None:
             return memolith.snapshots.page(call, self.scene.store, as_of=as_of, **page)
         return memolith.memories.page(call, self.scene.store, depth=0, **page)
+
+    def admitted(self, *named: str) -> RequestContext:
+        """A call as the wire hands it on: what its path names was read with its caller's key."""
+        call = self.scene.call()
+        self.scene.at(HOME).admit(call, (self.scene.store, *named))
+        return call
+
+    def update_admitted(self, content: str, path: str | None = None) -> object:
+        asked: dict[str, Any] = {"content": content, "path": path, "expected_content_sha256": None, "full": False}
+        return self.scene.at(HOME).memories.update(self.admitted(self.a.id), self.scene.store, self.a.id, **asked)
+
+    def create_admitted(self, path: str) -> object:
+        call = self.admitted()
+        return self.scene.at(HOME).memories.create(call, self.scene.store, path=path, content="new", full=False)
+
+    def archive_admitted(self) -> object:
+        return self.scene.at(HOME).stores.archive(self.admitted(), self.scene.store)
 
     def unindexed(self) -> None:
         """A version whose writer died between its put and its fold."""
@@ -783,6 +801,36 @@ STORES = [
     ),
 ]
 
+ADMITTED = [
+    Path(
+        "an update: what its body names is read by itself",
+        lambda s: s.update_admitted("x"),
+        [OPEN, "read verdicts", "put log", UPDATED],
+        [],
+    ),
+    Path(
+        "an update with a new path: one read of all that its body names",
+        lambda s: s.update_admitted("x", "/n/z"),
+        [
+            *(OPEN, "read logs+paths+verdicts", "write paths", LOOK, "put log", "put log", "read logs+paths"),
+            "transact journal+logs+memories+paths+versions",
+        ],
+        [],
+    ),
+    Path(
+        "a creation",
+        lambda s: s.create_admitted("/n/new"),
+        [OPEN_STORE, "read logs+paths+verdicts", "write paths", LOOK, "put log", CREATED],
+        [],
+    ),
+    Path(
+        "an archival of the store: nothing is read twice",
+        lambda s: s.archive_admitted(),
+        [OPEN_STORE, "read control", "get store", "put store", "read stores", "transact journal+stores"],
+        [],
+    ),
+]
+
 BROUGHT = "read control+memories+stores+versions"
 """Of one version that is brought in: the store's record, its memory, and whether it is here already."""
 BLANK_FOLDED = "transact journal+logs+memories+versions"
@@ -887,6 +935,7 @@ TABLES = {
     "a verdict": VERDICTS,
     "a store:": STORES,
     "where a store asks for two regions:": TWO_REGIONS,
+    "once the caller was looked up, before the body is read:": ADMITTED,
     "the event of": EVENTS,
 }
 

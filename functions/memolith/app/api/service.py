@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from memolith.app.api.stores import Stores
 from memolith.app.api.versions import Versions
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.authorizer import Authorizer
+from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_tokens import NO_SIGNING_KEYS, SessionTokens
 from memolith.app.commit.adoption import Adoption
@@ -34,6 +36,7 @@ from memolith.app.index.path_listing import PathListing
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import RequestContext
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.safety.write_gate import TextScanner
@@ -79,7 +82,7 @@ class Memolith:
         writer = Writer(region, scanner, WriterParts.of(region, epochs, second, fence, verdicts))
         adoption = Adoption(region, writer, logs, late_records)
 
-        self.api_keys = ApiKeys(region)
+        self.api_keys = ApiKeys(region, KeySearches(region.clock))
         self._authorizer = authorizer = Authorizer(region, self.api_keys, records)
         self.stores = Stores(region, authorizer, forwarding, reads, scanner, records, linearizable_reads, second)
         self.memories = Memories(
@@ -137,6 +140,10 @@ class Memolith:
             Heads(self._region, self._packs, self._texts, self._verdicts),
         )
         return PackCache(self._region, self._packs, kept, heads)
+
+    def admit(self, call: RequestContext, named: Sequence[str] = ()) -> None:
+        """See `Authorizer.admit`."""
+        self._authorizer.admit(call, named)
 
     def check_health(self) -> None:
         """Return if callers should come here. One index read, of a row in each table.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from memolith.app.auth.key_searches import KeySearches
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
@@ -14,7 +16,7 @@ from memolith.app.kernel.results import Credentials, IssuedKey
 from memolith.app.log.conditional_put import put_if_absent
 from memolith.core import ids
 from memolith.core.api_keys import joined, to_record
-from memolith.core.errors import InvalidRequest, NotFound
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import KEY_STORES_MAX
 from memolith.core.object_keys import ApiKeyKey, parse_key
 from memolith.core.objects.api_key_record import ApiKeyRecord
@@ -33,10 +35,16 @@ def key_text(workspace_id: str, key_id: str, secret: str) -> str:
 
 
 class ApiKeys:
-    """Issues, finds, lists and revokes keys."""
+    """Issues, finds, lists and revokes keys.
 
-    def __init__(self, region: Region) -> None:
+    Args:
+        region: the ports.
+        searches: how often `find` may search for what nobody may have issued.
+    """
+
+    def __init__(self, region: Region, searches: KeySearches) -> None:
         self._region = region
+        self._searches = searches
 
     def create(
         self,
@@ -87,7 +95,7 @@ class ApiKeys:
         view = self._region.view([ApiKeyRow.key(workspace_id, key_id)])
         attributes = view.rows.get(ApiKeyRow.key(workspace_id, key_id))
         row = None if attributes is None else ApiKeyRow.from_attributes(attributes)
-        row = row or self.find(Credentials(workspace_id, key_id, ""))
+        row = row or self.search(workspace_id, key_id)
         if row is None:
             raise NotFound("api_key", key_id)
         record = to_record(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us()))
@@ -111,12 +119,36 @@ class ApiKeys:
     def _query(self, view: View, query: Query) -> list[Found]:
         return [*view.index.query(query)]
 
-    def find(self, credentials: Credentials) -> ApiKeyRow | None:
-        """Find a key that the index lacks, in the bucket. A LIST a region, and a GET for each record.
+    def find(self, credentials: Credentials, *, complete: bool) -> ApiKeyRow | None:
+        """Find a presented key that the index lacks, in the bucket. A LIST a region, and a GET for each record.
 
-        It projects nothing: a reader may not, and the records' own events will. Raises Unavailable.
+        No call for a key that was not found a moment ago, nor while too many were searched for in vain
+        (`KeySearches`). Then an index that is `complete` lacks a key only until the event of its object is folded: it
+        is not known here yet. It projects nothing: a reader may not, and the records' own events will.
+
+        Raises:
+            Unavailable: the bucket does not answer; or no search is left, and the index is not complete.
         """
-        key_id, workspace_id = credentials.key_id, credentials.workspace_id
+        if self._searches.is_missing(credentials.key_id):
+            return None
+        if not self._searches.take():
+            if complete:
+                return None
+            raise Unavailable(
+                "the API key cannot be looked up: this region's index is being rebuilt, and too many keys that do not "
+                "exist were presented",
+                region=self._region.name,
+                hint="try again in some seconds, or in another region",
+            )
+        row = self.search(credentials.workspace_id, credentials.key_id)
+        if row is None:
+            self._searches.note_missing(credentials.key_id)
+        elif hmac.compare_digest(row.secret_sha256, credentials.secret_sha256):
+            self._searches.give_back()
+        return row
+
+    def search(self, workspace_id: str, key_id: str) -> ApiKeyRow | None:
+        """Search the bucket as often as is asked: not for a key that a stranger presents. Raises Unavailable."""
         if ids.birth_region(key_id, self._region.regions) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
             return None
         row: ApiKeyRow | None = None

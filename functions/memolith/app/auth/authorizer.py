@@ -32,7 +32,7 @@ from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Una
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.rows.base import RowKey
-from memolith.core.rows.content import VersionRow
+from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 
 WAITS_S = (0.05, 0.1, 0.2, 0.4)
@@ -110,6 +110,17 @@ class Authorizer:
         self._keys = keys
         self._records = records
 
+    def admit(self, call: RequestContext, named: Sequence[str] = ()) -> None:
+        """Look the caller's credentials up before anything is made of what it sent. One index read.
+
+        The rows of what the path has `named`, a store and perhaps something in it, are read in the same batch and kept
+        with the call: what lets it in then reads only the rows that the body names, and nothing if there are none.
+
+        Raises:
+            Unauthenticated, Unavailable.
+        """
+        call.opened = self._enter(call, Scope.read, _rows_of(call.credentials.workspace_id, named)).view
+
     def enter(
         self, call: RequestContext, scope: Scope, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
     ) -> Access:
@@ -129,18 +140,33 @@ class Authorizer:
     def _enter(self, call: RequestContext, scope: Scope, keys: Sequence[RowKey], marked: Sequence[str] = ()) -> Access:
         credentials = call.credentials
         if isinstance(credentials, DelegatedCredentials):
-            view = self._region.view(keys, marked)
+            view = self._view(call, keys, marked)
             access = Access(view, credentials.workspace_id, credentials.actor, Scope[credentials.scope])
         elif isinstance(credentials, SessionCredentials):
             session = SessionRow.key(credentials.workspace_id, credentials.session_id)
             behind = [ApiKeyRow.key(credentials.workspace_id, key_id) for key_id in credentials.key_ids]
-            view = self._region.view([session, *behind, *keys], marked)
+            view = self._view(call, [session, *behind, *keys], marked)
             access = self._admit_session(view, credentials, scope)
         else:
-            view = self._region.view([_key_of(credentials), *keys], marked)
+            view = self._view(call, [_key_of(credentials), *keys], marked)
             access = self._admit(view, credentials, scope)
-        call.complete_until, call.scope = view.complete_until, access.scope.name
+        call.complete_until, call.scope, call.admitted = view.complete_until, access.scope.name, True
         return access
+
+    def _view(self, call: RequestContext, keys: Sequence[RowKey], marked: Sequence[str]) -> View:
+        """Read the rows; those that `admit` has read are not read again, once. No call, or one index read.
+
+        What is missing is read from the generation that `admit` found serving, and later than the rest: as when a
+        writer reads what it finds that it needs. Where an answer rests on marks, everything is read anew.
+        """
+        opened, call.opened = call.opened, None
+        if opened is None or marked:
+            return self._region.view(keys, marked)
+        missing = [key for key in dict.fromkeys(keys) if key not in opened.asked]
+        if not missing:
+            return opened
+        rows = self._region.read(opened.index, missing)
+        return replace(opened, rows={**opened.rows, **rows}, asked=opened.asked | frozenset(missing))
 
     def enter_store(
         self, call: RequestContext, scope: Scope, store_id: str, keys: Sequence[RowKey] = (), marked: Sequence[str] = ()
@@ -219,7 +245,10 @@ class Authorizer:
 
     def _admit(self, view: View, credentials: Credentials, scope: Scope) -> Access:
         attributes = view.rows.get(_key_of(credentials))
-        key = self._keys.find(credentials) if attributes is None else ApiKeyRow.from_attributes(attributes)
+        if attributes is None:
+            key = self._keys.find(credentials, complete=view.complete)
+        else:
+            key = ApiKeyRow.from_attributes(attributes)
         if key is None or not hmac.compare_digest(key.secret_sha256, credentials.secret_sha256):
             raise Unauthenticated("the API key is not known here")
         ended = why_ended(key, self._region.clock.now_us())
@@ -258,13 +287,13 @@ class Authorizer:
         """Find a key by its id, whoever asks: None where no object of it has arrived. Raises Unavailable.
 
         No call where `view` asked for its row and there is one; an index read where it did not; and for a row that is
-        not there as much as `ApiKeys.find`.
+        not there a LIST a region: no stranger can name such a key.
         """
         place = ApiKeyRow.key(workspace_id, key_id)
         rows = view.rows if place in view.asked else self._region.read(view.index, [place])
         if place in rows:
             return ApiKeyRow.from_attributes(rows[place])
-        return self._keys.find(Credentials(workspace_id, key_id, ""))
+        return self._keys.search(workspace_id, key_id)
 
 
 _SCOPES = {"read_only": Scope.read, "read_write": Scope.write}
@@ -286,6 +315,20 @@ def _require(has: Scope, needs: Scope, what: str) -> None:
 
 def _also(tables: Sequence[str], keys: Sequence[RowKey]) -> list[str]:
     return sorted({*tables, *(key.table for key in keys)})
+
+
+def _rows_of(workspace_id: str, named: Sequence[str]) -> list[RowKey]:
+    """Return the rows of a path's ids, by their form; an id of no form that is known here names none."""
+    store_id = next((id for id in named[:1] if ids.STORE.fullmatch(id)), None)
+    rows = [] if store_id is None else [StoreRow.key(store_id)]
+    for id in named:
+        if ids.SESSION.fullmatch(id):
+            rows.append(SessionRow.key(workspace_id, id))
+        elif store_id is not None and ids.MEMORY.fullmatch(id):
+            rows.append(MemoryRow.key(store_id, id))
+        elif store_id is not None and ids.VERSION.fullmatch(id):
+            rows.append(VersionRow.key(store_id, id))
+    return rows
 
 
 def _key_of(credentials: Credentials) -> RowKey:

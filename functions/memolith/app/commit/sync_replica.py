@@ -222,7 +222,19 @@ class SyncReplica:
         return find_head(self._region.objects, key, region) is not None
 
     def _copy(self, key: str, second: str) -> StoredObject:
-        """Copy an object of this bucket as it is. Raises Unavailable."""
+        """Copy an object of this bucket as it is. Raises Unavailable.
+
+        What the second region wrote itself it lacks only if its bucket was lost. A writer may not put it there, where
+        it would be replicated onward: an operator brings it back from the copies of the others.
+        """
+        if key.startswith(f"{second}/"):
+            raise Unavailable(
+                "the store's second region lacks an object that it wrote itself",
+                region=second,
+                object=key,
+                cause="its bucket was lost",
+                hint=f"run 'memolith regions fill {second}', then try again",
+            )
         found = require(self._region.objects, key)
         self._put(second, found)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memolith.app.auth.api_keys import ApiKeys
+from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.epochs.parts import EpochParts
 from memolith.app.indexer.indexer import Indexer
@@ -36,7 +37,7 @@ def make_indexer(
         parts.repair,
         parts.store_repair,
         parts.projector,
-        ApiKeys(region),
+        ApiKeys(region, KeySearches(region.clock)),
         SessionLog(region),
         Verdicts(region),
         writer,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from memolith.app.kernel.region import View
 from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT
 from memolith.core.objects.verdict_record import VerdictRecord
@@ -80,6 +81,8 @@ class RequestContext:
         home: the home of what was asked for, once known.
         complete_until: up to when the region that answers is complete, in microseconds since 1970; None until its
             index was read, and where the region does not know.
+        admitted: whether the credentials were looked up, and found good.
+        opened: what was read with them, before anything that the caller sent; None once it was made use of.
     """
 
     credentials: Credentials | SessionCredentials | DelegatedCredentials
@@ -88,6 +91,8 @@ class RequestContext:
     known: str | None = None
     home: str | None = field(default=None)
     complete_until: int | None = field(default=None)
+    admitted: bool = field(default=False)
+    opened: View | None = field(default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@
 
 Every event has a server and a session manager of its own: the manager runs once in its life, and nothing may be left
 between two callers in one process. The bearer is sent on with every request to the API, which alone decides what it is
-worth; here it is only looked at to see that it is one, and which store it names.
+worth; the API is asked for it before the message is read (`bearers`), and here it is only looked at to see that it is
+one, and which store it names.
 Source: https://modelcontextprotocol.io/specification, "Streamable HTTP"; RFC 6750 §3 (WWW-Authenticate).
 """
 
@@ -25,8 +26,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from memolith.app.auth.session_tokens import PREFIX
 from memolith.core import ids
-from memolith.core.errors import InvalidRequest, MemolithError, Unauthenticated
+from memolith.core.errors import InvalidRequest, MemolithError, Unauthenticated, Unavailable
 from memolith.wire import auth
+from memolith.wire.mcp.bearers import Bearers
 from memolith.wire.mcp.server import OpenStore, server_on
 from memolith.wire.requests import BODY_MAX_BYTES
 
@@ -39,10 +41,12 @@ class McpHttp:
 
     Args:
         open_store: a store's id and a bearer to what the tools act on.
+        bearers: who is let in.
     """
 
-    def __init__(self, open_store: Callable[[str, str], OpenStore]) -> None:
+    def __init__(self, open_store: Callable[[str, str], OpenStore], bearers: Bearers) -> None:
         self._open_store = open_store
+        self._bearers = bearers
 
     def answer(self, event: Event) -> dict[str, Any]:
         """Answer an event. A request of the protocol that fails gets the protocol's own error."""
@@ -52,12 +56,30 @@ class McpHttp:
         try:
             bearer = _bearer(headers)
             store_id = _store_of(str(event["rawPath"]), bearer)
+            self._bearers.check(store_id, bearer)
+            body = _body_of(event)
+        except Unavailable as error:
+            return _refused(503, str(error))
+        except _Unreadable as error:
+            return _refused(400, str(error))
         except Unauthenticated as error:
             return _refused(401, str(error), {"www-authenticate": 'Bearer realm="memolith"'})
         except MemolithError as error:
             return _refused(404, str(error))
         server = server_on(self._open_store(store_id, bearer))
-        return asyncio.run(_exchange(server, event, headers))
+        return asyncio.run(_exchange(server, event, headers, body))
+
+
+class _Unreadable(Exception):
+    """The body is not what the event says it is."""
+
+
+def _body_of(event: Event) -> bytes:
+    body = str(event.get("body") or "")
+    try:
+        return base64.b64decode(body, validate=True) if event.get("isBase64Encoded") else body.encode()
+    except ValueError:
+        raise _Unreadable("the body must be UTF-8") from None
 
 
 def _bearer(headers: Mapping[str, str]) -> str:
@@ -92,7 +114,7 @@ def _stores_in(token: str) -> list[str]:
     return [str(store_id) for store_id in access] if isinstance(access, Mapping) else []
 
 
-async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str]) -> dict[str, Any]:
+async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
     """Run one request through a session manager that lives as long as it."""
     domain = str(event["requestContext"].get("domainName", ""))
     security = TransportSecuritySettings(allowed_hosts=[domain], allowed_origins=[f"https://{domain}"])
@@ -103,7 +125,7 @@ async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str
         security_settings=security,
         max_request_body_size=BODY_MAX_BYTES,
     )
-    exchange = _Exchange(event, headers, domain)
+    exchange = _Exchange(body, headers, domain)
     async with manager.run():
         await manager.handle_request(exchange.scope, exchange.receive, exchange.send)
     return exchange.response()
@@ -112,9 +134,8 @@ async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str
 class _Exchange:
     """One event as ASGI's request, and the response that is sent to it. Source: ASGI 3, "HTTP"."""
 
-    def __init__(self, event: Event, headers: Mapping[str, str], domain: str) -> None:
-        body = event.get("body") or ""
-        self._body = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode()
+    def __init__(self, body: bytes, headers: Mapping[str, str], domain: str) -> None:
+        self._body = body
         self._received = False
         self._status = 500
         self._headers: dict[str, str] = {}

@@ -6,17 +6,46 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SEARCH_QUERY_MAX_CHARS
+from memolith.core.limits import (
+    CONTENT_MAX_BYTES,
+    PATH_MAX_BYTES,
+    SEARCH_LIMIT_DEFAULT,
+    SEARCH_LIMIT_MAX,
+    SEARCH_QUERY_MAX_CHARS,
+)
+from memolith.wire.memory_tool.places import ROOT
 from memolith.wire.memory_tool.tool import COMMANDS
 
 ROWS_DEFAULT, ROWS_MAX = 20, 100
 
-Path = Annotated[str, Field(description="A path under /memories, such as /memories/notes/todo.md")]
+PATH_MAX_CHARS = len(ROOT) + PATH_MAX_BYTES
+TEXT_MAX_CHARS = 2 * CONTENT_MAX_BYTES
+"""More than a memory holds: what is somewhat too long is refused in the API's words."""
+
+RANGE_MAX_NUMBERS = 8
+"""More than a range has: one that is not of two numbers is ignored, as the memory tool of the SDK does."""
+
+COMMAND_MAX_CHARS = 100
+SHA256_MAX_CHARS = 128
+LINE_MAX = 10_000_000
+"""More than a content of the greatest size has, by far."""
+
+Path = Annotated[
+    str, Field(max_length=PATH_MAX_CHARS, description="A path under /memories, such as /memories/notes/todo.md")
+]
+PathText = Annotated[str, Field(max_length=PATH_MAX_CHARS)]
+Text = Annotated[str, Field(max_length=TEXT_MAX_CHARS)]
+Sha256 = Annotated[str, Field(max_length=SHA256_MAX_CHARS)]
+Line = Annotated[int, Field(ge=-LINE_MAX, le=LINE_MAX)]
+Range = Annotated[list[Line], Field(max_length=RANGE_MAX_NUMBERS, fail_fast=True)]
 Limit = Annotated[int, Field(ge=1, le=ROWS_MAX, description="How many at most, newest first")]
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool; one that is not known is refused, so that a slip in a name is not lost."""
+    """Arguments of a tool; one that is not known is refused, so that a slip in a name is not lost.
+
+    Every text and list has its limit here, so that checking one stops there (`tests/unit/wire/test_request_bodies.py`).
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -24,16 +53,16 @@ class Arguments(BaseModel):
 class MemoryArguments(Arguments):
     """Of `memory`. What a command needs, the memory tool checks itself, in its own words."""
 
-    command: Annotated[str, Field(json_schema_extra={"enum": list(COMMANDS)})]
-    path: Annotated[str | None, Field(description="For every command but rename: a path under /memories")] = None
-    view_range: Annotated[list[int] | None, Field(description="view: first and last line, -1 for the end")] = None
-    file_text: Annotated[str | None, Field(description="create: the content")] = None
-    old_str: Annotated[str | None, Field(description="str_replace: a text that is there once")] = None
-    new_str: Annotated[str | None, Field(description="str_replace: what to put there; left out, it is deleted")] = None
-    insert_line: Annotated[int | None, Field(description="insert: after which line; 0 is the top")] = None
-    insert_text: Annotated[str | None, Field(description="insert: the text")] = None
-    old_path: Annotated[str | None, Field(description="rename: from")] = None
-    new_path: Annotated[str | None, Field(description="rename: to")] = None
+    command: Annotated[str, Field(max_length=COMMAND_MAX_CHARS, json_schema_extra={"enum": list(COMMANDS)})]
+    path: Annotated[PathText | None, Field(description="For every command but rename: a path under /memories")] = None
+    view_range: Annotated[Range | None, Field(description="view: first and last line, -1 for the end")] = None
+    file_text: Annotated[Text | None, Field(description="create: the content")] = None
+    old_str: Annotated[Text | None, Field(description="str_replace: a text that is there once")] = None
+    new_str: Annotated[Text | None, Field(description="str_replace: what to put there; left out, it is deleted")] = None
+    insert_line: Annotated[Line | None, Field(description="insert: after which line; 0 is the top")] = None
+    insert_text: Annotated[Text | None, Field(description="insert: the text")] = None
+    old_path: Annotated[PathText | None, Field(description="rename: from")] = None
+    new_path: Annotated[PathText | None, Field(description="rename: to")] = None
 
 
 class ReadArguments(Arguments):
@@ -46,9 +75,9 @@ class WriteArguments(Arguments):
     """Of `write_note`."""
 
     path: Path
-    content: Annotated[str, Field(description="The whole content")]
+    content: Annotated[str, Field(max_length=TEXT_MAX_CHARS, description="The whole content")]
     expected_content_sha256: Annotated[
-        str | None, Field(description="To replace a note: the content_sha256 of what you read. Left out: a new note")
+        Sha256 | None, Field(description="To replace a note: the content_sha256 of what you read. Left out: a new note")
     ] = None
 
 
@@ -56,8 +85,8 @@ class EditArguments(Arguments):
     """Of `edit_note`."""
 
     path: Path
-    old_str: Annotated[str, Field(description="A text that is in the note once")]
-    new_str: Annotated[str, Field(description="What to put there")]
+    old_str: Annotated[str, Field(max_length=TEXT_MAX_CHARS, description="A text that is in the note once")]
+    new_str: Annotated[str, Field(max_length=TEXT_MAX_CHARS, description="What to put there")]
 
 
 class ActivityArguments(Arguments):
@@ -69,7 +98,7 @@ class ActivityArguments(Arguments):
 class DirectoryArguments(Arguments):
     """Of `list_directory`."""
 
-    path: Annotated[str, Field(description="A directory under /memories")] = "/memories"
+    path: Annotated[str, Field(max_length=PATH_MAX_CHARS, description="A directory under /memories")] = "/memories"
 
 
 class VersionsArguments(Arguments):
@@ -90,7 +119,7 @@ class SearchArguments(Arguments):
             description="What to find, in words that the note may have: a question, names, a date such as May 2026",
         ),
     ]
-    directory: Annotated[str, Field(description="Only below this directory")] = "/memories"
+    directory: Annotated[str, Field(max_length=PATH_MAX_CHARS, description="Only below this directory")] = "/memories"
     limit: Annotated[int, Field(ge=1, le=SEARCH_LIMIT_MAX, description="How many at most, the best first")] = (
         SEARCH_LIMIT_DEFAULT
     )

@@ -48,6 +48,9 @@ NAME = "memolith"
 SCHEME = "memolith://"
 GUIDE = "memory_guide"
 
+ARGUMENTS_MAX = 64
+"""Of one call. No tool has more, and each that is not known would be told of."""
+
 Context = ServerRequestContext[Any]
 
 
@@ -178,6 +181,8 @@ class _Handlers:
             raise MCPError(
                 INVALID_PARAMS, texts.NO_SUCH_TOOL.format(name=params.name, names=", ".join(TOOLS))
             ) from None
+        if len(params.arguments or {}) > ARGUMENTS_MAX:
+            return _told(texts.TOO_MANY_ARGUMENTS.format(most=ARGUMENTS_MAX))
         try:
             given = offered.arguments.model_validate(params.arguments or {})
             answer = await run_sync(offered.run, self._store, given)

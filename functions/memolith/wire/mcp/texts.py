@@ -33,6 +33,7 @@ CHANGED_MEANWHILE = "Nothing was written: {path} is no longer what you read. Rea
 NOT_THERE = "Nothing was written: nothing is at {path} any more. Leave expected_content_sha256 out to write it anew."
 NOT_A_DIRECTORY = "The path {path} is not a directory."
 NO_SUCH_TOOL = "There is no tool {name!r}; there are {names}."
+TOO_MANY_ARGUMENTS = "These are too many arguments: a tool has at most {most}."
 BAD_ARGUMENT = "The argument {name}: {reason}."
 
 GUIDE_DESCRIPTION = "How to work with this memory: what to read first, what to write down, and what not to."

@@ -40,6 +40,9 @@ BEDROCK_RESPONSE_MAX_BYTES = 25_000
 _PARSED = ("insert_line", "view_range")
 """Parameters that are no strings. Bedrock sends the value of every parameter as one."""
 
+PARSED_MAX_CHARS = 100
+"""More than a line's number or a range of two takes; a longer text is neither, and is not parsed."""
+
 
 class NotSetUp(Exception):
     """Store or token are missing or cannot be meant: for who set the agent up, not for the model."""
@@ -143,7 +146,7 @@ def _bedrock_parameters(event: Event) -> dict[str, Any]:
 
 def _parsed(value: object) -> object:
     """Parse a text as JSON; return the text itself where it is none, for the tool to refuse."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > PARSED_MAX_CHARS:
         return value
     try:
         return json.loads(value)

@@ -329,3 +329,28 @@ def test_where_the_second_region_is_not_deployed_any_more_writes_say_so(scene: D
         scene.update(memory, "second")
     scene.only_one_region()
     assert scene.update(memory, "second").version_id != memory.version_id
+
+
+def test_what_the_second_region_wrote_itself_is_never_put_there_by_another(scene: Durable) -> None:
+    """Its own prefix is replicated onward. It lacks such an object only if it lost its bucket; then writes wait."""
+
+    def move(to: str) -> None:
+        answer = scene.cloud.peers.call(to, "reconciler", {"call": "homes.move", "store_id": scene.store})
+        assert answer["state"] == "moved", answer
+
+    memory = scene.create("/a", "first")
+    scene.deliver()
+    move(AWAY)
+    scene.deliver()
+    scene.update(memory, "at the other home", at=AWAY)
+    scene.deliver()
+    move(HOME)
+    scene.deliver()
+    own = [key for key in scene.cloud.buckets.page(AWAY, f"{AWAY}/log/", None, 1000).keys if scene.store in key]
+    assert own
+    for key in own:
+        scene.cloud.buckets.remove(AWAY, key)
+    with pytest.raises(Unavailable, match=f"memolith regions fill {AWAY}"):
+        scene.update(memory, "built on what is lost")
+    assert not [key for key in scene.cloud.buckets.page(AWAY, f"{AWAY}/log/", None, 1000).keys if scene.store in key]
+    assert scene.read(memory).content == "at the other home"

@@ -1,0 +1,60 @@
+"""How often the bucket is searched for API keys that the index does not have.
+
+The search is there for a key whose object has arrived and whose event has not been folded yet, and for a region whose
+index is being rebuilt. Anybody can make up a key, and each search is a LIST a region: so a key that was just not found
+is not searched for again for a short while, and of different ones a process searches for a few in a second.
+"""
+
+from __future__ import annotations
+
+from memolith.ports.clock import Clock
+
+MISSING_FOR_US = 10_000_000
+"""For how long a key that was not in the bucket is taken not to be: what arrives meanwhile is found by its row."""
+
+SEARCHES_AT_ONCE, SEARCHES_PER_SECOND = 10, 1
+"""Searches in vain that one process may make: at once after a pause, and in the long run."""
+
+KEPT_MAX = 100
+"""Missing keys that are remembered: more than the searches of `MISSING_FOR_US` can find missing."""
+
+
+class KeySearches:
+    """One process's allowance of searches. Two threads that use it at once may make one search more.
+
+    Args:
+        clock: its wall clock, because ticks stand still while a function is frozen; a clock that is set back forgets.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._missing: dict[str, int] = {}
+        self._left: float = SEARCHES_AT_ONCE
+        self._counted_us = clock.now_us()
+
+    def is_missing(self, key_id: str) -> bool:
+        """Tell whether the key was searched for moments ago, and not found."""
+        age_us = self._clock.now_us() - self._missing.get(key_id, -MISSING_FOR_US)
+        return 0 <= age_us < MISSING_FOR_US
+
+    def take(self) -> bool:
+        """Take one search; return False where none is left."""
+        now_us = self._clock.now_us()
+        passed_s = max(0, now_us - self._counted_us) / 1_000_000
+        self._left = min(SEARCHES_AT_ONCE, self._left + passed_s * SEARCHES_PER_SECOND)
+        self._counted_us = now_us
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+    def give_back(self) -> None:
+        """Give a search back that found a key and its secret: it was no stranger's."""
+        self._left += 1
+
+    def note_missing(self, key_id: str) -> None:
+        """Remember that a key was not found; forget what was remembered longest."""
+        while len(self._missing) >= KEPT_MAX:
+            self._missing.pop(next(iter(self._missing), ""), None)
+        self._missing.pop(key_id, None)
+        self._missing[key_id] = self._clock.now_us()

@@ -1,0 +1,64 @@
+"""Bearers that the API knows: asked before a message is read, and remembered for a minute.
+
+The function has no rights of its own and cannot read the index, so it asks its region's reader for the store that the
+message is about. That the answer is remembered opens nothing: every request to the API carries the bearer and is
+checked there. A bearer that was revoked meanwhile is told, for a minute, which tools there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from memolith.core.errors import Unauthenticated, Unavailable
+from memolith.ports.clock import Clock
+from memolith.wire.memory_tool.texts import ToolFailure
+from memolith.wire.memory_tool.tree import Reply
+
+REMEMBERED_US = 60_000_000
+REMEMBERED_MAX = 1_000
+
+Ask = Callable[[str, str], Reply]
+"""A store's id and a bearer to the API's answer; raises ToolFailure where there is none."""
+
+
+class Bearers:
+    """The bearers that were good a short while ago, by their SHA-256.
+
+    Args:
+        ask: reads a store with a bearer.
+        clock: its wall clock; one that is set back forgets.
+    """
+
+    def __init__(self, ask: Ask, clock: Clock) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._good: dict[str, int] = {}
+
+    def check(self, store_id: str, bearer: str) -> None:
+        """Return if the API lets the bearer in, whatever it may do there. One invocation, or none.
+
+        A bearer that is refused is not remembered: a key that has just been made may be known in a moment.
+
+        Raises:
+            Unauthenticated: the API does not. Unavailable: it does not answer.
+        """
+        digest = hashlib.sha256(bearer.encode()).hexdigest()
+        age_us = self._clock.now_us() - self._good.get(digest, -REMEMBERED_US)
+        if 0 <= age_us < REMEMBERED_US:
+            return
+        try:
+            reply = self._ask(store_id, bearer)
+        except ToolFailure as failure:
+            raise Unavailable(str(failure)) from failure
+        if reply.status == 401:
+            raise Unauthenticated(str(reply.body["error"]["message"]))
+        if reply.status >= 500:
+            raise Unavailable(str(reply.body["error"]["message"]), hint="try again")
+        self._remember(digest)
+
+    def _remember(self, digest: str) -> None:
+        self._good.pop(digest, None)
+        while len(self._good) >= REMEMBERED_MAX:
+            self._good.pop(next(iter(self._good), ""), None)
+        self._good[digest] = self._clock.now_us()
