@@ -78,6 +78,7 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
         yield f"sessions {word}", [session], b""
     yield "stores archive", [other, "--yes"], b""
     yield "stores delete", [other, "--yes"], b""
+    yield "stores restore", [other], b""
 
 
 def test_every_command_of_the_api_answers_with_one_json_value(desk: Desk, tmp_path: Path) -> None:
