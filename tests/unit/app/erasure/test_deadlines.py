@@ -428,8 +428,9 @@ def test_a_deletion_that_the_lost_home_acknowledged_holds_and_once_restored_does
             scene.read(memory, at=region)
     assert len(texts(scene, AWAY)) == 2
     scene.at(AWAY).stores.restore(scene.call(), scene.store)
-    scene.cloud.pending.extend(held)
     scene.deliver()
+    for event in held:
+        scene.cloud.sites[AWAY].indexing.object_arrived(event.key)
     let_pass(scene, 10)
     for region in (HOME, AWAY):
         assert scene.read(memory, at=region).content == f"{TEXT} again"
