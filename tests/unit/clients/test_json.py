@@ -68,6 +68,8 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "rm", [store, "/b.md"], b""
     yield "import", [str(folder / "notes"), "--store", store], b""
     yield "export", [store, str(folder / "out")], b""
+    for word in ("create", "verify", "restore"):
+        yield f"backup {word}", [str(folder / "saved")], b""
     yield "sync", [store, str(folder / "synced")], b""
     yield "lint", [store], b""
     yield "scan", [str(folder / "notes")], b""
