@@ -87,6 +87,7 @@ class Limits:
 
     Attributes:
         memories_per_store: The most live memories that one store may hold.
+        erase_delay_days: For how many days a deleted store can be restored before it is erased; 0 erases it at once.
         requests_per_second: The HTTP API's steady rate, all callers together.
         requests_burst: How far the rate may be exceeded for a moment.
         indexer_concurrency: The most indexers that run at once for one queue, 2 to 1000.
@@ -95,6 +96,7 @@ class Limits:
     """
 
     memories_per_store: int = 10_000
+    erase_delay_days: int = 7
     requests_per_second: int = 500
     requests_burst: int = 1_000
     indexer_concurrency: int = 20
@@ -103,6 +105,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         _whole("limits.memories_per_store", self.memories_per_store, 1, 1_000_000)
+        _whole("limits.erase_delay_days", self.erase_delay_days, 0, 365)
         _whole("limits.requests_per_second", self.requests_per_second, 1, 100_000)
         _whole("limits.requests_burst", self.requests_burst, self.requests_per_second, 100_000)
         _whole("limits.indexer_concurrency", self.indexer_concurrency, 2, 1_000)

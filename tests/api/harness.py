@@ -137,7 +137,7 @@ def model_backend(cap: int = 10_000) -> Backend:
 def memolith_backend(cap: int = 10_000, scanner: TextScanner | None = None) -> Backend:
     """The real use cases of one region, over adapters in memory; without a `scanner` every text is let through."""
     clock = ManualClock()
-    cloud = Cloud(("us-east-1",), clock=clock, memories_per_store=cap, scanner=scanner)
+    cloud = Cloud(("us-east-1",), clock=clock, memories_per_store=cap, scanner=scanner, erase_delay_us=7 * DAY_US)
     cloud.claim_complete("us-east-1", clock.now_us())
     return Backend(cloud.sites["us-east-1"].memolith, clock, _issuer(cloud))
 
@@ -153,7 +153,7 @@ def far_backend(cap: int = 10_000) -> Backend:
     learned from its own calls, or fetched; and since nobody else calls, it is complete.
     """
     clock = ManualClock()
-    cloud = Cloud(("us-east-1", "eu-west-1"), clock=clock, memories_per_store=cap)
+    cloud = Cloud(("us-east-1", "eu-west-1"), clock=clock, memories_per_store=cap, erase_delay_us=7 * DAY_US)
 
     def deliver_stores() -> None:
         while records := [position for position, event in enumerate(cloud.pending) if "/store/" in event.key]:

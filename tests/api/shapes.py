@@ -81,10 +81,12 @@ def check_object(body: Mapping[str, Any]) -> None:
 
 
 def _check_store(body: Mapping[str, Any]) -> None:
-    _fields(
-        body,
-        "id name description metadata created_at updated_at archived_at scan_policy retention durability second_region",
-    )
+    """One in a listing of deleted stores also says when it is erased."""
+    names = "id name description metadata created_at updated_at archived_at scan_policy retention durability"
+    deleted = "erase_after" in body
+    _fields(body, f"{names} second_region" + (" erase_after" if deleted else ""))
+    if deleted:
+        _instants(body, "erase_after")
     assert body["id"].startswith("memstore_")
     assert isinstance(body["name"], str)
     assert isinstance(body["description"], str)

@@ -33,7 +33,7 @@ ABSENT = {
 VIEWS = ["", "view=full", "view=basic"]
 
 _ID = re.compile(r"(memstore|mem|memver|apikey)_[0-9a-z_]+")
-_INSTANTS = {"created_at", "updated_at", "archived_at", "redacted_at"}
+_INSTANTS = {"created_at", "updated_at", "archived_at", "redacted_at", "erase_after"}
 
 
 class Side:
@@ -166,12 +166,14 @@ class Comparison:
                 ("retrieve store", "GET", store, None),
                 ("create store", "POST", STORES, {"name": "another"}),
                 ("archive", "POST", store + "/archive", None),
+                ("restore", "POST", store + "/restore", None),
                 ("delete store", "DELETE", store, None),
             ]
         )
         self._ask(name, method, url, "", body)
         archived = self._random.choice(["true", "false"])
         self._pages("list stores", STORES, f"limit={self._limit()}&include_archived={archived}")
+        self._pages("list deleted stores", STORES, f"limit={self._limit()}&deleted=true")
 
     def _stray(self) -> None:
         """A memory asked for in whatever store, or as if it were a version."""

@@ -153,6 +153,8 @@ def test_a_deletion_with_a_malformed_precondition_deletes_nothing(backend: Backe
     [
         ("stores", "include_archived=yes", "include_archived"),
         ("stores", "include_archived=", "include_archived"),
+        ("stores", "deleted=1", "deleted"),
+        ("stores", "deleted=", "deleted"),
         ("stores", "created_at%5Bgte%5D=yesterday", "created_at[gte]"),
         ("stores", "created_at[lte]=2026-01-02", "created_at[lte]"),
         ("stores", "created_at[gte]=2026-01-02T03:04:05", "created_at[gte]"),

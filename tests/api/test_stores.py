@@ -103,6 +103,59 @@ def test_a_deleted_store_is_gone_with_everything_in_it(client: anthropic.Anthrop
     assert [store.id for store in client.beta.memory_stores.list()] == []
 
 
+def test_a_deleted_store_waits_for_its_erasure_where_admins_see_it(backend: Backend, store_id: str) -> None:
+    """Ours: the vendor's deletion is final."""
+    kept = backend.client().beta.memory_stores.create(name="kept").id
+    backend.client().beta.memory_stores.delete(store_id)
+    [waiting] = backend.raw("GET", "/v1/memory_stores", "deleted=true").body["data"]
+    assert (waiting["id"], waiting["name"], waiting["archived_at"]) == (store_id, "Team notes", None)
+    deleted_at, erase_after = (datetime.fromisoformat(waiting[name]) for name in ("updated_at", "erase_after"))
+    assert erase_after - deleted_at == timedelta(days=7)
+    listed = backend.raw("GET", "/v1/memory_stores", "deleted=false").body["data"]
+    assert [store["id"] for store in listed] == [kept]
+    for scope in ("read", "write"):
+        headers = {"authorization": f"Bearer {backend.issue_key('main', scope)}"}
+        assert backend.raw("GET", "/v1/memory_stores", "deleted=true", headers=headers).status == 403
+        assert backend.raw("POST", f"/v1/memory_stores/{store_id}/restore", headers=headers).status == 403
+
+
+def test_a_deleted_store_is_restored_with_everything_in_it(backend: Backend, store_id: str) -> None:
+    """Ours. Restoring again changes nothing."""
+    client = backend.client()
+    before = client.beta.memory_stores.retrieve(store_id)
+    memory = client.beta.memory_stores.memories.create(store_id, path="/a", content="x")
+    client.beta.memory_stores.memories.update(memory.id, memory_store_id=store_id, content="y")
+    client.beta.memory_stores.delete(store_id)
+    restored = backend.raw("POST", f"/v1/memory_stores/{store_id}/restore")
+    assert (restored.status, restored.body["id"], restored.body["name"]) == (200, store_id, "Team notes")
+    assert backend.raw("POST", f"/v1/memory_stores/{store_id}/restore").body == restored.body
+    assert client.beta.memory_stores.retrieve(store_id).created_at == before.created_at
+    assert client.beta.memory_stores.memories.retrieve(memory.id, memory_store_id=store_id).content == "y"
+    assert len(list(client.beta.memory_stores.memory_versions.list(store_id))) == 2
+    assert client.beta.memory_stores.memories.create(store_id, path="/b", content="z").path == "/b"
+    assert backend.raw("GET", "/v1/memory_stores", "deleted=true").body["data"] == []
+
+
+def test_another_workspaces_deleted_store_is_not_found(backend: Backend, store_id: str) -> None:
+    backend.client().beta.memory_stores.delete(store_id)
+    headers = {"authorization": f"Bearer {backend.issue_key('other', 'admin')}"}
+    assert backend.raw("POST", f"/v1/memory_stores/{store_id}/restore", headers=headers).status == 404
+    assert backend.raw("GET", "/v1/memory_stores", "deleted=true", headers=headers).body["data"] == []
+    assert backend.raw("POST", "/v1/memory_stores/memstore_x/restore").status == 404
+    assert backend.raw("POST", f"/v1/memory_stores/{store_id}/restore", body={"a": 1}).status == 400
+
+
+def test_deleted_stores_are_listed_in_pages_that_continue_only_themselves(backend: Backend) -> None:
+    made = [backend.client().beta.memory_stores.create(name=f"s{number}").id for number in range(4)]
+    for id in made:
+        backend.client().beta.memory_stores.delete(id)
+    first = backend.raw("GET", "/v1/memory_stores", "deleted=true&limit=3").body
+    assert [store["id"] for store in first["data"]] == made[:0:-1]
+    rest = backend.raw("GET", "/v1/memory_stores", f"deleted=true&limit=3&page={first['next_page']}").body
+    assert [store["id"] for store in rest["data"]] == made[:1]
+    assert backend.raw("GET", "/v1/memory_stores", f"limit=3&page={first['next_page']}").status == 400
+
+
 def test_stores_are_listed_newest_first_in_pages(client: anthropic.Anthropic) -> None:
     made = [client.beta.memory_stores.create(name=f"s{number}").id for number in range(23)]
     assert [store.id for store in client.beta.memory_stores.list()] == made[::-1]

@@ -30,9 +30,13 @@ def test_a_store_lives_its_whole_life(here: Anthropic) -> None:
     assert stores.archive(store.id).archived_at is not None
     assert store.id not in [one.id for one in stores.list(limit=100)]
     assert store.id in [one.id for one in stores.list(limit=100, include_archived=True)]
+    restored = here.post(f"/v1/memory_stores/{store.id}/restore", cast_to=object, body={})
+    assert isinstance(restored, dict) and restored["id"] == store.id, "nothing is to be restored, and nothing changes"
     assert stores.delete(store.id).type == "memory_store_deleted"
     with pytest.raises(anthropic.NotFoundError):
         stores.retrieve(store.id)
+    with pytest.raises(anthropic.NotFoundError, match="erasure has begun"):
+        here.post(f"/v1/memory_stores/{store.id}/restore", cast_to=object, body={})
 
 
 def test_a_memory_lives_its_whole_life_in_a_store_of_the_first_region(here: Anthropic, store_id: str) -> None:

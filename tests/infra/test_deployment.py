@@ -30,6 +30,8 @@ VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
         ({"limits": {"memories": 1}}, "limits.memories", "the fields are memories_per_store"),
         ({"limits": {"memories_per_store": 0}}, "limits.memories_per_store", "from 1"),
         ({"limits": {"memories_per_store": True}}, "limits.memories_per_store", "whole number"),
+        ({"limits": {"erase_delay_days": -1}}, "limits.erase_delay_days", "from 0"),
+        ({"limits": {"erase_delay_days": 366}}, "limits.erase_delay_days", "365"),
         ({"limits": {"requests_per_second": 10, "requests_burst": 9}}, "limits.requests_burst", "from 10"),
         ({"limits": {"indexer_concurrency": 1}}, "limits.indexer_concurrency", "from 2"),
         ({"limits": {"scanner_concurrency": 1}}, "limits.scanner_concurrency", "from 2"),

@@ -359,6 +359,7 @@ def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: A
         "MEMOLITH_ACCOUNT": ACCOUNT,
         "MEMOLITH_INDEX_GENERATION": "3",
         "MEMOLITH_MAX_MEMORIES_PER_STORE": "10000",
+        "MEMOLITH_ERASE_DELAY_DAYS": "7",
         "MEMOLITH_LOG_LEVEL": "INFO",
         "POWERTOOLS_SERVICE_NAME": name,
     }

@@ -179,7 +179,7 @@ def test_an_api_that_nobody_serves_does_not_answer() -> None:
 def test_what_the_caller_overrides_is_merged_into_what_the_local_cloud_needs() -> None:
     plan = Plan("http://x", "dev", ("us-east-1",), {"limits": {"memories_per_store": 7}, "log_level": "DEBUG"})
     record = json.loads(plan.context())
-    assert record["limits"] == {"indexer_concurrency": 2, "memories_per_store": 7}
+    assert record["limits"] == {"indexer_concurrency": 2, "erase_delay_days": 0, "memories_per_store": 7}
     assert record["log_level"] == "DEBUG"
     assert record["bundling"] == "host"
 

@@ -170,6 +170,7 @@ class Site:
                 metrics=RecordingMetrics(),
                 peers=InterceptedPeers(self._peers, name, around),
                 parallel=AnyOrder(self._chance),
+                erase_delay_us=0,
             )
         )
         torn = TornErasableObjects(self._buckets, name, self._tear)

@@ -141,10 +141,12 @@ class Actor(Generic[T]):
 class Stage:
     """A cloud of regions and the actors in it; a store whose home is `HOME`, and a key to it."""
 
-    def __init__(self, regions: Sequence[str] = (HOME, AWAY), lagging: bool = False) -> None:
+    def __init__(self, regions: Sequence[str] = (HOME, AWAY), lagging: bool = False, erase_delay_us: int = 0) -> None:
         self.current: Actor[Any] | None = None
         self.clock = ManualClock()
-        self.cloud = Cloud(regions, interceptor=self._around, clock=self.clock, lagging=lagging)
+        self.cloud = Cloud(
+            regions, interceptor=self._around, clock=self.clock, lagging=lagging, erase_delay_us=erase_delay_us
+        )
         self.api_key = self.cloud.key()
         self.store = self.memolith().stores.create(self.call(), name="s", description="", metadata={}).id
         self.cloud.deliver()

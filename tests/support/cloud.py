@@ -125,12 +125,13 @@ class Cloud:
         deep_scanner: DeepScanner | None = None,
         guardrail: Guardrail | None = None,
         packs_by_events: bool = False,
+        erase_delay_us: int = 0,
     ) -> None:
         """Without a `deep_scanner` nobody looks again, and what the indexers pass on is not kept.
 
         With `packs_by_events`, which stores' packs are behind is noted; `pack_all` then makes them.
         """
-        self._packs_by_events = packs_by_events
+        self._packs_by_events, self._erase_delay_us = packs_by_events, erase_delay_us
         self.regions = tuple(regions)
         self._deep_scanner, self._guardrail = deep_scanner, guardrail
         self.clock = clock or ManualClock()
@@ -172,6 +173,7 @@ class Cloud:
                 peers=InterceptedPeers(self.peers, name, interceptor),
                 parallel=parallel,
                 memories_per_store=memories_per_store,
+                erase_delay_us=self._erase_delay_us,
             )
         )
         intercepted = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)

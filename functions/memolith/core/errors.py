@@ -59,10 +59,13 @@ class PermissionDenied(MemolithError):
 
 
 class NotFound(MemolithError):
-    """No such thing in the caller's workspace. Things of other workspaces are answered with this too."""
+    """No such thing in the caller's workspace. Things of other workspaces are answered with this too.
 
-    def __init__(self, kind: str, id: str) -> None:
-        super().__init__(f"{kind} {id} was not found")
+    ``why`` is for a caller who may know what became of it, and what to do next.
+    """
+
+    def __init__(self, kind: str, id: str, why: str = "") -> None:
+        super().__init__(f"{kind} {id} was not found" + (f": {why}" if why else ""))
         self.kind = kind
         self.id = id
 

@@ -1,7 +1,9 @@
 """Late records: what a store's old home wrote of the store itself, and the new one had not when its epoch began.
 
-A deletion and an archiving absorb: they were acknowledged, cannot be undone, and hold whatever was written since. Any
-other change is taken up where the same settings were not changed since, and is divergent otherwise.
+A final deletion and an archiving absorb: they were acknowledged, cannot be undone, and hold whatever was written since.
+A deletion that can be undone holds too, until the store is restored; and a late restoration undoes the deletion that it
+was made for, and no other. Any other change is taken up where the same settings were not changed since, and is
+divergent otherwise.
 """
 
 from __future__ import annotations
@@ -42,6 +44,16 @@ class LateRecord:
         pairs = {name: (getattr(self.record, name), getattr(self.before, name)) for name in SETTINGS}
         return {name: to for name, (to, was) in pairs.items() if to != was}
 
+    @property
+    def is_restoration(self) -> bool:
+        """Whether it undoes the deletion that the record before it made."""
+        return self.before is not None and self.before.erase_after is not None and not self.record.is_deleted
+
+    @property
+    def is_deletion(self) -> bool:
+        """Whether it deletes the store so that it can be restored."""
+        return self.before is not None and self.before.erase_after is None and self.record.erase_after is not None
+
 
 def is_straggler(slot: Slot, chain: Sequence[Epoch], ends: Mapping[Epoch, int]) -> bool:
     """Tell whether a record is beyond what the accepted epochs were made from.
@@ -66,6 +78,9 @@ def replay(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreRe
         if one.record.state is StoreState.DELETED:
             ended = replace(now.ended(now_us), created_by=one.record.created_by)
             return replace(ended, adopted=(*after.adopted, name), apart=after.apart)
+        if one.is_deletion or one.is_restoration:
+            after = _redecided(after, one, now_us)
+            continue
         if _contradicts(after, one, late):
             after = replace(after, apart=(*after.apart, name))
             continue
@@ -76,6 +91,22 @@ def replay(now: StoreRecord, late: Sequence[LateRecord], now_us: int) -> StoreRe
             by = one.record.created_by
             after = replace(after, **taken, adopted=(*after.adopted, name), updated_at=now_us, created_by=by)
     return None if after == now else after
+
+
+def _redecided(now: StoreRecord, one: LateRecord, now_us: int) -> StoreRecord:
+    """Return `now` after a late deletion or restoration, which is named so that it is decided once.
+
+    Otherwise the deletion would be taken up again after the store was restored here.
+    """
+    erase_after = now.erase_after
+    if one.is_deletion and erase_after is None:
+        erase_after = one.record.erase_after
+    if one.is_restoration and one.before is not None and erase_after == one.before.erase_after:
+        erase_after = None
+    changed = replace(now, adopted=(*now.adopted, str(one.slot)), erase_after=erase_after)
+    if erase_after == now.erase_after:
+        return changed
+    return replace(changed, updated_at=now_us, created_by=one.record.created_by)
 
 
 def _contradicts(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) -> bool:

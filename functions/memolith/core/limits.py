@@ -77,6 +77,13 @@ CURSOR_LIFETIME_US = 7 * 24 * 3600 * 1_000_000
 MEMORIES_PER_STORE_DEFAULT = 10_000
 
 
+ERASE_DELAY_DAYS_DEFAULT = 7
+
+
+ERASE_DELAY_DAYS_MAX = 365
+"""For how many days a deleted store can be restored before it is erased."""
+
+
 RETENTION_DAYS_DEFAULT = 30
 
 

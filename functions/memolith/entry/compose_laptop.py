@@ -48,8 +48,9 @@ from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
 from memolith.app.search.packer import make_packer
 from memolith.core.errors import MemolithError
-from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
+from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
+from memolith.core.retention import DAY_US
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
@@ -102,7 +103,13 @@ class LocalSite:
     """
 
     def __init__(
-        self, root: Path, scanner: TextScanner, deep: DeepScanner | None, machine: Machine, memories_per_store: int
+        self,
+        root: Path,
+        scanner: TextScanner,
+        deep: DeepScanner | None,
+        machine: Machine,
+        memories_per_store: int,
+        erase_delay_days: int,
     ) -> None:
         """Put the ports together. Nothing is served or projected yet; `open_site` does the rest."""
         make_folder(root)
@@ -123,6 +130,7 @@ class LocalSite:
                 peers=peers,
                 parallel=ThreadParallel(),
                 memories_per_store=memories_per_store,
+                erase_delay_us=erase_delay_days * DAY_US,
             )
         )
         packs = SqlitePacks()
@@ -159,6 +167,7 @@ def open_site(
     machine: Machine,
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT,
     deep: DeepScanner | None = None,
+    erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT,
 ) -> LocalSite:
     """Open a site that serves: its tables complete, its indexer running. One process at a time begins in a folder.
 
@@ -168,11 +177,12 @@ def open_site(
         machine: clock, randomness, metrics.
         memories_per_store: how many live memories a store may hold.
         deep: scans every version again once it is committed; None for no post-commit scan.
+        erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
 
     Raises:
         OSError, PortError, MemolithError: the folder cannot be used.
     """
-    site = LocalSite(root, scanner, deep, machine, memories_per_store)
+    site = LocalSite(root, scanner, deep, machine, memories_per_store, erase_delay_days)
     with locked(root / "start.lock"):
         if not site.tables.made():
             site.tables.make(1)

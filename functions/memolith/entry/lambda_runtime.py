@@ -47,7 +47,9 @@ class LambdaRuntime:
         metrics = EmfMetrics(settings.service, settings.deployment.stage, settings.deployment.region)
         clients = Clients(settings.endpoint_url)
         clients.s3(settings.deployment.region)
-        region = region_on_aws(clients, settings.deployment, metrics, settings.memories_per_store)
+        region = region_on_aws(
+            clients, settings.deployment, metrics, settings.memories_per_store, settings.erase_delay_days
+        )
         return cls(settings, clients, region, metrics, logger)
 
     def handler(self, answer: Answer) -> Handler:

@@ -94,7 +94,14 @@ def main() -> int:
 
 def _serve(settings: LocalSettings) -> int:
     scanner = load_scanner(settings.root)
-    site = open_site(settings.root, scanner, Machine.real(), settings.memories_per_store, deep=scanner)
+    site = open_site(
+        settings.root,
+        scanner,
+        Machine.real(),
+        settings.memories_per_store,
+        deep=scanner,
+        erase_delay_days=settings.erase_delay_days,
+    )
     try:
         server = Server(site, settings.port)
     except OSError as error:

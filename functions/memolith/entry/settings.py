@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memolith.adapters.aws.names import Deployment
-from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
+from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, ERASE_DELAY_DAYS_MAX, MEMORIES_PER_STORE_DEFAULT
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -43,6 +43,7 @@ class Settings:
         service: the function's short name, for logs and metrics.
         endpoint_url: where an emulator of AWS listens, or None on AWS.
         guardrail: what the scanner asks for a second opinion, or None where that is off.
+        erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
     """
 
     deployment: Deployment
@@ -51,6 +52,7 @@ class Settings:
     service: str = "memolith"
     endpoint_url: str | None = None
     guardrail: ChosenGuardrail | None = None
+    erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -78,6 +80,7 @@ class Settings:
             service=environment.get("POWERTOOLS_SERVICE_NAME") or "memolith",
             endpoint_url=environment.get("AWS_ENDPOINT_URL") or None,
             guardrail=_guardrail(environment),
+            erase_delay_days=_erase_delay_days(environment),
         )
 
 
@@ -95,6 +98,7 @@ class LocalSettings:
         as_json: whether the line it starts with is for programs.
         memories_per_store: how many live memories a store may hold.
         log_level: one of `LOG_LEVELS`.
+        erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
     """
 
     root: Path
@@ -102,6 +106,7 @@ class LocalSettings:
     as_json: bool = False
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
     log_level: str = "WARNING"
+    erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> LocalSettings:
@@ -119,6 +124,7 @@ class LocalSettings:
             as_json=environment.get("MEMOLITH_OUTPUT", "") == "json",
             memories_per_store=_count(environment, "MEMOLITH_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
             log_level=_log_level(environment, "WARNING"),
+            erase_delay_days=_erase_delay_days(environment),
         )
 
 
@@ -150,6 +156,14 @@ def _count(environment: Mapping[str, str], name: str, default: int) -> int:
     value = environment.get(name, "").strip() or str(default)
     if not (value.isascii() and value.isdecimal() and int(value) >= 1):
         raise SettingsError(f"{name} must be a whole number from 1; it is {value}")
+    return int(value)
+
+
+def _erase_delay_days(environment: Mapping[str, str]) -> int:
+    value = environment.get("MEMOLITH_ERASE_DELAY_DAYS", "").strip() or str(ERASE_DELAY_DAYS_DEFAULT)
+    if not (value.isascii() and value.isdecimal() and int(value) <= ERASE_DELAY_DAYS_MAX):
+        rule = f"must be a whole number of days from 0 to {ERASE_DELAY_DAYS_MAX}"
+        raise SettingsError(f"MEMOLITH_ERASE_DELAY_DAYS {rule}; it is {value}")
     return int(value)
 
 

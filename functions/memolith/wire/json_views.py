@@ -54,6 +54,11 @@ def store(answer: Store) -> Json:
     }
 
 
+def deleted_store(answer: Store) -> Json:
+    """Render a memory_store that was deleted and can be restored until `erase_after`."""
+    return {**store(answer), "erase_after": _instant(answer.erase_after)}
+
+
 def memory(answer: Memory) -> Json:
     """Render a memory; `content` is null unless the caller asked for it."""
     return {

@@ -91,7 +91,9 @@ def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]
         return encode_outcome(memolith.memories.write_at_home(workspace_id, from_payload(fields)))
 
     def change_store(fields: Fields) -> dict[str, Any]:
-        row = memolith.stores.change_at_home(own(fields["store_id"], ended_by=fields["version_id"]), fields)
+        restoring = fields["change"] == "restore"
+        row = own(fields["store_id"], ended_by=fields["version_id"], restoring=restoring)
+        row = memolith.stores.change_at_home(row, fields)
         return {"slot": row.slot, "record": to_record(row, fields["actor"]).to_json().decode()}
 
     def release(fields: Fields) -> dict[str, Any]:

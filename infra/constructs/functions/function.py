@@ -126,6 +126,7 @@ def _environment(deployment: Deployment, region: str, name: str) -> dict[str, st
         "MEMOLITH_ACCOUNT": deployment.account_or_token,
         "MEMOLITH_INDEX_GENERATION": str(deployment.generation(region)),
         "MEMOLITH_MAX_MEMORIES_PER_STORE": str(deployment.limits.memories_per_store),
+        "MEMOLITH_ERASE_DELAY_DAYS": str(deployment.limits.erase_delay_days),
         "MEMOLITH_LOG_LEVEL": deployment.log_level,
         "POWERTOOLS_SERVICE_NAME": name,
     }

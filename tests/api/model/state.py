@@ -82,10 +82,12 @@ class State:
             raise PermissionDenied(f"needs {scope}")
         return key
 
-    def shelf(self, call: RequestContext, scope: str, store_id: str) -> Shelf:
+    def shelf(self, call: RequestContext, scope: str, store_id: str, deleted: bool = False) -> Shelf:
         key = self.enter(call, scope)
         shelf = self.shelves.get(store_id)
         if shelf is None or shelf.workspace_id != key.workspace_id:
+            raise NotFound("memory_store", store_id)
+        if shelf.store.erase_after is not None and not deleted:
             raise NotFound("memory_store", store_id)
         least = call.demand.min_version if scope == "read" else None
         if least is not None and least not in {version.id for version in shelf.versions}:

@@ -18,7 +18,7 @@ from memolith.core.errors import (
     InvalidRequest,
 )
 from memolith.core.ids import region_code
-from memolith.core.retention import Retention
+from memolith.core.retention import DAY_US, Retention
 from tests.api.model.state import Shelf, State, page, within
 
 
@@ -97,13 +97,15 @@ class Stores:
         include_archived: bool,
         limit: int,
         after: str | None,
+        deleted: bool = False,
     ) -> Page[Store]:
-        key = self.state.enter(call, "read")
+        key = self.state.enter(call, "admin" if deleted else "read")
         rows = [
             shelf.store
             for shelf in reversed(self.state.shelves.values())
             if shelf.workspace_id == key.workspace_id
-            and (include_archived or shelf.store.archived_at is None)
+            and (shelf.store.erase_after is not None) == deleted
+            and (deleted or include_archived or shelf.store.archived_at is None)
             and within(shelf.store.created_at, created_at_gte, created_at_lte)
         ]
         return page(rows, [f"{row.created_at:020d}" for row in rows], limit, after, descending=True)
@@ -116,9 +118,16 @@ class Stores:
         return shelf.store
 
     def delete(self, call: RequestContext, store_id: str) -> str:
-        self.state.shelf(call, "admin", store_id)
-        del self.state.shelves[store_id]
+        shelf = self.state.shelf(call, "admin", store_id)
+        now_us = self.state.now()
+        shelf.store = replace(shelf.store, updated_at=now_us, erase_after=now_us + 7 * DAY_US)
         return store_id
+
+    def restore(self, call: RequestContext, store_id: str) -> Store:
+        shelf = self.state.shelf(call, "admin", store_id, deleted=True)
+        if shelf.store.erase_after is not None:
+            shelf.store = replace(shelf.store, updated_at=self.state.now(), erase_after=None)
+        return shelf.store
 
 
 def scanning(change: object, before: ScanPolicy = ScanPolicy()) -> ScanPolicy:  # noqa: B008 - frozen

@@ -81,6 +81,17 @@ class Stage:
     def created(self) -> None:
         self.scene.create("/n/new")
 
+    def deletes_with_delay(self) -> None:
+        """From now on, a store that is deleted waits for its erasure."""
+        for site in self.scene.cloud.sites.values():
+            site.region.erase_delay_us = 1_000_000_000
+
+    def waiting(self) -> None:
+        """The store was deleted and can be restored."""
+        self.deletes_with_delay()
+        self.scene.at(HOME).stores.delete(self.scene.call(), self.scene.store)
+        self.scene.deliver()
+
     def asked_to_double(self) -> None:
         """The store asks for two regions, and everything so far has arrived."""
         self.scene.at(HOME).stores.update(
@@ -784,6 +795,20 @@ STORES = [
         [OPEN_STORE, "read control", "get store"],
         [],
         lambda s: s.scene.at(HOME).stores.archive(s.scene.call(), s.scene.store),
+    ),
+    Path(
+        "a deletion",
+        lambda s: s.scene.at(HOME).stores.delete(s.scene.call(), s.scene.store),
+        [OPEN_STORE, "read control", "get store", "put store", "read stores", "transact journal+stores"],
+        [],
+        lambda s: s.deletes_with_delay(),
+    ),
+    Path(
+        "a restoration",
+        lambda s: s.scene.at(HOME).stores.restore(s.scene.call(), s.scene.store),
+        [OPEN_STORE, "read control", "get store", "put store", "read stores", "transact journal+stores"],
+        [],
+        lambda s: s.waiting(),
     ),
     Path(
         "its event, at home",

@@ -33,6 +33,21 @@ def test_a_store_is_created_listed_shown_changed_archived_and_deleted(desk: Desk
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "stores", "show", store)
 
 
+def test_a_deleted_store_is_listed_and_restored(desk: Desk) -> None:
+    desk.put("/a.md", "kept")
+    assert "memolith stores list --deleted" in desk.ok("stores", "delete", desk.store, "--yes")
+    assert desk.json("stores", "list") == []
+    [waiting] = desk.json("stores", "list", "--deleted")
+    assert waiting["id"] == desk.store and waiting["erase_after"] > waiting["updated_at"]
+    assert waiting["erase_after"][:10] in desk.ok("stores", "list", "--deleted")
+    assert "Team notes" in desk.ok("stores", "restore", desk.store)
+    assert desk.ok("cat", desk.store, "/a.md") == "kept"
+    assert desk.json("stores", "list", "--deleted") == []
+    assert "was not found" in desk.fails(Exit.NOT_FOUND, "stores", "restore", NOBODY)
+    assert "not the id of a store" in desk.fails(Exit.USAGE, "stores", "restore", "notes")
+    assert "--archived" in desk.fails(Exit.USAGE, "stores", "list", "--deleted", "--archived")
+
+
 @pytest.mark.parametrize(
     ("word", "answer", "there"), [("delete", b"y\n", 0), ("delete", b"n\n", 1), ("archive", b"", 1)]
 )

@@ -72,6 +72,8 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "rm", [store, "/b.md"], b""
     yield "import", [str(folder / "notes"), "--store", store], b""
     yield "export", [store, str(folder / "out")], b""
+    for word in ("create", "verify", "restore"):
+        yield f"backup {word}", [str(folder / "saved")], b""
     yield "sync", [store, str(folder / "synced")], b""
     yield "lint", [store], b""
     yield "scan", [str(folder / "notes")], b""
@@ -83,6 +85,7 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
         yield f"sessions {word}", [session], b""
     yield "stores archive", [other, "--yes"], b""
     yield "stores delete", [other, "--yes"], b""
+    yield "stores restore", [other], b""
 
 
 def test_every_command_of_the_api_answers_with_one_json_value(desk: Desk, tmp_path: Path) -> None:

@@ -247,6 +247,7 @@ def test_an_outcome_crosses_as_it_is(head: MemoryRow, entry: Entry, error: error
         archived_at=st.none() | values.instants_us,
         scan_policy=st.sampled_from(["strict", "standard", "audit"]),
         scan_allow=st.lists(values.rules, max_size=3).map(tuple),
+        erase_after=st.none() | values.instants_us,
     )
 )
 def test_a_stores_record_is_read_back(record: StoreRecord) -> None:

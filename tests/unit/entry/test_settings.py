@@ -22,6 +22,7 @@ def test_what_is_required_is_enough() -> None:
     assert settings.deployment.regions == ("us-east-1", "eu-west-1")
     assert settings.deployment.table("memories") == "memolith-dev-memories-g1"
     assert (settings.memories_per_store, settings.log_level, settings.endpoint_url) == (10_000, "INFO", None)
+    assert settings.erase_delay_days == 7
 
 
 def test_everything_can_be_set() -> None:
@@ -30,6 +31,7 @@ def test_everything_can_be_set() -> None:
             **COMPLETE,
             "MEMOLITH_INDEX_GENERATION": "3",
             "MEMOLITH_MAX_MEMORIES_PER_STORE": "50",
+            "MEMOLITH_ERASE_DELAY_DAYS": "0",
             "MEMOLITH_LOG_LEVEL": "debug",
             "POWERTOOLS_SERVICE_NAME": "reader",
             "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
@@ -37,7 +39,7 @@ def test_everything_can_be_set() -> None:
     )
     assert settings.deployment.table("memories") == "memolith-dev-memories-g3"
     assert (settings.memories_per_store, settings.log_level, settings.service) == (50, "DEBUG", "reader")
-    assert settings.endpoint_url == "http://127.0.0.1:4566"
+    assert (settings.endpoint_url, settings.erase_delay_days) == ("http://127.0.0.1:4566", 0)
 
 
 def test_a_guardrail_is_off_unless_it_is_named_with_its_version() -> None:
@@ -82,6 +84,9 @@ def test_a_missing_variable_is_named(name: str, value: str | None) -> None:
         ("MEMOLITH_INDEX_GENERATION", "one"),
         ("MEMOLITH_MAX_MEMORIES_PER_STORE", "-1"),
         ("MEMOLITH_MAX_MEMORIES_PER_STORE", "1.5"),
+        ("MEMOLITH_ERASE_DELAY_DAYS", "-1"),
+        ("MEMOLITH_ERASE_DELAY_DAYS", "366"),
+        ("MEMOLITH_ERASE_DELAY_DAYS", "a week"),
         ("MEMOLITH_LOG_LEVEL", "LOUD"),
     ],
 )
@@ -92,7 +97,7 @@ def test_a_wrong_variable_is_named(name: str, value: str) -> None:
 
 def test_a_laptop_needs_to_be_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert LocalSettings.read({}) == LocalSettings(Path("/home/somebody/.memolith"), 8377, False, 10_000, "WARNING")
+    assert LocalSettings.read({}) == LocalSettings(Path("/home/somebody/.memolith"), 8377, False, 10_000, "WARNING", 7)
 
 
 def test_a_laptop_can_be_told_everything() -> None:
@@ -102,8 +107,9 @@ def test_a_laptop_can_be_told_everything() -> None:
         "MEMOLITH_OUTPUT": "json",
         "MEMOLITH_MAX_MEMORIES_PER_STORE": "5",
         "MEMOLITH_LOG_LEVEL": "info",
+        "MEMOLITH_ERASE_DELAY_DAYS": "0",
     }
-    assert LocalSettings.read(told) == LocalSettings(Path("/srv/memolith"), 0, True, 5, "INFO")
+    assert LocalSettings.read(told) == LocalSettings(Path("/srv/memolith"), 0, True, 5, "INFO", 0)
 
 
 @pytest.mark.parametrize(

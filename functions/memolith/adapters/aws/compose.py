@@ -12,7 +12,8 @@ from memolith.adapters.system.clock import SystemClock
 from memolith.adapters.system.parallel import ThreadParallel
 from memolith.adapters.system.randomness import SystemRandomness
 from memolith.app.kernel.region import Region
-from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
+from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, MEMORIES_PER_STORE_DEFAULT
+from memolith.core.retention import DAY_US
 from memolith.ports.metrics import Metrics
 
 
@@ -21,6 +22,7 @@ def region_on_aws(
     deployment: Deployment,
     metrics: Metrics,
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT,
+    erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT,
 ) -> Region:
     """Make the region's ports on S3, DynamoDB and Lambda, with the machine's clock and randomness. Calls nothing."""
     clock, randomness = SystemClock(), SystemRandomness()
@@ -36,5 +38,6 @@ def region_on_aws(
             peers=LambdaPeers(clients, deployment),
             parallel=ThreadParallel(),
             memories_per_store=memories_per_store,
+            erase_delay_us=erase_delay_days * DAY_US,
         )
     )

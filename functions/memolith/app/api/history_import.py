@@ -219,9 +219,11 @@ class HistoryImport:
         return ImportResult(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
 
     def _now(self, view: View, store: StoreRow) -> StoreRow:
-        """Return the store's record as this batch has it. Raises Unavailable for a home that has moved."""
+        """Return the store's record as this batch has it. Raises NotFound; Unavailable for a home that has moved."""
         attributes = view.rows.get(StoreRow.key(store.store_id))
         now = store if attributes is None else StoreRow.from_attributes(attributes)
+        if now.is_deleted:
+            raise NotFound("memory_store", now.store_id)
         if now.home != self._region.name or now.state != StoreState.ACTIVE:
             raise Unavailable("the store's home has moved, or is moving; try again")
         return now

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
-from memolith.app.auth.authorizer import Access, Authorizer, Scope
+from memolith.app.auth.authorizer import Access, Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs.ownership import Ownership
@@ -34,6 +34,9 @@ ENDS_WRITING = ("archive", "delete")
 
 ASKS_FOR_TWO = ("durability", "second_region")
 """What an update names that may ask for a second region: after it nothing is acknowledged that is not there too."""
+
+ERASED = "its erasure has begun, which nothing undoes; a backup or an export is all that can bring it back"
+"""What a caller is told that would restore a store too late."""
 
 _POSITION = re.compile(r"\d{20}#[a-z0-9_]+", re.ASCII)
 
@@ -119,7 +122,7 @@ class Stores:
             NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         store = self._authorizer.enter_store(call, Scope.read, store_id).store
-        if call.demand.home and (store := self._linearizable_reads.record(store)).state == StoreState.DELETED:
+        if call.demand.home and (store := self._linearizable_reads.record(store)).is_deleted:
             raise NotFound("memory_store", store_id)
         return to_store(store)
 
@@ -163,9 +166,24 @@ class Stores:
         return self._change(call, store_id, {"change": "archive"})
 
     def delete(self, call: RequestContext, store_id: str) -> str:
-        """End the store: from then on neither it nor anything in it is found. Takes five seconds, as `archive`."""
+        """Delete the store: from then on neither it nor anything in it is found. Takes five seconds, as `archive`.
+
+        It is erased once the delay that its home has configured is over, and can be restored until then.
+        """
         self._change(call, store_id, {"change": "delete"})
         return store_id
+
+    def restore(self, call: RequestContext, store_id: str) -> Store:
+        """Bring a deleted store back as it was, with all that is in it. One that is not deleted is left as it is.
+
+        Either this comes first or the erasure: both are one put in the same slot of the store's log of records. One
+        index read, and at the home one GET that finds nothing, one PUT, one transaction.
+
+        Raises:
+            NotFound: there was none, or it is being erased, which `why` says. Unavailable, OutcomeUnknown: repeat it.
+            Unauthenticated, PermissionDenied.
+        """
+        return self._change_of(call, self._authorizer.enter_deleted(call, store_id), {"change": "restore"})
 
     def page(
         self,
@@ -176,14 +194,22 @@ class Stores:
         include_archived: bool,
         limit: int,
         after: str | None,
+        deleted: bool = False,
     ) -> Page[Store]:
         """List the workspace's stores that the caller's key reaches, newest first.
 
+        With `deleted`, an admin lists those, archived or not, that were deleted and are not erased yet, and no others.
         Two index reads and one query, more if many are filtered out; for a key that is limited to stores, three reads.
         """
         check_position(after, _POSITION)
-        access = self._authorizer.enter(call, Scope.read)
-        page = self._page(access, created_at_gte, created_at_lte, include_archived, limit, after)
+        access = self._authorizer.enter(call, Scope.admin if deleted else Scope.read)
+
+        def shows(row: StoreRow) -> bool:
+            if deleted:
+                return row.erase_after is not None
+            return not row.is_deleted and (include_archived or row.archived_at is None)
+
+        page = self._page(access, created_at_gte, created_at_lte, shows, limit, after)
         self._region.require_whole(access.view, "stores")
         return page
 
@@ -192,7 +218,7 @@ class Stores:
         access: Access,
         created_at_gte: int | None,
         created_at_lte: int | None,
-        include_archived: bool,
+        shows: Callable[[StoreRow], bool],
         limit: int,
         after: str | None,
     ) -> Page[Store]:
@@ -204,7 +230,7 @@ class Stores:
             for position, row in page:
                 if created_at_gte is not None and row.created_at < created_at_gte:
                     return Page(tuple(found), None)
-                if row.state == StoreState.DELETED or (row.archived_at is not None and not include_archived):
+                if not shows(row):
                     after = position
                     continue
                 if len(found) == limit:
@@ -234,8 +260,10 @@ class Stores:
         ]
 
     def _change(self, call: RequestContext, store_id: str, changes: Mapping[str, Any]) -> Store:
-        access = self._authorizer.enter_store(call, Scope.admin, store_id)
-        version_id = self._region.new_id("memver")
+        return self._change_of(call, self._authorizer.enter_store(call, Scope.admin, store_id), changes)
+
+    def _change_of(self, call: RequestContext, access: StoreAccess, changes: Mapping[str, Any]) -> Store:
+        version_id, store_id = self._region.new_id("memver"), access.store.store_id
         request = {"store_id": store_id, "actor": access.actor, "version_id": version_id, **changes}
         request["seen"] = access.store.slot
         store, answer = self._forwarding.reach(access.view, access.store, {"call": "store", **request})
@@ -279,14 +307,19 @@ class Stores:
         """Return the next record, or None where nothing changes."""
         if row.version_id == request["version_id"]:
             return None
+        restores = request["change"] == "restore"
         if row.state == StoreState.DELETED:
+            raise NotFound("memory_store", row.store_id, ERASED if restores else "")
+        if row.is_deleted and not restores:
             raise NotFound("memory_store", row.store_id)
         if row.state != StoreState.ACTIVE or row.home != self._region.name:
             raise Unavailable("the store's home is being moved; try again")
         now_us = max(self._region.clock.now_us(), row.updated_at + 1)
         record = replace(to_record(row, request["actor"]), version_id=request["version_id"])
+        if restores:
+            return record.restored(now_us) if row.is_deleted else None
         if request["change"] == "delete":
-            return record.ended(now_us)
+            return record.withdrawn(now_us, self._region.erase_delay_us)
         if request["change"] == "archive":
             return None if row.archived_at is not None else replace(record, archived_at=now_us, updated_at=now_us)
         if row.archived_at is not None:
@@ -351,4 +384,5 @@ def to_store(row: StoreRow) -> Store:
         scan_policy=_policy_of(row),
         retention=Retention.of(row),
         second_region=row.second_region,
+        erase_after=row.erase_after,
     )

@@ -30,7 +30,7 @@ from memolith.core.api_keys import reaches, why_ended
 from memolith.core.epochs import has_snapshot
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
 from memolith.core.objects.session_record import SessionRecord
-from memolith.core.objects.store_record import StoreState, parse_epoch
+from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
@@ -233,15 +233,29 @@ class Authorizer:
                 return
         self._ask_home(call, store, view)
 
-    def store(self, view: View, store_id: str, workspace_id: str) -> StoreRow:
-        """Return the record of a live store of this workspace. Raises NotFound, Unavailable."""
+    def store(self, view: View, store_id: str, workspace_id: str, deleted: bool = False) -> StoreRow:
+        """Return the record of a store of this workspace, a live one unless `deleted`. Raises NotFound, Unavailable."""
         if ids.STORE.fullmatch(store_id) is None:
             raise NotFound("memory_store", store_id)
         attributes = view.rows.get(StoreRow.key(store_id))
         store = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
-        if store is None or store.workspace_id != workspace_id or store.state == StoreState.DELETED:
+        if store is None or store.workspace_id != workspace_id or (store.is_deleted and not deleted):
             raise NotFound("memory_store", store_id)
         return store
+
+    def enter_deleted(self, call: RequestContext, store_id: str) -> StoreAccess:
+        """Let an admin in to a store of the workspace that may be deleted, and erased too. One index read.
+
+        Raises:
+            Unauthenticated, PermissionDenied, NotFound, Unavailable.
+        """
+        keys = [StoreRow.key(store_id)] if ids.STORE.fullmatch(store_id) is not None else []
+        entered = self.enter(call, Scope.admin, keys)
+        if not entered.reaches(store_id):
+            raise NotFound("memory_store", store_id)
+        store = self.store(entered.view, store_id, entered.workspace_id, deleted=True)
+        call.home = store.home
+        return StoreAccess(entered.view, entered.workspace_id, entered.actor, entered.scope, entered.key, store=store)
 
     def _admit(self, view: View, credentials: Credentials, scope: Scope) -> Access:
         attributes = view.rows.get(_key_of(credentials))

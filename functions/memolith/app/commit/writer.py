@@ -24,9 +24,9 @@ from memolith.app.log.conditional_put import Put
 from memolith.app.safety.verdicts import verdict_keys
 from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
-from memolith.core.commands import Command, DeleteMemory, WriteCommand, is_deletion, version_ids
+from memolith.core.commands import AdoptVersion, Command, DeleteMemory, WriteCommand, is_deletion, version_ids
 from memolith.core.epochs import current_epoch
-from memolith.core.errors import Busy, InvalidRequest, MemolithError, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, MemolithError, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
@@ -284,7 +284,10 @@ def _require_writable(here: str, store: StoreRow, command: WriteCommand) -> None
     """By the record as it was read last: between two attempts the store may have moved, and its home may be elsewhere.
 
     Source: docs/api-compatibility.md §1.8: an archived store takes no new text; deletions still go through.
+    A deleted store takes what came late, and nothing else: if it is restored, all of it is there.
     """
+    if store.is_deleted and not isinstance(command, AdoptVersion):
+        raise NotFound("memory_store", store.store_id)
     if store.state != StoreState.ACTIVE or store.home != here:
         raise Unavailable("the store's home is being moved; try again")
     if store.archived_at is not None and not is_deletion(command):

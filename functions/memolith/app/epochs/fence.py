@@ -71,5 +71,5 @@ def _same_term(store: StoreRow, now: StoreRow) -> bool:
     """Tell whether the record as it is now changes no right to write, and asks for no other second region."""
     if now.second_region not in (None, store.second_region):
         return False
-    active = now.state == StoreState.ACTIVE == store.state
+    active = now.state == StoreState.ACTIVE == store.state and now.is_deleted == store.is_deleted
     return active and now.home == store.home and now.archived_at == store.archived_at

@@ -63,7 +63,7 @@ class _Due:
 
 @dataclass(frozen=True, slots=True)
 class RetentionCallbacks:
-    """What a pass does with what it comes by: blanks an entry that is due; tells a store that may have ended."""
+    """What a pass does with what it comes by: blanks an entry that is due; tells a store that was deleted."""
 
     blank: Callable[[Entry], None]
     ended: Callable[[str], None]
@@ -179,12 +179,18 @@ class RetentionPass:
     def _store(
         self, view: View, store_id: str, after: str | None, on_pass: RetentionCallbacks
     ) -> tuple[str | None, int]:
-        """Blank what is due of one store; return where to go on if the time is up, and how many it blanked."""
+        """Blank what is due of one store; return where to go on if the time is up, and how many it blanked.
+
+        A deleted store that can still be restored keeps nothing for longer than it would have otherwise.
+        """
         attributes = self._region.read(view.index, [StoreRow.key(store_id)]).get(StoreRow.key(store_id))
         if attributes is None or attributes["state"] == StoreState.DELETED:
             on_pass.ended(store_id)
             return None, 0
-        retention = Retention.of(StoreRow.from_attributes(attributes))
+        store = StoreRow.from_attributes(attributes)
+        if store.is_deleted:
+            on_pass.ended(store_id)
+        retention = Retention.of(store)
         oldest_kept = f"{self._region.clock.now_us() - retention.days * self._day_us:020d}~"
         blanked = 0
         while True:

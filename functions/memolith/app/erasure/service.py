@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from memolith.app.erasure.deadlines import Deadlines
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.retention import RetentionCallbacks, RetentionPass
@@ -40,6 +41,7 @@ class Erasures:
         eraser: Eraser,
         packs: PackRemoval,
         stores: StorePurge,
+        deadlines: Deadlines,
         versions: VersionPurge,
         remains: Verification,
     ) -> None:
@@ -48,6 +50,7 @@ class Erasures:
         self._eraser = eraser
         self._packs = packs
         self._stores = stores
+        self._deadlines = deadlines
         self._versions = versions
         self._remains = remains
 
@@ -62,13 +65,20 @@ class Erasures:
     def erase_store(self, store_id: str) -> bool:
         """Begin to erase a deleted store, and do what a few seconds allow; return whether it is done.
 
+        Of one that can still be restored it is noted when it may be erased, and nothing is erased.
+
         Raises:
             Unavailable: it is not noted yet; repeat it.
         """
-        return self._stores.begin(store_id) and self._stores.work(store_id, self._deadline(CALL_BUDGET_S))
+        if self._stores.begin(store_id):
+            return self._stores.work(store_id, self._deadline(CALL_BUDGET_S))
+        self._deadlines.note(store_id)
+        return False
 
     def sweep(self, budget_s: float = SWEEP_BUDGET_S) -> Mapping[str, Any]:
-        """Go on with every store that is not done, with retention, and with the daily check of older S3 versions.
+        """Make deletions final whose time is over; go on with every store that is not done, and with the daily passes.
+
+        These are retention, and the check of older S3 versions.
 
         Repeatable; several may run at once.
 
@@ -77,16 +87,22 @@ class Erasures:
         """
         deadline_us = self._region.clock.now_us() + round(budget_s * 1_000_000)
         is_time_up = self._deadline(budget_s)
+        ended = self._deadlines.run(is_time_up)
         left = [store_id for store_id in self._stores.pending() if not self._finish(store_id, is_time_up)]
         self._region.metrics.count("erasures_pending", len(left))
         blanked = 0
         if not is_time_up():
-            blanked = self._retaining.work(RetentionCallbacks(self._eraser.blank, self._stores.take_up, is_time_up))
+            blanked = self._retaining.work(RetentionCallbacks(self._eraser.blank, self._take_up, is_time_up))
         mended = 0
         if not is_time_up():
             with suppress(Busy):
                 mended = self._versions.run(deadline_us).repaired
-        return {"pending": len(left), "blanked": blanked, "mended": mended}
+        return {"ended": ended, "pending": len(left), "blanked": blanked, "mended": mended}
+
+    def _take_up(self, store_id: str) -> None:
+        """Note what is to be done with a deleted store, where the note was lost."""
+        if not self._deadlines.note(store_id):
+            self._stores.take_up(store_id)
 
     def _finish(self, store_id: str, is_time_up: Callable[[], bool]) -> bool:
         """Finish one store; its failure does not stop the next store."""
@@ -125,6 +141,6 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
     removal = PackRemoval(region, erasable, parts.store_log)
     stores = StorePurge(region, erasable, eraser, removal, parts)
     versions = VersionPurge(region, erasable, eraser, stores)
-    return Erasures(
-        region, retaining, eraser, removal, stores, versions, Verification(region, erasable, stores, packs, parts)
-    )
+    deadlines = Deadlines(region, parts.store_log)
+    remains = Verification(region, erasable, stores, packs, parts)
+    return Erasures(region, retaining, eraser, removal, stores, deadlines, versions, remains)

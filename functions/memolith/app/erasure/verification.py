@@ -151,6 +151,9 @@ class Verification:
         deleted = self._records.deletion(store_id) is not None
         work = self._stores.progress(store_id)
         known = StoreRow.key(store_id) in self._region.view([StoreRow.key(store_id)]).rows
+        newest = None if deleted else self._records.newest(store_id)
+        if newest is not None and newest.record.erase_after is not None:
+            return {"state": "waiting", "deleted": True, "erase_after": newest.record.erase_after}
         if not deleted:
             return {"state": "kept" if known else "unknown", "deleted": False}
         state = "erased" if work is not None and work.done_at is not None else "pending"

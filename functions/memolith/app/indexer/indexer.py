@@ -154,20 +154,21 @@ class Indexer:
     def _fold_record(self, view: View, placed: PlacedRecord, journal: bool) -> list[Callable[[], object]]:
         """Project a store's record; erase the store here after its deletion, or an older record that comes after that.
 
-        Tables that are being rebuilt may not know of the deletion: then the eraser looks for it. A record that begins
-        an epoch has every row of the store repaired; one of a closed epoch may be a straggler.
+        Of a deletion that can be undone, the eraser notes when it may be final. Tables that are being rebuilt may not
+        know of the deletion: then the eraser looks for it. A record that begins an epoch has every row of the store
+        repaired; one of a closed epoch may be a straggler.
         """
         standing = self._records.fold(view, placed, journal)
-        store_id, slot = standing.store_id, placed.slot
-        deletion = standing.state == StoreState.DELETED and str(slot) == standing.slot
-        text_late = placed.record.has_text and (standing.state == StoreState.DELETED or not view.complete)
-        if deletion or text_late:
-            return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": store_id})]
-        if view.complete and begins_an_epoch(slot):
-            return [lambda: self.repair(store_id)]
-        if view.complete and self._is_home(standing) and slot.epoch != current_epoch(standing):
-            return [lambda: self._writer.replay_records(store_id)]
-        return []
+        store_id, slot, final = standing.store_id, placed.slot, standing.state == StoreState.DELETED
+        text_late = placed.record.has_text and (final or not view.complete)
+        reactions: list[Callable[[], object]] = []
+        if text_late or (standing.is_deleted and str(slot) == standing.slot):
+            reactions.append(lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": store_id}))
+        if view.complete and not final and begins_an_epoch(slot):
+            reactions.append(lambda: self.repair(store_id))
+        elif view.complete and self._is_home(standing) and slot.epoch != current_epoch(standing):
+            reactions.append(lambda: self._writer.replay_records(store_id))
+        return reactions
 
     def repair(self, store_id: str, memory_id: str | None = None, view: View | None = None) -> None:
         """Repair the rows of a store, or of one memory, by the snapshot of its present epoch. Repeatable.

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from memolith.core import ids, watermark
 from memolith.core.errors import Unavailable
-from memolith.core.limits import MEMORIES_PER_STORE_DEFAULT
+from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, MEMORIES_PER_STORE_DEFAULT
+from memolith.core.retention import DAY_US
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.ports.clock import Clock
@@ -68,7 +69,10 @@ class View:
 
 @dataclass(slots=True)
 class Region:
-    """The ports of one region. `index` is re-pointed when a rebuild has switched generations."""
+    """The ports of one region. `index` is re-pointed when a rebuild has switched generations.
+
+    `erase_delay_us` is how long a store that is deleted here, at its home, can be restored before it is erased.
+    """
 
     name: str
     regions: tuple[str, ...]
@@ -80,6 +84,7 @@ class Region:
     peers: Peers
     parallel: Parallel
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
+    erase_delay_us: int = ERASE_DELAY_DAYS_DEFAULT * DAY_US
     completeness: dict[int, CompletenessRow] = field(default_factory=dict)
 
     def view(self, keys: Sequence[RowKey] = (), marked: Iterable[str] = ()) -> View:

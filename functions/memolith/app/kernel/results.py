@@ -113,7 +113,7 @@ class ScanPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A memory_store. Instants are microseconds since 1970."""
+    """A memory_store. Instants are microseconds since 1970; `erase_after` is None unless it was deleted."""
 
     id: str
     name: str
@@ -125,6 +125,7 @@ class Store:
     scan_policy: ScanPolicy = ScanPolicy()
     retention: Retention = field(default_factory=Retention)
     second_region: str | None = None
+    erase_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

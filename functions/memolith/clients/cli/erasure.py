@@ -45,8 +45,8 @@ def status(
     """Show for each region how far the erasure of a version, a memory's versions, or a store is.
 
     erased: the object is blank, no older S3 version is left, the rows hold no text. pending: erasure was ordered, and
-    text is still there. kept: no erasure was ordered. unknown: the region has no such thing. unreachable: the region
-    did not answer; exit code 1.
+    text is still there. waiting: the store was deleted, and can be restored until then. kept: no erasure was ordered.
+    unknown: the region has no such thing. unreachable: the region did not answer; exit code 1.
 
     Example: memolith erasure status memver_01kb… --store memstore_useast1_01kb…
     """
@@ -136,6 +136,8 @@ def _ask(target: Target, region: str, payload: Mapping[str, Any]) -> Mapping[str
 
 def _row(region: str, answer: Mapping[str, Any]) -> dict[str, Any]:
     row = {"region": region, **answer}
+    if "erase_after" in answer:
+        row["progress"] = f"until {rfc3339(answer['erase_after'])}"
     progress = answer.get("progress")
     if progress:
         done_at = progress.get("done_at")

@@ -96,7 +96,7 @@ def _import_history(
     with history.opened(path) as (manifest, versions), speaking():
         client = client_of()
         if store is None:
-            ending["store"] = store = _make_like(client, manifest.store, name)
+            ending["store"] = store = make_like(client, manifest.store, name)
         with counting("importing versions", manifest.versions) as advance:
             importer = HistoryImporter(client, store, advance)
             try:
@@ -104,14 +104,20 @@ def _import_history(
             except BaseException:
                 typer.echo(f"to go on: memolith import {shlex.quote(str(path))} --store {store}", err=True)
                 raise
-        policy = manifest.store.get("scan_policy", {})
-        if policy.get("policy", "standard") != "standard" or policy.get("allow"):
-            rows.append(
-                Row("scan policy", "noted", f"the store's own ({policy['policy']}) is not taken over: set it anew")
-            )
+        rows += settings_left_behind(manifest.store)
 
 
-def _make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
+def settings_left_behind(told: Mapping[str, Any]) -> list[Row]:
+    """Name those settings of a store that an import does not take over."""
+    policy, rows = told.get("scan_policy", {}), list[Row]()
+    if policy.get("policy", "standard") != "standard" or policy.get("allow"):
+        rows.append(Row("scan policy", "noted", f"the store's own ({policy['policy']}) is not taken over: set it anew"))
+    if told.get("second_region") is not None:
+        rows.append(Row("durability", "noted", "the store's second region is not taken over: set it anew"))
+    return rows
+
+
+def make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
     """Make a store as described, except for its scan settings: a tar must not decide what this deployment accepts."""
     also = {"retention": told["retention"]} if "retention" in told else {}
     made = once(client).beta.memory_stores.create(

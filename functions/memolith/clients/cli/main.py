@@ -35,6 +35,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "restore": ("memolith.clients.cli.restore", "Restore an old version, or a whole store as of an instant."),
     "import": ("memolith.clients.cli.import_", "Import a folder, a tar, or another program's memories."),
     "export": ("memolith.clients.cli.export", "Export a store's memories to a folder or a tar."),
+    "backup": ("memolith.clients.cli.backup", "Back up stores into a folder; verify and restore a backup."),
     "lint": ("memolith.clients.cli.lint", "Check the memories of a store or a folder for mistakes."),
     "scan": ("memolith.clients.cli.scan", "Run the safety scanner over a file, a folder or a store."),
     "quarantine": (
@@ -60,7 +61,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("ls", "search", "cat"): "List, search and print memories.",
     ("put", "edit", "mv", "rm"): "Write, edit, move and delete memories.",
     ("log", "diff", "restore"): "Show history, compare versions, restore.",
-    ("import", "export"): "Copy from and to folders, tars, other programs.",
+    ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
     ("lint", "scan", "quarantine"): "Check and scan texts; review withheld ones.",
     ("sessions", "context"): "Manage agents' sessions; print their context.",
     ("mount", "sync", "mcp"): "Show a store as a folder, or to MCP clients.",
@@ -88,7 +89,6 @@ USUAL_NAMES = {
     "start": "serve",
     "load": "import",
     "dump": "export",
-    "backup": "export",
     "find": "search",
     "grep": "search",
 }

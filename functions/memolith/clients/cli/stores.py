@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, once, speaking
+from memolith.clients.cli.api_client import Key, Store, Url, connect, once, post, rows, speaking, store_address
 from memolith.clients.cli.output import Json, confirm, console, show_fields, show_rows
 from memolith.core.errors import InvalidRequest
 
@@ -16,8 +16,10 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="List, create, show, update, archive and delete the stores of your workspace.",
+    help="List, create, show, update, archive, delete and restore the stores of your workspace.",
 )
+
+STORES = "/v1/memory_stores"
 
 Description = Annotated[str | None, typer.Option("--description", help="What the store is for; agents see it.")]
 Metadata = Annotated[list[str] | None, typer.Option("--metadata", metavar="NAME=VALUE", help="May be repeated.")]
@@ -36,6 +38,9 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 @app.command("list")
 def list_stores(
     archived: Annotated[bool, typer.Option("--archived", help="Include archived stores.")] = False,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="Only deleted stores that can still be restored; with an admin key.")
+    ] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -44,10 +49,13 @@ def list_stores(
 
     Example: memolith stores list --json | jq -r '.[].id'
     """
+    if archived and deleted:
+        raise InvalidRequest("--deleted", "lists archived stores too: leave --archived out")
     with speaking():
-        found = list(connect(url, key).beta.memory_stores.list(include_archived=archived, limit=100))
-    rows = [one.to_dict(mode="json") for one in found]
-    show_rows(rows, ("id", "name", "updated_at", *(("archived_at",) if archived else ())), as_json)
+        query: dict[str, str | int] = {"deleted": "true"} if deleted else {"include_archived": str(archived).lower()}
+        found = list(rows(connect(url, key), STORES, limit=100, **query))
+    more = ("erase_after",) if deleted else ("archived_at",) if archived else ()
+    show_rows(found, ("id", "name", "updated_at", *more), as_json)
 
 
 @app.command()
@@ -131,19 +139,37 @@ def archive(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as
 def delete(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Delete a store with all its memories and their versions, in every region. Asks first.
 
-    `memolith erasure status` shows how far the deletion is.
+    Nothing of it is found from then on. It is erased after the delay that the deployment has configured, seven days
+    unless it says otherwise; until then `memolith stores restore` brings it back.
 
     Example: memolith stores delete memstore_useast1_01kb… --yes
     """
     with speaking():
         client = connect(url, key)
         found = client.beta.memory_stores.retrieve(store)
-        confirm(f"Delete {found.name} ({store}) with everything in it? It cannot be brought back.", yes)
+        confirm(f"Delete {found.name} ({store}) with everything in it?", yes)
         gone = once(client).beta.memory_stores.delete(store)
     if as_json:
         print(json.dumps(gone.to_dict(mode="json")))
     else:
-        console.print(f"{store} is deleted", highlight=False)
+        console.print(
+            f"{store} is deleted. `memolith stores list --deleted` says until when it can be restored.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+@app.command()
+def restore(store: Store, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Bring a deleted store back, with all its memories and versions. Works until its erasure begins.
+
+    `memolith stores list --deleted` says which stores can be restored, and until when. Needs an admin key.
+
+    Example: memolith stores restore memstore_useast1_01kb…
+    """
+    with speaking():
+        restored = post(connect(url, key), store_address(store, "restore"))
+    show_fields(restored, as_json)
 
 
 def _given(**fields: Any) -> dict[str, Any]:

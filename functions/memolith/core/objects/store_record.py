@@ -16,6 +16,8 @@ SCAN_POLICY_DEFAULT = "standard"
 class StoreState(StrEnum):
     """Who may write: the home (`active`); no region, while its term ends or begins; none any more (`deleted`).
 
+    A store that was deleted and can still be restored keeps its state, so that its home can move and fail over as any
+    other's; `StoreRecord.erase_after` says that it is deleted. `deleted` is final: from then on it is erased.
     `moving` is put by the old home of a planned move, and by the new one of a fail-over until its cut stands; `moved`
     is a planned move's commit: the last record of an old home, from which the new one's first follows.
     """
@@ -40,6 +42,9 @@ class StoreRecord:
     `moving_to` is where a planned move goes; `follows` the slot of the record that an epoch's first was made from.
     `adopted` names the late records of older homes that were taken up, and `apart` those that were not
     (`core.late_records`). The body leaves these five out where there is nothing to say.
+    `erase_after` is, of a deleted store that can still be restored, when its home may make the deletion final
+    (microseconds since 1970, by the home's clock); None, and not in the body, of any other. It was worked out when the
+    store was deleted, so that a later change of the delay does not matter.
     """
 
     store_id: str
@@ -66,6 +71,12 @@ class StoreRecord:
     follows: str | None = None
     adopted: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
+    erase_after: int | None = None
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether no call finds the store any more; it may be waiting for its erasure, and be restored."""
+        return self.state is StoreState.DELETED or self.erase_after is not None
 
     @property
     def has_text(self) -> bool:
@@ -80,7 +91,7 @@ class StoreRecord:
         fields = {"schema": SCHEMA, **asdict(self)}
         if (self.scan_policy, self.scan_allow) == (SCAN_POLICY_DEFAULT, ()):
             del fields["scan_policy"], fields["scan_allow"]
-        for name in ("retention_days", "retention_versions", "second_region"):
+        for name in ("retention_days", "retention_versions", "second_region", "erase_after"):
             if fields[name] is None:
                 del fields[name]
         for name in ("cuts", "moving_to", "follows", "adopted", "apart"):
@@ -104,8 +115,29 @@ class StoreRecord:
         """The term in which its logs are written now."""
         return parse_epoch(self.epochs[-1])
 
+    def withdrawn(self, at_us: int, delay_us: int) -> StoreRecord:
+        """Make the record that deletes the store: no call finds it, and all of it is kept until it is erased.
+
+        Without a delay it is the final one, `ended`.
+        """
+        if delay_us <= 0:
+            return self.ended(at_us)
+        return replace(self, updated_at=at_us, erase_after=at_us + delay_us)
+
+    def restored(self, at_us: int) -> StoreRecord:
+        """Make the record that brings a deleted store back as it was."""
+        return replace(self, updated_at=at_us, erase_after=None)
+
+    def may_end(self, home: str, now_us: int) -> bool:
+        """Tell whether `home` may make a deletion final now: it is the store's home, and the time is over.
+
+        While the home is moving, nobody may: the new home will.
+        """
+        due = self.erase_after is not None and self.erase_after <= now_us
+        return due and self.state is StoreState.ACTIVE and self.home == home
+
     def ended(self, at_us: int) -> StoreRecord:
-        """Make the record that ends the store: from then on no call finds it, and nothing of its own is kept."""
+        """Make the record that ends the store for good: from then on it is erased, and nothing of its own is kept."""
         return replace(
             self,
             name="",
@@ -115,6 +147,7 @@ class StoreRecord:
             scan_allow=(),
             state=StoreState.DELETED,
             updated_at=at_us,
+            erase_after=None,
         )
 
     def begun(self) -> StoreRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import Row, RowKey
 
 
@@ -39,6 +40,12 @@ class StoreRow(Row):
     follows: str | None = None
     adopted: list[str] | None = None
     apart: list[str] | None = None
+    erase_after: int | None = None
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether no call finds the store any more; see `memolith.core.objects.store_record.StoreRecord.is_deleted`."""
+        return self.state == StoreState.DELETED or self.erase_after is not None
 
     @staticmethod
     def key(store_id: str) -> RowKey:

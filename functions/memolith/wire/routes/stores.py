@@ -35,7 +35,8 @@ def list_stores(exchange: Exchange) -> Json:
     query = exchange.request.query
     since, until = query.instant("created_at[gte]"), query.instant("created_at[lte]")
     archived = query.one_of("include_archived", "true", "false") == "true"
-    listing: Listing = ("stores", since, until, archived)
+    deleted = query.one_of("deleted", "true", "false") == "true"
+    listing: Listing = ("stores", since, until, archived, *(("deleted",) if deleted else ()))
     answer = exchange.memolith.stores.page(
         exchange.call,
         created_at_gte=since,
@@ -43,8 +44,9 @@ def list_stores(exchange: Exchange) -> Json:
         include_archived=archived,
         limit=query.limit(),
         after=exchange.position(listing),
+        deleted=deleted,
     )
-    return exchange.page(listing, answer, json_views.store)
+    return exchange.page(listing, answer, json_views.deleted_store if deleted else json_views.store)
 
 
 def retrieve_store(exchange: Exchange) -> Json:
@@ -79,3 +81,8 @@ def archive_store(exchange: Exchange) -> Json:
 def delete_store(exchange: Exchange) -> Json:
     _check_no_body(exchange)
     return json_views.deleted("memory_store_deleted", exchange.memolith.stores.delete(exchange.call, exchange.store_id))
+
+
+def restore_store(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return json_views.store(exchange.memolith.stores.restore(exchange.call, exchange.store_id))

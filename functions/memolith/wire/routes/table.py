@@ -41,6 +41,7 @@ from memolith.wire.routes.stores import (
     create_store,
     delete_store,
     list_stores,
+    restore_store,
     retrieve_store,
     update_store,
 )
@@ -77,6 +78,7 @@ ROUTES: tuple[Route, ...] = (
     Route(_STORES, {"GET": list_stores, "POST": create_store}),
     Route(_STORE, {"GET": retrieve_store, "POST": update_store, "DELETE": delete_store}),
     Route((*_STORE, "archive"), {"POST": archive_store}),
+    Route((*_STORE, "restore"), {"POST": restore_store}),
     Route((*_STORE, "memories"), {"GET": list_memories, "POST": create_memory}),
     Route((*_STORE, "memories", "*"), {"GET": retrieve_memory, "POST": update_memory, "DELETE": delete_memory}),
     Route((*_STORE, "search"), {"GET": search_memories}),

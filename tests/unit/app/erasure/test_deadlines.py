@@ -1,0 +1,490 @@
+"""A deleted store is out of reach at once, and erased a week later: until then an admin brings all of it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import NotFound, PermissionDenied, Unavailable
+from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.store_record import StoreRecord, StoreState
+from memolith.core.rows.identity import StoreRow
+from tests.unit.app.failing import diverged, fail_over, hold_back
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+DAY_S = 24 * 3600.0
+WEEK_US = 7 * 24 * 3600 * 1_000_000
+TEXT = "the secret"
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene(erase_delay_us=WEEK_US)
+
+
+@pytest.fixture
+def memory(scene: Scene) -> Memory:
+    made = scene.create("/a", TEXT)
+    scene.update(made, f"{TEXT} again")
+    scene.deliver()
+    return made
+
+
+def delete(scene: Scene, at: str = HOME) -> None:
+    scene.at(at).stores.delete(scene.call(), scene.store)
+    scene.deliver()
+
+
+def sweep(scene: Scene, region: str) -> Mapping[str, Any]:
+    answer = scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
+    scene.deliver()
+    return answer
+
+
+def let_pass(scene: Scene, days: float, *regions: str) -> None:
+    """Days go by; then the schedules wake the erasers, often enough for what waits for calls under way."""
+    scene.clock.advance(days * DAY_S)
+    for _ in range(3):
+        for region in regions or (HOME, AWAY):
+            sweep(scene, region)
+        scene.clock.advance(61)
+
+
+def row(scene: Scene, region: str = HOME) -> StoreRow:
+    return StoreRow.from_attributes(scene.cloud.rows(region, "stores")[scene.store, "record"])
+
+
+def texts(scene: Scene, region: str) -> list[bytes]:
+    return [body for body in scene.bodies(region) if TEXT.encode() in body]
+
+
+def is_erased(scene: Scene, region: str) -> bool:
+    call = {"call": "erasure.status", "store_id": scene.store, "id": scene.store}
+    return bool(scene.cloud.peers.call(region, "eraser", call)["state"] == "erased" and not texts(scene, region))
+
+
+# ---- until then -----------------------------------------------------------------------------------------------------
+
+
+def test_a_deleted_store_is_out_of_reach_everywhere_and_nothing_of_it_is_erased_before_its_time(
+    scene: Scene, memory: Memory
+) -> None:
+    delete(scene)
+    before = {region: texts(scene, region) for region in (HOME, AWAY)}
+    assert len(before[HOME]) == len(before[AWAY]) == 2
+    let_pass(scene, 6.99)
+    for region in (HOME, AWAY):
+        assert texts(scene, region) == before[region]
+        with pytest.raises(NotFound):
+            scene.read(memory, at=region)
+    let_pass(scene, 0.01)
+    assert is_erased(scene, HOME) and is_erased(scene, AWAY)
+    assert row(scene).state == row(scene, AWAY).state == StoreState.DELETED
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_no_call_reaches_into_a_deleted_store(scene: Scene, memory: Memory, region: str) -> None:
+    delete(scene)
+    here, call, store = scene.at(region), scene.call, scene.store
+    calls: list[Callable[[], object]] = [
+        lambda: here.stores.retrieve(call(), store),
+        lambda: here.stores.update(call(), store, name="x", description="", metadata={}),
+        lambda: here.stores.archive(call(), store),
+        lambda: here.stores.delete(call(), store),
+        lambda: scene.create("/b", at=region),
+        lambda: scene.update(memory, "x", at=region),
+        lambda: scene.delete(memory, at=region),
+        lambda: scene.page(at=region),
+        lambda: scene.versions(at=region),
+        lambda: scene.version(memory.version_id, at=region),
+        lambda: scene.redact(memory.version_id, at=region),
+        lambda: here.search.search(call(), store, query="secret", path_prefix=None, limit=1),
+        lambda: here.bulk_read.page(call(), store, after=None),
+        lambda: here.divergent.page(call(), store, limit=1, after=None),
+        lambda: here.quarantine.page(call(), store, include_released=True, limit=1, after=None),
+    ]
+    for one in calls:
+        with pytest.raises(NotFound):
+            one()
+
+
+def test_a_region_that_has_not_heard_of_the_deletion_is_refused_by_the_home(scene: Scene, memory: Memory) -> None:
+    """It lands where the store still seems to be there."""
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    for write in (
+        lambda: scene.update(memory, "x", at=AWAY),
+        lambda: scene.redact(memory.version_id, at=AWAY),
+        lambda: scene.at(AWAY).stores.archive(scene.call(), scene.store),
+    ):
+        with pytest.raises(NotFound):
+            write()
+    assert len(texts(scene, HOME)) == 2
+
+
+def test_the_stores_that_wait_are_listed_for_admins_and_no_others(scene: Scene) -> None:
+    kept = scene.create_store("kept")
+    began_us = scene.clock.now_us()
+    delete(scene)
+    for region in (HOME, AWAY):
+        assert [one.id for one in scene.stores(at=region).items] == [kept.id]
+        [waiting] = scene.stores(at=region, deleted=True).items
+        assert (waiting.id, waiting.erase_after) == (scene.store, waiting.updated_at + WEEK_US)
+        assert began_us <= waiting.updated_at <= scene.clock.now_us()
+    writer = scene.cloud.key("write")
+    with pytest.raises(PermissionDenied):
+        scene.at(HOME).stores.page(
+            scene.call(writer), created_at_gte=None, created_at_lte=None, include_archived=False, limit=9, after=None,
+            deleted=True,
+        )  # fmt: skip
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    assert scene.stores(deleted=True).items == ()
+    assert scene.store in [one.id for one in scene.stores().items]
+    delete(scene)
+    let_pass(scene, 7)
+    assert scene.stores(deleted=True).items == scene.stores(at=AWAY, deleted=True).items == ()
+
+
+# ---- restored -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+def test_a_restored_store_is_as_it_was_in_every_region_and_is_never_erased(
+    scene: Scene, memory: Memory, at: str
+) -> None:
+    scene.at(HOME).stores.update(scene.call(), scene.store, name="payroll", description="d", metadata={"a": "b"})
+    scene.deliver()
+    before = scene.at(HOME).stores.retrieve(scene.call(), scene.store)
+    history = [version.id for version in scene.versions(memory_id=memory.id).items]
+    delete(scene)
+    let_pass(scene, 6)
+    restored = scene.at(at).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    let_pass(scene, 10)
+    assert (restored.name, restored.metadata, restored.created_at) == ("payroll", {"a": "b"}, before.created_at)
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+        assert [version.id for version in scene.versions(at=region, memory_id=memory.id).items] == history
+        assert row(scene, region).salt == row(scene).salt != ""
+    assert scene.update(memory, "goes on", at=at).path == "/a"
+
+
+def test_restoring_again_or_what_was_never_deleted_changes_nothing(scene: Scene, memory: Memory) -> None:
+    before = scene.objects()
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    assert scene.objects() == before
+    delete(scene)
+    once = scene.at(HOME).stores.restore(scene.call(), scene.store)
+    assert scene.at(HOME).stores.restore(scene.call(), scene.store) == once
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+def test_who_comes_too_late_is_told_so(scene: Scene, memory: Memory, at: str) -> None:
+    delete(scene)
+    let_pass(scene, 7)
+    with pytest.raises(NotFound, match="erasure has begun"):
+        scene.at(at).stores.restore(scene.call(), scene.store)
+    assert is_erased(scene, HOME) and is_erased(scene, AWAY)
+
+
+def test_only_an_admin_of_the_workspace_restores(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    with pytest.raises(PermissionDenied):
+        scene.at(HOME).stores.restore(scene.call(scene.cloud.key("write")), scene.store)
+    with pytest.raises(NotFound):
+        scene.at(HOME).stores.restore(scene.call(scene.cloud.key("admin", "wrkspc_other")), scene.store)
+    with pytest.raises(NotFound):
+        scene.at(HOME).stores.restore(scene.call(), "memstore_unknown")
+    assert row(scene).is_deleted
+
+
+def test_a_store_that_is_deleted_again_waits_anew(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    let_pass(scene, 6)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    delete(scene)
+    let_pass(scene, 6)
+    assert len(texts(scene, HOME)) == 2, "the first deletion's time is over, and it was taken back"
+    let_pass(scene, 1)
+    assert is_erased(scene, HOME)
+
+
+def test_an_archived_store_comes_back_archived(scene: Scene, memory: Memory) -> None:
+    archived = scene.at(HOME).stores.archive(scene.call(), scene.store).archived_at
+    delete(scene)
+    assert [one.archived_at for one in scene.stores(deleted=True).items] == [archived]
+    assert scene.at(HOME).stores.restore(scene.call(), scene.store).archived_at == archived
+
+
+def test_divergent_versions_come_back_too(scene: Scene) -> None:
+    _, lost = diverged(scene)
+    delete(scene, at=AWAY)
+    let_pass(scene, 3)
+    scene.at(AWAY).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        found = scene.at(region).divergent.page(scene.call(), scene.store, limit=9, after=None)
+        assert [one.version_id for one in found.items] == [lost.version_id]
+
+
+def test_a_verdict_on_a_deleted_stores_text_holds_once_it_is_restored(scene: Scene, memory: Memory) -> None:
+    head = scene.read(memory)
+    delete(scene)
+    scene.judge(head)
+    scene.deliver()
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    reader = scene.cloud.key("read")
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region, key=reader).withheld is not None
+
+
+def test_a_redaction_that_was_under_way_is_carried_out_in_a_deleted_store(scene: Scene, memory: Memory) -> None:
+    scene.redact(memory.version_id)
+    delete(scene)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    assert len(texts(scene, HOME)) == len(texts(scene, AWAY)) == 1
+
+
+def test_retention_goes_on_in_a_deleted_store(scene: Scene, memory: Memory) -> None:
+    gone = scene.create("/gone", f"{TEXT} gone")
+    scene.delete(gone)
+    scene.deliver()
+    scene.clock.advance(28 * DAY_S)
+    delete(scene)
+    let_pass(scene, 3)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    assert [one.content for one in scene.versions(memory_id=gone.id, full=True).items] == [None, None]
+    assert scene.read(memory).content == f"{TEXT} again"
+
+
+# ---- the delay ------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_delay_a_store_is_erased_at_once_and_cannot_be_restored(memory: Memory, scene: Scene) -> None:
+    for site in scene.cloud.sites.values():
+        site.region.erase_delay_us = 0
+    delete(scene)
+    assert row(scene).state == StoreState.DELETED
+    assert texts(scene, HOME) == texts(scene, AWAY) == []
+    with pytest.raises(NotFound, match="erasure has begun"):
+        scene.at(HOME).stores.restore(scene.call(), scene.store)
+
+
+@pytest.mark.parametrize("changed_to", [0, 30 * WEEK_US])
+def test_the_delay_is_the_one_that_held_when_the_store_was_deleted(
+    scene: Scene, memory: Memory, changed_to: int
+) -> None:
+    delete(scene)
+    for site in scene.cloud.sites.values():
+        site.region.erase_delay_us = changed_to
+    let_pass(scene, 6.9)
+    assert len(texts(scene, HOME)) == 2
+    let_pass(scene, 0.1)
+    assert is_erased(scene, HOME) and is_erased(scene, AWAY)
+
+
+def test_the_record_of_an_older_release_says_that_the_store_is_erased_at_once(scene: Scene, memory: Memory) -> None:
+    key = max(key for key, _ in scene.objects() if isinstance(parse_key(key), StoreKey))
+    found = scene.cloud.buckets.current(HOME, key)
+    assert found is not None
+    record = StoreRecord.from_json(found.body)
+    name = parse_key(key)
+    assert isinstance(name, StoreKey)
+    old = record.ended(scene.clock.now_us()).to_json()
+    assert b"erase_after" not in old and b"erase_after" not in record.to_json()
+    scene.cloud.sites[HOME].region.objects.put_if_absent(str(StoreKey(scene.store, name.slot.following)), old, {})
+    scene.deliver()
+    assert texts(scene, HOME) == texts(scene, AWAY) == []
+
+
+# ---- regions, clocks and lost notes ---------------------------------------------------------------------------------
+
+
+def test_a_region_that_was_down_at_the_deadline_erases_when_the_final_record_arrives(
+    scene: Scene, memory: Memory
+) -> None:
+    delete(scene)
+    scene.clock.advance(7 * DAY_S)
+    scene.cloud.peers.call(HOME, "eraser", {"call": "sweep"})
+    held = hold_back(scene)
+    scene.clock.advance(3 * DAY_S)
+    scene.cloud.peers.call(AWAY, "eraser", {"call": "sweep"})
+    assert len(texts(scene, AWAY)) == 2, "its own clock decides nothing"
+    with pytest.raises(NotFound):
+        scene.read(memory, at=AWAY)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    let_pass(scene, 0)
+    assert is_erased(scene, HOME) and is_erased(scene, AWAY)
+
+
+def test_another_region_whose_clock_is_ahead_erases_nothing(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    let_pass(scene, 8, AWAY)
+    assert len(texts(scene, HOME)) == len(texts(scene, AWAY)) == 2
+    assert row(scene).state == row(scene, AWAY).state == StoreState.ACTIVE
+    scene.at(AWAY).stores.restore(scene.call(), scene.store)
+    assert scene.read(memory).content == f"{TEXT} again"
+
+
+def test_a_deletion_whose_note_was_never_made_is_found_by_the_daily_pass(scene: Scene, memory: Memory) -> None:
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    scene.drop_events()
+    let_pass(scene, 1, HOME)
+    let_pass(scene, 6, HOME)
+    assert is_erased(scene, HOME)
+
+
+def test_a_final_record_whose_event_is_lost_is_found_by_the_daily_pass(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    scene.clock.advance(7 * DAY_S)
+    assert scene.cloud.peers.call(HOME, "eraser", {"call": "sweep"})["ended"] == 1
+    scene.drop_events()
+    for _ in range(3):
+        scene.clock.advance(DAY_S)
+        scene.cloud.peers.call(HOME, "eraser", {"call": "sweep"})
+        scene.drop_events()
+    assert texts(scene, HOME) == []
+
+
+def test_a_sweep_that_cannot_put_the_final_record_erases_nothing_and_the_next_one_does(
+    scene: Scene, memory: Memory
+) -> None:
+    delete(scene)
+    scene.clock.advance(7 * DAY_S)
+    with scene.struck_by(Strike(Fault.REFUSED, "objects.put_if_absent")):
+        assert sweep(scene, HOME)["ended"] == 0
+    assert len(texts(scene, HOME)) == 2
+    assert row(scene).state == StoreState.ACTIVE
+    let_pass(scene, 0)
+    assert is_erased(scene, HOME)
+
+
+def test_a_sweep_without_deleted_stores_puts_nothing(scene: Scene, memory: Memory) -> None:
+    before = scene.objects()
+    assert sweep(scene, HOME)["ended"] == 0
+    assert scene.objects() == before
+
+
+def test_tables_that_are_rebuilt_know_that_a_store_is_deleted(scene: Scene, memory: Memory) -> None:
+    before = scene.remember_index(AWAY)
+    delete(scene)
+    before()
+    for key, _ in scene.objects(AWAY):
+        scene.cloud.sites[AWAY].indexing.object_arrived(key)
+    with pytest.raises(NotFound):
+        scene.read(memory, at=AWAY)
+    assert [one.id for one in scene.stores(at=AWAY, deleted=True).items] == [scene.store]
+
+
+# ---- homes that change ----------------------------------------------------------------------------------------------
+
+
+def test_a_deleted_stores_home_can_move_and_the_new_home_erases_it_in_time(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    answer = scene.cloud.peers.call(AWAY, "reconciler", {"call": "homes.move", "store_id": scene.store})
+    assert answer["state"] == "moved", answer
+    scene.deliver()
+    with pytest.raises(NotFound):
+        scene.read(memory, at=AWAY)
+    let_pass(scene, 6.9)
+    assert len(texts(scene, HOME)) == len(texts(scene, AWAY)) == 2
+    let_pass(scene, 1.1, HOME)
+    assert len(texts(scene, HOME)) == 2, "it is the home no more"
+    let_pass(scene, 0, AWAY, HOME)
+    assert is_erased(scene, HOME) and is_erased(scene, AWAY)
+
+
+def test_a_deleted_store_whose_home_was_lost_can_be_restored_at_the_new_one(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    fail_over(scene)
+    scene.deliver()
+    let_pass(scene, 3)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    let_pass(scene, 9)
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+
+
+def test_a_deletion_that_the_lost_home_acknowledged_holds_and_once_restored_does_not_come_back(
+    scene: Scene, memory: Memory
+) -> None:
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.deliver()
+    assert scene.read(memory, at=AWAY).content == f"{TEXT} again"
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        with pytest.raises(NotFound):
+            scene.read(memory, at=region)
+    assert len(texts(scene, AWAY)) == 2
+    scene.at(AWAY).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    for event in held:
+        scene.cloud.sites[AWAY].indexing.object_arrived(event.key)
+    let_pass(scene, 10)
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_deletion_and_its_restoration_that_the_lost_home_acknowledged_leave_the_store_as_it_was(
+    scene: Scene, memory: Memory, order: tuple[int, int]
+) -> None:
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    held = hold_back(scene)
+    assert len(held) == 2
+    fail_over(scene)
+    scene.deliver()
+    for number in order:
+        scene.cloud.pending.append(held[number])
+        scene.deliver()
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+        assert not row(scene, region).is_deleted
+
+
+def test_a_write_that_comes_late_to_a_deleted_store_is_there_once_it_is_restored(scene: Scene, memory: Memory) -> None:
+    late = scene.update(memory, "acknowledged by the old home")
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.deliver()
+    delete(scene, at=AWAY)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    scene.at(AWAY).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).version_id == late.version_id
+
+
+def test_the_deleted_store_of_an_unfinished_move_is_not_made_final(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    scene.cloud.peers.call(HOME, "reconciler", {"call": "homes.begin", "store_id": scene.store, "to": AWAY})
+    let_pass(scene, 8)
+    assert len(texts(scene, HOME)) == 2
+    with pytest.raises(Unavailable):
+        scene.at(HOME).stores.restore(scene.call(), scene.store)
+    scene.cloud.peers.call(HOME, "reconciler", {"call": "homes.give_up", "store_id": scene.store})
+    scene.deliver()
+    let_pass(scene, 0)
+    assert is_erased(scene, HOME)
+
+
+def test_a_key_that_is_limited_to_other_stores_restores_none(scene: Scene) -> None:
+    delete(scene)
+    other = scene.store[:-1] + ("0" if scene.store[-1] != "0" else "1")
+    limited = scene.cloud.key("admin", stores=[other])
+    with pytest.raises(NotFound):
+        scene.at(HOME).stores.restore(scene.call(limited), scene.store)
+    assert row(scene).is_deleted

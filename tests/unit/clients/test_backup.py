@@ -1,0 +1,148 @@
+"""``memolith backup``: stores outlive their deployment in a folder, and no damaged backup is restored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memolith.clients.cli.failures import Exit
+from tests.api.harness import memolith_backend
+from tests.api.loopback import serving
+from tests.unit.clients.desk import Desk
+from tests.unit.clients.test_history import history, live, lived
+
+
+def elsewhere(desk: Desk, backup: str, *more: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Restores into a new, empty deployment and moves the desk there: old id to new, and the report."""
+    code, out, err = restored_at(desk, backup, *more)
+    assert code == 0, err
+    report = json.loads(out)
+    return {row["from"]: row["store"] for row in report["stores"]}, report
+
+
+def restored_at(desk: Desk, backup: str, *more: str) -> tuple[int, str, str]:
+    other = memolith_backend()
+    desk.backend = other
+    with serving(other.answer) as port:
+        words = ("--api-url", f"http://127.0.0.1:{port}", "--api-key", other.api_key, "--json")
+        return desk.run("backup", "restore", backup, *more, *words)
+
+
+def test_a_destroyed_deployment_is_restored_from_a_backup_with_every_store_and_version(desk: Desk) -> None:
+    lived(desk)
+    other = desk.json("stores", "create", "Archived", "--metadata", "team=core")["id"]
+    policy = {"scan_policy": {"policy": "strict"}}
+    desk.backend.client().beta.memory_stores.update(other, extra_body=policy)
+    desk.ok("put", other, "/x.md", typed=b"kept")
+    desk.ok("stores", "archive", other, "--yes")
+    before = {store: (history(desk, store), live(desk, store)) for store in (desk.store, other)}
+    report = desk.json("backup", "create", "saved")
+    assert report["versions"] == sum(len(versions) for versions, _ in before.values())
+    assert len(desk.json("backup", "verify", "saved")) == 2
+    made, report = elsewhere(desk, "saved")
+    assert "scan policy" in {row["path"] for row in report["rows"]}
+    assert set(made) == set(before)
+    stores = desk.backend.client().beta.memory_stores
+    for old, new in made.items():
+        assert (history(desk, new), live(desk, new)) == before[old]
+    archived = stores.retrieve(made[other])
+    assert (archived.name, archived.metadata, archived.archived_at is None) == ("Archived", {"team": "core"}, False)
+
+
+def test_a_deleted_and_erased_store_alone_comes_back_from_a_backup(desk: Desk) -> None:
+    lived(desk)
+    desk.json("stores", "create", "Other")
+    before = history(desk, desk.store)
+    desk.ok("backup", "create", "saved", "--store", desk.store)
+    desk.ok("stores", "delete", desk.store, "--yes")
+    [row] = json.loads(desk.ok("backup", "restore", "saved", "--json"))["stores"]
+    assert row["from"] == desk.store != row["store"]
+    assert history(desk, row["store"]) == before
+    assert {store["name"] for store in desk.json("stores", "list")} == {"Team notes", "Other"}
+
+
+def flip(folder: Path, tar: Path) -> None:
+    data = bytearray(tar.read_bytes())
+    data[len(data) // 2] ^= 1
+    tar.write_bytes(data)
+
+
+def another_schema(folder: Path, tar: Path) -> None:
+    manifest = folder / "backup.json"
+    manifest.write_text(manifest.read_text().replace('"schema": 1', '"schema": 2'))
+
+
+def outside(folder: Path, tar: Path) -> None:
+    manifest = folder / "backup.json"
+    manifest.write_text(manifest.read_text().replace(tar.name, f"../{tar.name}"))
+
+
+DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
+    "a flipped bit": (flip, "SHA-256"),
+    "a missing file": (lambda folder, tar: tar.unlink(), "missing"),
+    "a shorter file": (lambda folder, tar: tar.write_bytes(tar.read_bytes()[:-1]), "SHA-256"),
+    "no manifest": (lambda folder, tar: (folder / "backup.json").unlink(), "no backup"),
+    "half a manifest": (lambda folder, tar: (folder / "backup.json").write_text('{"format"'), "no sense"),
+    "another schema": (another_schema, "schema 2"),
+    "a file outside": (outside, "outside the folder"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_backup_is_named_and_nothing_is_restored_from_it(desk: Desk, damage: str) -> None:
+    desk.put("/a.md", "one")
+    desk.ok("backup", "create", "saved")
+    harm, told = DAMAGES[damage]
+    harm(Path("saved"), Path("saved") / f"{desk.store}.tar.gz")
+    assert told in desk.fails(Exit.USAGE, "backup", "verify", "saved")
+    assert told in desk.fails(Exit.USAGE, "backup", "restore", "saved")
+    assert len(desk.json("stores", "list")) == 1
+
+
+def test_a_backup_overwrites_nothing_and_an_interrupted_one_is_none(desk: Desk) -> None:
+    Path("saved").mkdir()
+    Path("saved/mine.txt").write_text("mine")
+    assert "new or empty" in desk.fails(Exit.USAGE, "backup", "create", "saved")
+    assert [one.name for one in Path("saved").iterdir()] == ["mine.txt"]
+    desk.patch.setattr("memolith.clients.transfer.backup._write_manifest", lambda *_: exit(9))
+    assert desk.run("backup", "create", "other")[0] == 9
+    assert "interrupted" in desk.fails(Exit.USAGE, "backup", "verify", "other")
+
+
+def test_only_stores_of_the_backup_can_be_chosen(desk: Desk) -> None:
+    desk.ok("backup", "create", "saved")
+    assert "memstore_x is not in the backup" in desk.fails(
+        Exit.USAGE, "backup", "restore", "saved", "--store", "memstore_x"
+    )
+
+
+def test_a_restoration_that_stops_says_how_to_go_on_and_loses_nothing(desk: Desk) -> None:
+    lived(desk)
+    before = history(desk, desk.store)
+    second = desk.json("stores", "create", "Second")["id"]
+    desk.ok("backup", "create", "saved", "--store", desk.store, "--store", second)
+    desk.patch.setattr("memolith.clients.transfer.history.IMPORT_MAX_VERSIONS", 1)
+    run, left = desk.backend.answer, [5]
+
+    def stopping(event: Any) -> Any:
+        if event["rawPath"].endswith("memory_versions") and event["requestContext"]["http"]["method"] == "POST":
+            left[0] -= 1
+            if left[0] < 0:
+                return {**run(event), "statusCode": 500, "body": '{"type":"error"}'}
+        return run(event)
+
+    with serving(stopping) as port:
+        code, _, err = desk.run("backup", "restore", "saved", "--api-url", f"http://127.0.0.1:{port}")
+    assert code != 0
+    goes_on, then = err.partition("to go on: memolith ")[2].split("\n")[0], err.partition("then: memolith ")[2]
+    desk.run(*goes_on.split(), "--json")
+    desk.ok(*then.split("\n")[0].split())
+    stores = desk.json("stores", "list")
+    assert len(stores) == 4, "each of the two was made once"
+    made = {store["name"]: store["id"] for store in stores[:2]}
+    assert history(desk, made["Team notes"]) == before
+    assert set(made) == {"Team notes", "Second"}
