@@ -25,8 +25,8 @@ class Row:
 
     Attributes:
         puts: the prefixes under which it puts log entries, only where nothing is: its own region's, or any.
-        puts_there: copies log entries into the other regions' buckets, only where nothing is, and never under the prefix
-            of the region whose bucket it is.
+        puts_there: copies log entries into the other regions' buckets, only where nothing is, and never under
+            the prefix of the region whose bucket it is.
         overwrites: puts where something is, and deletes versions.
         invokes, invokes_there: functions of its own region, and of the others.
         secrets: by the last part of their names.
