@@ -220,7 +220,7 @@ def test_what_cannot_be_compared_does_not_match(shelf: Shelf, value: object) -> 
     ("namespace", "key", "value", "reason"),
     [
         (("a",) * 20, "k", {}, "20 segments"),
-        (("a",), "k" * 1_100, {}, "1024 bytes"),
+        (("a",), "k" * 1_100, {}, "1024 characters"),
         (("a",), "k", {"text": "x" * 102_400}, "102400 bytes"),
     ],
 )

@@ -53,10 +53,10 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def serving(root: Path) -> Iterator[Server]:
-    """A server over the folder, on a port that was free; killed when the block ends, if it still runs."""
+def serving(root: Path, **settings: str) -> Iterator[Server]:
+    """A server over the folder, on a port that was free, with settings of its environment; killed as the block ends."""
     words = command(root, "--port", "0", "--json")
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment()) as process:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment() | settings) as process:
         try:
             assert process.stdout is not None
             started = json.loads(process.stdout.readline())

@@ -19,7 +19,8 @@ from tests.memory_tool.replay import SESSION, assert_same
 
 @pytest.fixture
 def server(root: Path) -> Iterator[Server]:
-    with serving(root) as started:
+    """The local cloud erases a deleted store at once; so does this one."""
+    with serving(root, MEMOLITH_ERASE_DELAY_DAYS="0") as started:
         yield started
 
 

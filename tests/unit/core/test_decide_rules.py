@@ -213,7 +213,7 @@ ADOPTIONS = [
 @heads
 @pytest.mark.parametrize("builds_on", [None, False, True])
 @pytest.mark.parametrize("succeeded", [None, False, True])
-@pytest.mark.parametrize("command", ADOPTIONS, ids=lambda one: f"{one.late.operation}-{one.late.path}")
+@pytest.mark.parametrize("command", ADOPTIONS, ids=lambda one: f"{one.straggler.operation}-{one.straggler.path}")
 def test_a_late_version_is_adopted_only_over_the_head_that_it_builds_on(
     head: MemoryRow | None, builds_on: bool | None, succeeded: bool | None, command: AdoptVersion
 ) -> None:
