@@ -10,6 +10,7 @@ from functools import partial
 
 from memolith.app.auth.key_searches import KeySearches
 from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, IssuedKey
@@ -23,7 +24,7 @@ from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import ApiKeyRow
-from memolith.ports.index import Change, Found, Index, Query
+from memolith.ports.index import Change, Index, Query
 
 SCOPES = ("read", "write", "admin")
 KEY_PREFIX = "sk-memolith"
@@ -106,18 +107,8 @@ class ApiKeys:
 
     def of_workspace(self, workspace_id: str) -> list[ApiKeyRow]:
         """List every key of a workspace, oldest first, revoked ones too. Raises Unavailable."""
-        view = self._region.view()
-        rows: list[ApiKeyRow] = []
-        after: str | None = None
-        while True:
-            page = self._query(view, Query("keys", workspace_id, prefix="apikey_", after=after))
-            rows += [ApiKeyRow.from_attributes(found.attributes) for found in page]
-            if len(page) < 100:
-                return rows
-            after = page[-1].sort_key
-
-    def _query(self, view: View, query: Query) -> list[Found]:
-        return [*view.index.query(query)]
+        query = Query("keys", workspace_id, prefix="apikey_")
+        return list(rows_of(self._region.view().index, query, ApiKeyRow))
 
     def find(self, credentials: Credentials, *, complete: bool) -> ApiKeyRow | None:
         """Find a presented key that the index lacks, in the bucket. A LIST a region, and a GET for each record.

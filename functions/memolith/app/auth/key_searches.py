@@ -7,6 +7,7 @@ is not searched for again for a short while, and of different ones a process sea
 
 from __future__ import annotations
 
+from memolith.app.kernel.recent import Recent
 from memolith.ports.clock import Clock
 
 MISSING_FOR_US = 10_000_000
@@ -28,14 +29,13 @@ class KeySearches:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._missing: dict[str, int] = {}
+        self._missing = Recent(clock, MISSING_FOR_US, KEPT_MAX)
         self._left: float = SEARCHES_AT_ONCE
         self._counted_us = clock.now_us()
 
     def is_missing(self, key_id: str) -> bool:
         """Tell whether the key was searched for moments ago, and not found."""
-        age_us = self._clock.now_us() - self._missing.get(key_id, -MISSING_FOR_US)
-        return 0 <= age_us < MISSING_FOR_US
+        return key_id in self._missing
 
     def take(self) -> bool:
         """Take one search; return False where none is left."""
@@ -54,7 +54,4 @@ class KeySearches:
 
     def note_missing(self, key_id: str) -> None:
         """Remember that a key was not found; forget what was remembered longest."""
-        while len(self._missing) >= KEPT_MAX:
-            self._missing.pop(next(iter(self._missing), ""), None)
-        self._missing.pop(key_id, None)
-        self._missing[key_id] = self._clock.now_us()
+        self._missing.note(key_id)

@@ -15,7 +15,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.port_calls import commit_as_owner
 from memolith.app.kernel.region import Region
 from memolith.app.log.store_log import StoreLog
@@ -85,14 +87,9 @@ class Deadlines:
         return ended
 
     def _due(self) -> Iterator[WaitRow]:
-        now_us, after = self._region.clock.now_us(), None
-        while True:
-            found = self._region.index.query(Query("control", WAITING, after=after, limit=NOTES_PER_PAGE))
-            rows = [WaitRow.from_attributes(one.attributes) for one in found]
-            yield from (row for row in rows if row.erase_after <= now_us)
-            if len(found) < NOTES_PER_PAGE or rows[-1].erase_after > now_us:
-                return
-            after = found[-1].sort_key
+        now_us = self._region.clock.now_us()
+        notes = rows_of(self._region.index, Query("control", WAITING, limit=NOTES_PER_PAGE), WaitRow)
+        return takewhile(lambda note: note.erase_after <= now_us, notes)
 
     def _look(self, row: WaitRow) -> bool:
         """End the store, if its own record says so; drop a note that nothing is to follow from."""

@@ -19,6 +19,7 @@ from functools import partial
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.index.parts import IndexParts
+from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.port_calls import commit_as_owner, require
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Unavailable
@@ -264,14 +265,8 @@ class StorePurge:
 def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Iterator[list[RowKey]]:
     """Yield the keys of a store's rows that have a path or a hash, a page at a time, in every written generation."""
     for index in view.indexes:
-        after: str | None = None
-        while True:
-            query = Query(table, store_id, after=after, limit=ROWS_PER_PAGE)
-            found = index.query(query)
+        for found in row_pages(index, Query(table, store_id, limit=ROWS_PER_PAGE)):
             yield [one.key for one in found if "path" in one.attributes or "content_sha256" in one.attributes]
-            if len(found) < ROWS_PER_PAGE:
-                break
-            after = found[-1].sort_key
 
 
 def _held(versions: Sequence[ObjectVersion]) -> list[_Held]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.index.parts import IndexParts
+from memolith.app.kernel.listing import row_pages, rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, Unavailable
@@ -161,14 +162,8 @@ class Verification:
         return {"state": state, "deleted": True, "progress": progress}
 
     def _versions_of(self, view: View, store_id: str, memory_id: str) -> Iterator[VersionRow]:
-        after: str | None = None
-        while True:
-            query = Query("versions", f"{store_id}#{memory_id}", after=after, index=BY_MEMORY.name, limit=ROWS_PER_PAGE)
-            found = view.index.query(query)
-            yield from (VersionRow.from_attributes(one.attributes) for one in found)
-            if len(found) < ROWS_PER_PAGE:
-                return
-            after = found[-1].sort_key
+        query = Query("versions", f"{store_id}#{memory_id}", index=BY_MEMORY.name, limit=ROWS_PER_PAGE)
+        return rows_of(view.index, query, VersionRow)
 
     def _state(self, row: VersionRow, deleted: bool, packed: frozenset[str]) -> str:
         wanted = deleted or row.redacted_at is not None or row.blank
@@ -280,14 +275,8 @@ class Verification:
         """Yield every row of the store's, in every generation of tables that is written, with its sort key."""
         for index in view.indexes:
             for table in TABLES:
-                after: str | None = None
-                while True:
-                    query = Query(table, store_id, after=after, limit=ROWS_PER_PAGE)
-                    found = index.query(query)
+                for found in row_pages(index, Query(table, store_id, limit=ROWS_PER_PAGE)):
                     yield from ((table, {"sk": one.key.sk, **one.attributes}) for one in found)
-                    if len(found) < ROWS_PER_PAGE:
-                        break
-                    after = found[-1].sort_key
             record = self._region.read(index, [StoreRow.key(store_id)])
             for attributes in record.values():
                 row = StoreRow.from_attributes(attributes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
+from memolith.app.kernel.recent import Recent
 from memolith.core.errors import Unauthenticated, Unavailable
 from memolith.ports.clock import Clock
 from memolith.wire.memory_tool.texts import ToolFailure
@@ -32,8 +33,7 @@ class Bearers:
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         self._ask = ask
-        self._clock = clock
-        self._good: dict[str, int] = {}
+        self._good = Recent(clock, REMEMBERED_US, REMEMBERED_MAX)
 
     def check(self, store_id: str, bearer: str) -> None:
         """Return if the API lets the bearer in, whatever it may do there. One invocation, or none.
@@ -44,8 +44,7 @@ class Bearers:
             Unauthenticated: the API does not. Unavailable: it does not answer.
         """
         digest = hashlib.sha256(bearer.encode()).hexdigest()
-        age_us = self._clock.now_us() - self._good.get(digest, -REMEMBERED_US)
-        if 0 <= age_us < REMEMBERED_US:
+        if digest in self._good:
             return
         try:
             reply = self._ask(store_id, bearer)
@@ -55,10 +54,4 @@ class Bearers:
             raise Unauthenticated(str(reply.body["error"]["message"]))
         if reply.status >= 500:
             raise Unavailable(str(reply.body["error"]["message"]), hint="try again")
-        self._remember(digest)
-
-    def _remember(self, digest: str) -> None:
-        self._good.pop(digest, None)
-        while len(self._good) >= REMEMBERED_MAX:
-            self._good.pop(next(iter(self._good), ""), None)
-        self._good[digest] = self._clock.now_us()
+        self._good.note(digest)
