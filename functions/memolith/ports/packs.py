@@ -69,6 +69,9 @@ class Pack(Protocol):
     def heads(self, memory_ids: Sequence[str] | None = None) -> Mapping[str, str]:
         """Return the version that it has of each of these memories, or of all."""
 
+    def sizes(self) -> Mapping[str, int]:
+        """Return by memory how many bytes its text has, whether or not the pack has all of it."""
+
     def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
         """Put these in place of what it had of them, and remove those. All or nothing; repeatable."""
 

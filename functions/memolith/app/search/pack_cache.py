@@ -8,7 +8,7 @@ fetched. What is held goes on from there, so that a warm reader fetches only wha
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -21,8 +21,8 @@ from memolith.app.search.packs import Heads, KeptPacks, differences
 from memolith.core import ids
 from memolith.core.errors import Unavailable
 from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
-from memolith.core.objects.search_pack import TEXT_BUDGET_BYTES, PackKey
-from memolith.core.rows.content import VersionRow
+from memolith.core.objects.search_pack import PackKey, text_max_bytes
+from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.ports.index import Query
 from memolith.ports.packs import DamagedPack, Pack, Packs
 
@@ -175,8 +175,9 @@ class PackCache:
             return
         if gone:
             held.pack.change((), gone)
-        for documents in self._heads.documents(put, TEXT_BUDGET_BYTES // self._region.memories_per_store):
-            held.pack.change(documents, [])
+        if put:
+            for documents in self._heads.documents(put, _text_bound(held.pack, put)):
+                held.pack.change(documents, [])
         held.complete_until = access.complete_until
 
     def _newest_since(self, access: StoreAccess, complete_until: int) -> dict[str, VersionRow]:
@@ -206,3 +207,11 @@ class PackCache:
             raise Unavailable("the search of this store cannot be made now; try again") from decode_error(
                 answer["error"]
             )
+
+
+def _text_bound(pack: Pack, put: Sequence[MemoryRow]) -> int:
+    """Return how much of each text is searched once these are in: what the packer would take, or what was found before
+    a change would be lost until the pack is made again.
+    """
+    sizes = {**pack.sizes(), **{row.memory_id: row.content_size_bytes or 0 for row in put}}
+    return text_max_bytes(list(sizes.values()))
