@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from scripts.local_cloud.commands import app
+import sys
+
+
+def main() -> None:
+    """Run the commands; where their packages are not installed, say what installs them."""
+    try:
+        from scripts.local_cloud.commands import app
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] in ("memolith", "scripts"):
+            raise
+        helping = "--help" in sys.argv
+        print(
+            f"memolith dev runs with the development packages of the checkout, and {error.name} is not installed: "
+            "run `make setup` there.",
+            file=sys.stdout if helping else sys.stderr,
+        )
+        sys.exit(0 if helping else 2)
+    app(prog_name="memolith dev")
+
 
 if __name__ == "__main__":
-    app(prog_name="memolith dev")
+    main()

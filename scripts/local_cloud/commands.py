@@ -21,6 +21,7 @@ app = typer.Typer(
     help="Run the local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
 )
 
 LagMs = Annotated[float | None, typer.Option(min=0, help="The least age of an object when it is copied.")]

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from memolith.clients.cli import homes, main
+from memolith.clients.cli import main
+from memolith.clients.cli.deployment_target import Target
 from memolith.clients.cli.failures import Exit
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -31,7 +32,7 @@ def memolith(
     record = {"stage": "test", "regions": [HOME, AWAY, THIRD], "account": "111122223333"}
     (tmp_path / "cdk.json").write_text(json.dumps({"context": {"memolith": record}}))
     sites = scene.cloud.sites
-    monkeypatch.setattr(homes, "region_on_aws", lambda _, deployment, __: sites[deployment.region].region)
+    monkeypatch.setattr(Target, "site", lambda target, name=None: sites[target.deployment(name).region].region)
 
     def run(*words: str) -> tuple[int, str, str]:
         capsys.readouterr()

@@ -145,9 +145,8 @@ def test_filling_copies_what_the_other_regions_have(
     for number in range(5):
         MemoryObjects(buckets, OLD).put_if_absent(f"{OLD}/log/memstore_1/9f2c/0001-0.{number:010d}", b"x", {})
     site = SimpleNamespace(objects=MemoryObjects(buckets, NEW), parallel=ThreadParallel())
-    target = SimpleNamespace(regions=(OLD, NEW), clients=None, deployment=lambda region: None)
+    target = SimpleNamespace(regions=(OLD, NEW), site=lambda region: site)
     monkeypatch.setattr(regions, "find_target", lambda aws: target)
-    monkeypatch.setattr(regions, "region_on_aws", lambda *_: site)
     regions.fill(NEW)
     assert site.objects.list("").keys == MemoryObjects(buckets, OLD).list("").keys
     assert f"{NEW}: 5 objects copied" in capsys.readouterr().out

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memolith.adapters.aws.peers import LambdaPeers
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.clients.cli.deployment_target import Target
 from memolith.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
@@ -21,7 +20,7 @@ def invoke(target: Target, region: str, function: str, payload: Mapping[str, Any
     if region not in target.regions:
         raise InvalidRequest("--region", f"{region} is not one of {', '.join(target.regions)}")
     try:
-        answer = LambdaPeers(target.clients, target.deployment(region)).call(region, function, payload)
+        answer = target.peers(region).call(region, function, payload)
     except port_errors.Unavailable as error:
         raise Unavailable(f"the {function} of {region} cannot be invoked") from error
     except port_errors.OutcomeUnknown as error:

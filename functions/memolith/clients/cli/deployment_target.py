@@ -1,19 +1,29 @@
-"""Which deployment a command speaks to: the local cloud of this folder, or the one that ``cdk.json`` describes."""
+"""Which deployment a command speaks to: the local cloud of this folder, or the one that ``cdk.json`` describes.
+
+boto3 is imported when a deployment is spoken to and not before, so that every command shows its help without it.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memolith.adapters.aws.account import caller_account
-from memolith.adapters.aws.clients import Clients, local_clients
 from memolith.adapters.aws.names import Deployment
 from memolith.clients.cli.api_address import DEV_FILE
 from memolith.core.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from memolith.adapters.aws.clients import Clients
+    from memolith.adapters.aws.signing import SigningSecrets
+    from memolith.app.kernel.region import Region
+    from memolith.ports.dead_letters import DeadLetters
+    from memolith.ports.index import Tables
+    from memolith.ports.peers import Peers
+    from memolith.ports.queue import Queue
 
 LOCAL_ACCOUNT = "000000000000"
 
@@ -36,6 +46,52 @@ class Target:
             raise InvalidRequest("--region", f"{chosen} is not one of {', '.join(self.regions)}")
         return Deployment(self.stage, self.account, self.regions, chosen)
 
+    def site(self, region: str | None = None) -> Region:
+        """Return one region, by default the first, as the use cases take it. Raises InvalidRequest."""
+        from memolith.adapters.aws.compose import region_on_aws
+        from memolith.adapters.memory import RecordingMetrics
+
+        return region_on_aws(self.clients, self.deployment(region), RecordingMetrics())
+
+    def peers(self, region: str) -> Peers:
+        """Return what invokes the functions of a region by name."""
+        from memolith.adapters.aws.peers import LambdaPeers
+
+        return LambdaPeers(self.clients, self.deployment(region))
+
+    def tables(self, region: str) -> Tables:
+        """Return what makes and drops a region's tables."""
+        from memolith.adapters.aws.tables import DynamoTables
+        from memolith.adapters.layered.translated import translated_tables
+        from memolith.adapters.system import SystemClock
+
+        return translated_tables(DynamoTables(self.clients, self.deployment(region), SystemClock()), region)
+
+    def rebuild_queue(self, region: str) -> Queue:
+        """Return the queue that a region's rebuild works through."""
+        from memolith.adapters.aws.queue import SqsQueue
+        from memolith.adapters.layered.translated import translated_queue
+        from memolith.adapters.system import SystemClock, SystemRandomness
+
+        deployment = self.deployment(region)
+        sqs = SqsQueue(self.clients, deployment, deployment.queue("rebuild"), SystemClock(), SystemRandomness())
+        return translated_queue(sqs, region)
+
+    def dead_letters(self, region: str, queue: str) -> DeadLetters:
+        """Return the dead letters of one of a region's queues."""
+        from memolith.adapters.aws.dead_letters import SqsDeadLetters
+        from memolith.adapters.layered.translated import translated_dead_letters
+        from memolith.adapters.system import SystemClock, SystemRandomness
+
+        sqs = SqsDeadLetters(self.clients, self.deployment(region), queue, SystemClock(), SystemRandomness())
+        return translated_dead_letters(sqs, region)
+
+    def signing_secrets(self) -> SigningSecrets:
+        """Return the keys that sign the tokens of sessions."""
+        from memolith.adapters.aws.signing import SigningSecrets
+
+        return SigningSecrets(self.clients, self.deployment())
+
 
 def find_target(aws: bool) -> Target:
     """Find the local cloud if one runs in this folder and `aws` is off, else what ``cdk.json`` describes.
@@ -44,10 +100,15 @@ def find_target(aws: bool) -> Target:
         InvalidRequest: there is neither.
     """
     if DEV_FILE.exists() and not aws:
+        from memolith.adapters.aws.clients import local_clients
+
         dev = json.loads(DEV_FILE.read_text())
         clients = local_clients(dev["endpoint"])
         return Target(clients, "dev", LOCAL_ACCOUNT, tuple(dev["regions"]))
     record = _record()
+    from memolith.adapters.aws.account import caller_account
+    from memolith.adapters.aws.clients import Clients
+
     clients = Clients()
     account = record.get("account") or caller_account(clients, record["regions"][0])
     return Target(clients, record["stage"], account, tuple(record["regions"]))

@@ -25,6 +25,7 @@ app = typer.Typer(
     help="Run the local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
 )
 
 
@@ -40,12 +41,14 @@ def _forward(command: str, words: list[str]) -> None:
     """Run the checkout's command, with the checkout's own Python if it has one, and exit as it does."""
     checkout = find_checkout(Path.cwd())
     if checkout is None:
+        if "--help" in words:
+            typer.echo(f"Usage: memolith dev {command} [OPTIONS]\n\n  {_COMMANDS[command]}\n")
         typer.echo(
             "The local cloud is part of Memolith's source, and this is not a checkout of it: "
             "clone the project, run `make setup`, and call `memolith dev` inside.",
             err=True,
         )
-        raise typer.Exit(2)
+        raise typer.Exit(0 if "--help" in words else 2)
     own = checkout / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
     try:

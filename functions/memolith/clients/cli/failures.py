@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 from memolith.clients.working_copy.store_client import Denied, Gone, NoAnswer, StoreClientError
@@ -120,3 +121,44 @@ def explain(error: errors.MemolithError) -> str:
     """Return the error's own message, and advice where there is any."""
     advice = error.advice if isinstance(error, ApiFailed) else _ADVICE.get(type(error), "")
     return f"error: {error.message}" + (f"\n{advice}" if advice else "")
+
+
+_EXTRAS = {
+    "anthropic": "sdk",
+    "boto3": "cli",
+    "botocore": "cli",
+    "httpx2": "mount",
+    "hyperscan": "local",
+    "mcp": "mcp,sdk",
+    "mfusepy": "mount",
+    "pydantic": "local",
+    "waitress": "local",
+}
+"""Package to the extra that installs it."""
+
+
+def explain_missing(error: ModuleNotFoundError) -> str:
+    """Say which package a command lacks here, and how to install it."""
+    package = (error.name or "").partition(".")[0]
+    if package == "memolith" or not package:
+        return explain_defect(error)
+    extra = _EXTRAS.get(package, "cli")
+    return f"error: this command needs {package}, which is not installed: pip install '.[{extra}]' in the checkout"
+
+
+def explain_os(error: OSError) -> str:
+    """Say what the operating system refused; without a file it was what the command prints."""
+    what = "standard output" if error.filename is None else str(error.filename)
+    return f"error: {what} cannot be used: {error.strerror or type(error).__name__}"
+
+
+def explain_defect(error: Exception) -> str:
+    """Describe an error that no command expects by its kind and place; its text may quote a memory, and is left out."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = "" if at is None else f" at {Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}"
+    return (
+        f"error: a defect of Memolith: {type(error).__name__}{place}\n"
+        "It may have been done: check before you repeat it. Please report this, with the command that you ran."
+    )

@@ -14,8 +14,6 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from memolith.adapters.aws.compose import region_on_aws
-from memolith.adapters.memory import RecordingMetrics
 from memolith.app.kernel.region import Region
 from memolith.app.operations import operator
 from memolith.app.operations.operator import Home, Step
@@ -179,7 +177,7 @@ def _is_held(new: Region, store_id: str) -> bool:
 
 
 def _region(target: Target, name: str | None) -> Region:
-    return region_on_aws(target.clients, target.deployment(name), RecordingMetrics())
+    return target.site(name)
 
 
 def _known(target: Target, region: str) -> str:

@@ -11,15 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from memolith.adapters.aws.compose import region_on_aws
-from memolith.adapters.aws.dead_letters import SqsDeadLetters
 from memolith.adapters.aws.names import QUEUES
-from memolith.adapters.aws.queue import SqsQueue
-from memolith.adapters.aws.tables import DynamoTables
-from memolith.adapters.layered.translated import translated_dead_letters, translated_queue, translated_tables
-from memolith.adapters.memory import RecordingMetrics
-from memolith.adapters.system.clock import SystemClock
-from memolith.adapters.system.randomness import SystemRandomness
 from memolith.app.indexer.rebuild import Rebuild
 from memolith.app.indexer.rebuild_pages import Progress as Step
 from memolith.app.indexer.service import make_indexer
@@ -28,7 +20,6 @@ from memolith.app.operations.operator import IndexStatus
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.output import Json, aside, console, show_rows
 from memolith.core.errors import InvalidRequest, MemolithError
-from memolith.ports.dead_letters import DeadLetters
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -76,13 +67,10 @@ def rebuild(
 
 def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Console) -> int:
     """Rebuild a region's index with progress; return the generation that serves then. Raises as `Rebuild.run`."""
-    deployment = target.deployment(region)
-    memolith = region_on_aws(target.clients, deployment, RecordingMetrics())
-    tables = translated_tables(DynamoTables(target.clients, deployment, memolith.clock), region)
-    sqs = SqsQueue(target.clients, deployment, deployment.queue("rebuild"), memolith.clock, memolith.randomness)
-    queue = translated_queue(sqs, region)
+    memolith = target.site(region)
+    rebuild = Rebuild(memolith, make_indexer(memolith), target.tables(region), target.rebuild_queue(region), settle_s)
     try:
-        return _rebuild(Rebuild(memolith, make_indexer(memolith), tables, queue, settle_s), progress_on)
+        return _rebuild(rebuild, progress_on)
     except KeyboardInterrupt:
         progress_on.print("Interrupted. Run the same command again to continue.", highlight=False)
         raise typer.Exit(130) from None
@@ -135,8 +123,8 @@ def status(region: OneRegion = None, aws: Aws = False, as_json: Json = False) ->
     rows: list[dict[str, Any]] = []
     for name in _regions(target, region):
         try:
-            memolith = region_on_aws(target.clients, target.deployment(name), RecordingMetrics())
-            queues = {queue: _dead_letters(target, name, queue) for queue in QUEUES}
+            memolith = target.site(name)
+            queues = {queue: target.dead_letters(name, queue) for queue in QUEUES}
             found = operator.index_status(memolith, queues)
         except MemolithError as error:
             rows.append({"region": name, "well": False, "problem": error.message})
@@ -184,11 +172,6 @@ def _regions(target: Target, region: str | None) -> tuple[str, ...]:
     return target.regions if region is None else (target.deployment(region).region,)
 
 
-def _dead_letters(target: Target, region: str, queue: str) -> DeadLetters:
-    sqs = SqsDeadLetters(target.clients, target.deployment(region), queue, SystemClock(), SystemRandomness())
-    return translated_dead_letters(sqs, region)
-
-
 def _shown(found: IndexStatus) -> dict[str, Any]:
     """Return a status as a line of the table."""
     behind = [f"{home}: {_duration(lag_ms)}" for home, lag_ms in found.lag_ms.items()]
@@ -212,7 +195,7 @@ def _duration(milliseconds: int) -> str:
 
 def _redrive(target: Target, region: str, queue: str, dry_run: bool, quiet: bool) -> dict[str, Any]:
     """Show one queue's dead letters and, unless `dry_run`, redrive them."""
-    dead_letters = _dead_letters(target, region, queue)
+    dead_letters = target.dead_letters(region, queue)
     set_aside = operator.depths(dead_letters).set_aside
     letters = operator.look(dead_letters, LETTERS_SHOWN) if set_aside else []
     if not quiet:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memolith.adapters.aws.signing import SigningSecrets
 from memolith.adapters.system import SystemClock
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.output import Json, console, show_rows
-from memolith.clients.cli.rotation import Rotation
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
 from memolith.core.times import parse_rfc3339, rfc3339
+
+if TYPE_CHECKING:
+    from memolith.clients.cli.rotation import Rotation
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -143,8 +144,10 @@ COLUMNS = ("key", "signs", "accepted")
 
 
 def _rotation(aws: bool) -> Rotation:
+    from memolith.clients.cli.rotation import Rotation
+
     target = find_target(aws)
-    return Rotation(SigningSecrets(target.clients, target.deployment()), target.regions, SystemClock())
+    return Rotation(target.signing_secrets(), target.regions, SystemClock())
 
 
 def _confirm(target: Target, region: str, key: str) -> dict[str, Any]:

@@ -7,16 +7,16 @@ them share a line of the help, so that it fits a screen.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from memolith.clients.cli.failures import exit_of, explain
+from memolith.clients.cli.failures import Exit, exit_of, explain, explain_defect, explain_missing, explain_os
 from memolith.core.errors import MemolithError
 
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
@@ -98,6 +98,8 @@ USUAL_NAMES = {
 class LazyGroup(TyperGroup):
     """A group whose subcommands are imported on first use."""
 
+    _completing_names = False
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order of `SUBCOMMANDS`."""
         return list(SUBCOMMANDS)
@@ -106,13 +108,25 @@ class LazyGroup(TyperGroup):
         """Import the subcommand; None if none has that name."""
         if cmd_name not in SUBCOMMANDS:
             return None
+        if self._completing_names:
+            return TyperCommand(cmd_name, help=SUBCOMMANDS[cmd_name][1])
         command: Any = typer.main.get_command(import_module(SUBCOMMANDS[cmd_name][0]).app)
         command.name = cmd_name
         return command
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete the name of a subcommand, without importing any of them."""
+        self._completing_names = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._completing_names = False
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Resolve the subcommand; for an unknown one, the error names those that are alike."""
         if args and args[0] not in SUBCOMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
             alike = get_close_matches(args[0], [*SUBCOMMANDS, *USUAL_NAMES], n=3)
             meant = dict.fromkeys(USUAL_NAMES.get(name, name) for name in alike)
             hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else "`memolith --help` lists them."
@@ -132,15 +146,54 @@ class LazyGroup(TyperGroup):
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
+def _print_version(wanted: bool) -> None:
+    """Print the version and end, if it is asked for."""
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"memolith {version('memolith')}")
+        raise typer.Exit()
+
+
 @app.callback()
-def memolith() -> None:
+def memolith(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Memory infrastructure for AI agents. `memolith COMMAND --help` has examples."""
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line: an error becomes a line that says what to do, and an exit code that says which kind."""
     try:
-        app(args=arguments, prog_name="memolith")
+        _run_and_flush(arguments)
     except MemolithError as error:
-        print(explain(error), file=sys.stderr)
-        sys.exit(exit_of(error))
+        _end(explain(error), exit_of(error))
+    except ModuleNotFoundError as error:
+        _end(explain_missing(error), Exit.USAGE)
+    except BrokenPipeError:
+        _end("", Exit.FAILED)  # as after `memolith log … | head`: its reader has what it wanted
+    except OSError as error:
+        _end(explain_os(error), Exit.FAILED)
+    except Exception as error:  # noqa: BLE001 - a user is shown a line, whatever happens
+        _end(explain_defect(error), Exit.FAILED)
+
+
+def _run_and_flush(arguments: Sequence[str] | None) -> None:
+    """Run the command, and write out what it printed, so that a full disk is an error that can still be told."""
+    try:
+        app(args=arguments, prog_name="memolith")
+    finally:
+        sys.stdout.flush()
+
+
+def _end(message: str, code: Exit) -> NoReturn:
+    """Print the message and exit. What standard output still holds cannot be written, and is given up."""
+    if message:
+        print(message, file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

@@ -20,8 +20,6 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from memolith.adapters.aws.compose import region_on_aws
-from memolith.adapters.memory import RecordingMetrics
 from memolith.app.replication.region_backfill import Progress as Step
 from memolith.app.replication.region_backfill import RegionBackfill
 from memolith.clients.cli import index
@@ -133,7 +131,7 @@ def copy(target: Target, region: str, said_on: Console) -> int:
 
     Raises as `RegionBackfill.run`.
     """
-    memolith = region_on_aws(target.clients, target.deployment(region), RecordingMetrics())
+    memolith = target.site(region)
     others = [other for other in target.regions if other != region]
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=said_on) as progress:

@@ -5,14 +5,16 @@ A new key is accepted everywhere before it signs, and an earlier one until its l
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memolith.adapters import jwk
-from memolith.adapters.aws.signing import SigningSecrets
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.limits import TOKEN_LIFETIME_MAX_S
 from memolith.core.times import rfc3339
 from memolith.ports.clock import Clock
+
+if TYPE_CHECKING:
+    from memolith.adapters.aws.signing import SigningSecrets
 
 SIGNED_LATEST_S = 600
 """How long a function may go on signing with a key after another was put: it remembers keys for five minutes."""
