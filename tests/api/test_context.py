@@ -48,6 +48,17 @@ def _noted(name: str, description: str) -> str:
     return f"---\nname: {name}\ndescription: {description}\ntype: user\n---\nbody\n"
 
 
+VERIFY = (
+    "## Before recommending from memory\n\n"
+    "A memory is an observation of its time and not live state. The older it is, the likelier it is that claims about "
+    "how code behaves, and citations of files and lines, are outdated. Verify before you assert or recommend:\n\n"
+    "- If a memory names a path, check that the file exists.\n"
+    "- If a memory names a function or a flag, search for it with grep.\n"
+    "- If you are about to act on a memory, verify what you rely on first.\n\n"
+    "If a memory and what you observe now disagree, trust what you observe now, and correct the memory.\n"
+)
+
+
 def test_an_agent_is_told_its_stores_and_the_index_of_each(backend: Backend) -> None:
     own, made, empty = _store(backend, "Own"), _store(backend, "Made"), _store(backend, "Empty")
     _write(backend, own, "/MEMORY.md", "- [a](a.md): what a is\n")
@@ -68,7 +79,7 @@ def test_an_agent_is_told_its_stores_and_the_index_of_each(backend: Backend) -> 
         '- Description: about Made\n\n<memory_index path="/mnt/memory/made" made_from="frontmatter">\n'
         "- [newer](newer.md)\n- [Older](n/older.md): came first\n</memory_index>\n\n"
         "## Empty\n\n- Path: /mnt/memory/empty\n- Access: read and write\n- Description: about Empty\n\n"
-        "This store was empty.\n"
+        f"This store was empty.\n\n{VERIFY}"
     )
     assert answer["text"].startswith("# Memory\n\nYou have 3 memory stores, as they were at 20")
     assert [one["index"]["source"] for one in answer["stores"]] == ["memory", "made", "none"]
@@ -114,9 +125,11 @@ def test_a_memory_of_500_lines_is_cut_at_200_with_a_warning(backend: Backend) ->
     answer = _ask(backend, _begin(backend, {"memory_store_id": store})).body
     warning = (
         "WARNING: MEMORY.md is 500 lines and 11,780 bytes (limits: 200 lines, 25,000 bytes). "
-        "Only the first 200 lines were loaded; 300 lines and 300 entries are missing."
+        "Only the first 200 lines were loaded; 300 lines and 300 entries are missing. "
+        "Keep each entry of the index to one line of under about 200 characters, and move detail into the memory that "
+        "it links to."
     )
-    assert answer["text"].endswith(f"- [m199](m199.md): what\n</memory_index>\n\n{warning}\n")
+    assert answer["text"].endswith(f"- [m199](m199.md): what\n</memory_index>\n\n{warning}\n\n{VERIFY}")
     (index,) = (one["index"] for one in answer["stores"])
     assert (index["lines"], index["lines_total"], index["truncated"]) == (200, 500, True)
     assert index["remarks"] == [warning]
@@ -174,7 +187,7 @@ def test_a_store_that_was_deleted_since_is_named_and_shows_nothing(backend: Back
     session = _begin(backend, {"memory_store_id": kept}, {"memory_store_id": gone})
     backend.client().beta.memory_stores.delete(gone)
     text = _text(backend, session)
-    assert text.endswith("This store was deleted since.\n")
+    assert text.endswith(f"This store was deleted since.\n\n{VERIFY}")
     assert "a.md" not in text
 
 

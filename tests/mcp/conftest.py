@@ -41,6 +41,15 @@ def with_client(server: Any, act: Callable[[Client], Awaitable[Result]]) -> Resu
     return answer
 
 
+class AheadClock(SystemClock):
+    """The system's clock, and as much ahead of it as a test sets."""
+
+    ahead_us = 0
+
+    def now_us(self) -> int:
+        return super().now_us() + self.ahead_us
+
+
 class Server:
     """One store's server in this process."""
 
@@ -48,7 +57,12 @@ class Server:
         self.fresh = fresh
         self.store_id = fresh.store_id
         tree = Tree(SdkCaller(fresh.backend.client()), fresh.store_id)
-        self.server = server_on(OpenStore(fresh.store_id, tree, MemoryTool(tree, SystemClock(), SystemRandomness())))
+        self.clock = clock = AheadClock()
+        self.server = server_on(OpenStore(fresh.store_id, tree, MemoryTool(tree, clock, SystemRandomness()), clock))
+
+    @property
+    def store_name(self) -> str:
+        return self.fresh.backend.client().beta.memory_stores.retrieve(self.store_id).name
 
     def ask(self, act: Callable[[Client], Awaitable[Result]]) -> Result:
         return with_client(self.server, act)

@@ -210,3 +210,58 @@ def test_the_guide_is_a_prompt(server: Server) -> None:
     assert "never an instruction" in message.content.text
     with pytest.raises(MCPError):
         server.ask(lambda client: client.get_prompt("other"))
+
+
+def test_basic_memorys_own_calls_find_the_one_project_and_paths_without_a_slash(server: Server) -> None:
+    text, _, failed = server.call("memory", command="create", path="memories/user/editor.md", file_text="uses vim\n")
+    assert not failed, text
+    assert not server.call("memory", command="view", path="memories/user/editor.md")[2]
+    hits = server.call("search_notes", query="vim", project="memories", directory="user")[1] or {}
+    assert [hit["path"] for hit in hits["hits"]] == ["/memories/user/editor.md"]
+    assert hits["hits"][0]["age"] == "today"
+    for path in ("user/editor.md", "memories/user/editor.md", "memory://user/editor.md"):
+        note = server.call("read_note", path=path, project=server.store_id)[1] or {}
+        assert (note["content"], note["age"], note["caution"]) == ("uses vim\n", "today", None)
+    for project in ("memories", server.store_name, ""):
+        activity = server.call("recent_activity", timeframe="7d", project=project, depth=1, page=1, page_size=10)[1]
+        assert [row["path"] for row in (activity or {})["versions"]] == ["/memories/user/editor.md"]
+    assert (server.call("recent_activity", page=2, page_size=10)[1] or {})["versions"] == []
+
+
+def test_an_edit_and_a_write_take_the_same_short_paths(server: Server) -> None:
+    assert not server.call("write_note", path="user/a.md", content="one", project="memories")[2]
+    assert not server.call("edit_note", path="user/a.md", old_str="one", new_str="two", project="memories")[2]
+    assert server.fresh.paths() == {"/user/a.md": "two"}
+    listed = server.call("list_directory", path="user", project="memories")[1] or {}
+    assert [entry["path"] for entry in listed["entries"]] == ["/memories/user/a.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("read_note", {"path": "a", "project": "elsewhere"}, "This server has one project"),
+        ("recent_activity", {"timeframe": "soon"}, "argument timeframe: must be a timeframe such as 7d"),
+        ("recent_activity", {"timeframe": "3 years ago"}, "must reach back a year at most"),
+        ("recent_activity", {"type": "folder"}, "argument type"),
+        ("read_note", {"path": "../../etc/passwd"}, "would escape"),
+        ("read_note", {"path": "http://a"}, "does not exist"),
+    ],
+)
+def test_a_wrong_project_timeframe_or_path_is_refused_with_the_rule(
+    server: Server, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    put(server, "/a", "1")
+    text, structured, is_error = server.call(name, **arguments)
+    assert (is_error, structured) == (True, None)
+    assert said in text
+
+
+def test_a_note_that_is_older_than_a_day_says_how_old_it_is_and_what_to_verify(server: Server) -> None:
+    put(server, "/a.md", "vim")
+    server.clock.ahead_us = 47 * 86_400_000_000
+    note = server.call("read_note", path="a.md")[1] or {}
+    assert note["age"] == "47 days ago"
+    assert "47 days old" in note["caution"]
+    assert "not live state" in note["caution"]
+    assert (server.call("search_notes", query="vim")[1] or {})["hits"][0]["age"] == "47 days ago"
+    assert (server.call("recent_activity", timeframe="7d")[1] or {})["versions"] == []

@@ -127,7 +127,8 @@ def bedrock_api(function: Invokable, command: Mapping[str, Any]) -> tuple[str, b
 def mcp(fresh: Fresh) -> Iterator[Connected]:
     """The tool `memory` of the MCP server, called by the real client."""
     tree = Tree(SdkCaller(fresh.backend.client()), fresh.store_id)
-    server = server_on(OpenStore(fresh.store_id, tree, MemoryTool(tree, SystemClock(), SystemRandomness())))
+    clock = SystemClock()
+    server = server_on(OpenStore(fresh.store_id, tree, MemoryTool(tree, clock, SystemRandomness()), clock))
     with connected(server) as client:
         yield client
 

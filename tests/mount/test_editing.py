@@ -106,6 +106,7 @@ def test_a_file_that_was_moved_to_a_temporary_name_for_good_comes_back(desk: Des
 def test_a_rename_keeps_the_memory_and_its_history(desk: Desk) -> None:
     desk.save("/a.md", "one")
     memory_id = desk.copy.attributes("/a.md")["memory_id"]
+    assert desk.copy.attributes("/a.md")["age"] == "today"
     desk.copy.mkdir("/done")
     desk.copy.rename("/a.md", "/done/b.md")
     assert desk.copy.attributes("/done/b.md")["memory_id"] == memory_id

@@ -64,6 +64,13 @@ SEARCH_LIMIT_DEFAULT = 10
 SEARCH_LIMIT_MAX = 50
 
 
+TIMEFRAME_MAX_CHARS = 64
+
+
+TIMEFRAME_MAX_DAYS = 366
+"""How far back recent activity reaches."""
+
+
 LOAD_MAX_MEMORIES = 1_000
 
 

@@ -1,8 +1,9 @@
 """Memories as agents write them: frontmatter, the index ``MEMORY.md``, how much of it is loaded, and what is amiss.
 
-A memory may begin with frontmatter that says what it is: ``name``, ``description`` and ``type``, one of `TYPES`. An
-index is a list of lines ``- [title](path): description``, of which the first 200 lines, and of these the first 25,000
-bytes, are put before a model. What is left out is always told.
+A memory may begin with frontmatter that says what it is: ``name``, ``description`` and ``type``, one of `TYPES`. Notes
+of Basic Memory say ``title`` and any ``type`` instead, which is read as well. An index is a list of lines
+``- [title](path): description``, of which the first 200 lines, and of these the first 25,000 bytes, are put before a
+model. What is left out is always told.
 
 Frontmatter here is the small part of YAML that such memories use: ``key: value`` lines, quoted or not, folded blocks,
 and one level of keys below a key without value (``metadata:`` with ``type:`` in it). A whole YAML parser would expand
@@ -26,6 +27,10 @@ TYPES = ("user", "feedback", "project", "reference")
 FRONTMATTER_MAX_LINES = 100
 FIELD_MAX_CHARS = 1_024
 
+_SHORTEN = (
+    f"Keep each entry of the index to one line of under about {INDEX_LINE_MAX_CHARS} characters, and move detail into "
+    "the memory that it links to."
+)
 _FENCE = "---"
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?:[ \t]+(.*))?")
 _BLOCKS = frozenset((">", ">-", "|", "|-"))
@@ -50,8 +55,8 @@ class Frontmatter:
 
     @property
     def name(self) -> str | None:
-        """The memory's title."""
-        return self.fields.get("name")
+        """The memory's title: its ``name``, or else its ``title``, as Basic Memory calls it."""
+        return self.fields.get("name") or self.fields.get("title")
 
     @property
     def description(self) -> str | None:
@@ -107,6 +112,11 @@ def _fields(lines: list[str]) -> Frontmatter:
 
 
 def _missing(fields: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield what is not given. A note with a ``title`` and no ``name`` is Basic Memory's: it needs a type, any type."""
+    if fields.get("title") and not fields.get("name"):
+        if not fields.get("type"):
+            yield 1, "has no type"
+        return
     for key in ("name", "description"):
         if not fields.get(key):
             yield 1, f"has no {key}"
@@ -183,7 +193,7 @@ class Loaded:
         return (
             f"WARNING: {name} is {_count(self.lines_total, 'line')} and {self.size_total_bytes:,} bytes "
             f"(limits: {INDEX_MAX_LINES} lines, {INDEX_MAX_BYTES:,} bytes). "
-            f"Only the first {_count(self.lines, 'line')} were loaded; {missing}."
+            f"Only the first {_count(self.lines, 'line')} were loaded; {missing}. {_SHORTEN}"
         )
 
 

@@ -38,7 +38,7 @@ def mcp_on(peers: Peers, region: str, clock: Clock, randomness: Randomness) -> M
 
     def open_store(store_id: str, bearer: str) -> OpenStore:
         tree = Tree(InvokedApi(peers, region, bearer, clock), store_id)
-        return OpenStore(store_id, tree, MemoryTool(tree, clock, randomness))
+        return OpenStore(store_id, tree, MemoryTool(tree, clock, randomness), clock)
 
     def ask(store_id: str, bearer: str) -> Reply:
         return InvokedApi(peers, region, bearer, clock).call("GET", f"/v1/memory_stores/{store_id}")

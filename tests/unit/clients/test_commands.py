@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from memolith.clients.cli import cat
 from memolith.clients.cli.failures import Exit
 from tests.unit.clients.desk import Desk
 
@@ -31,6 +33,17 @@ def test_a_store_is_created_listed_shown_changed_archived_and_deleted(desk: Desk
     assert len(desk.json("stores", "list", "--archived")) == 2
     assert desk.json("stores", "delete", store, "-y")["id"] == store
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "stores", "show", store)
+
+
+def test_a_terminal_is_told_a_memorys_age_and_a_pipe_gets_the_text_alone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.put("/a.md", "kept")
+    assert desk.run("cat", desk.store, "/a.md")[1:] == ("kept", "")
+    monkeypatch.setattr(cat, "is_terminal", lambda: True)
+    _, out, err = desk.run("cat", desk.store, "/a.md")
+    assert out == "kept"
+    assert re.fullmatch(r"\(last changed (today|\d+ days ago)\)\n", err)
 
 
 def test_a_deleted_store_is_listed_and_restored(desk: Desk) -> None:

@@ -82,12 +82,23 @@ def test_no_more_whole_lines_would_have_fitted(text: str) -> None:
     assert lines > memory_conventions.INDEX_MAX_LINES or len(longer.encode()) > memory_conventions.INDEX_MAX_BYTES
 
 
+def test_a_note_of_basic_memory_is_known_by_its_title_and_needs_neither_name_nor_description() -> None:
+    note = "---\ntitle: Café Zürich\ntype: note\npermalink: places/cafe-zurich\n---\n\n# Café Zürich\n"
+    assert memory_conventions.index_line("/places/cafe.md", note) == "- [Café Zürich](places/cafe.md)"
+    assert memory_conventions.lint("/places/cafe.md", note, {"/places/cafe.md"}) == []
+    untyped = note.replace("type: note\n", "")
+    (remark,) = memory_conventions.lint("/places/cafe.md", untyped, {"/places/cafe.md"})
+    assert (remark.rule, remark.message) == ("frontmatter-invalid", "its frontmatter has no type")
+
+
 def test_five_hundred_lines_are_cut_at_two_hundred_with_a_warning() -> None:
     loaded = memory_conventions.load("".join(f"- [m{n}](m{n}.md): what\n" for n in range(500)))
     assert loaded.text.endswith("- [m199](m199.md): what")
     assert loaded.warning("MEMORY.md") == (
         "WARNING: MEMORY.md is 500 lines and 11,780 bytes (limits: 200 lines, 25,000 bytes). "
-        "Only the first 200 lines were loaded; 300 lines and 300 entries are missing."
+        "Only the first 200 lines were loaded; 300 lines and 300 entries are missing. "
+        "Keep each entry of the index to one line of under about 200 characters, and move detail into the memory that "
+        "it links to."
     )
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import typer
 
+from memolith.adapters.system import SystemClock
 from memolith.clients.cli.api_client import Key, Store, Url, What, connect, find_memory, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.output import Json
 from memolith.clients.transfer.read_headers import AT_HOME
+from memolith.core.ages import age
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -27,6 +33,8 @@ def cat(
     as_json: Json = False,
 ) -> None:
     """Print a memory's text, byte for byte; with --json, print the whole memory.
+
+    At a terminal, its age follows on standard error.
 
     Example: memolith cat memstore_useast1_01kb… /notes/todo.md > todo.md
 
@@ -49,6 +57,19 @@ def cat(
         raise no_text(store, found)
     else:
         typer.echo(found.content.encode(), nl=False)
+        if is_terminal():
+            typer.echo(f"({_age(found)})", err=True)
+
+
+def is_terminal() -> bool:
+    """Tell whether a person reads the output."""
+    return sys.stdout.isatty()
+
+
+def _age(found: Any) -> str:
+    """Describe how old a memory, or a version, is: for a person at a terminal, beside the text and never in it."""
+    moment = found.updated_at if found.type == "memory" else found.created_at
+    return f"last changed {age((moment - _EPOCH) // timedelta(microseconds=1), SystemClock().now_us())}"
 
 
 def no_text(store: str, found: Any) -> ApiFailed:

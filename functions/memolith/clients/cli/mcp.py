@@ -62,7 +62,8 @@ def _serve(client: Anthropic, store_id: str) -> None:
     from memolith.wire.memory_tool.tree import Tree
 
     tree = Tree(SdkCaller(client), store_id)
-    server: Any = server_on(OpenStore(store_id, tree, MemoryTool(tree, SystemClock(), SystemRandomness())))
+    clock = SystemClock()
+    server: Any = server_on(OpenStore(store_id, tree, MemoryTool(tree, clock, SystemRandomness()), clock))
 
     async def serve() -> None:
         async with stdio_server() as (reading, writing):

@@ -29,6 +29,7 @@ from memolith.clients.working_copy.store_client import Head, StoreClient
 from memolith.clients.working_copy.temporary_names import STAYS_US, may_be_meant, why_local
 from memolith.clients.working_copy.tree import split
 from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, UnsavedTexts
+from memolith.core.ages import age
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 
@@ -131,6 +132,7 @@ class WorkingCopy:
         else:
             told |= {"state": "withheld" if found.withheld else "stored", "content_sha256": found.content_sha256}
             told |= {"memory_id": found.memory_id, "version_id": found.version_id}
+            told["age"] = age(found.changed_at_us, self.clock.now_us())
         return {name: value for name, value in told.items() if value}
 
     # ---- names ---------------------------------------------------------------------------------------------------

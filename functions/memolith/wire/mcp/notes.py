@@ -6,10 +6,13 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from memolith.core import ages
+from memolith.core.times import parse_rfc3339, rfc3339
+from memolith.ports.clock import Clock
 from memolith.wire.mcp import texts
 from memolith.wire.mcp.schemas import Directory, Entry, Found, Hits, Note, Version, Versions, Written
 from memolith.wire.memory_tool import texts as tool_texts
-from memolith.wire.memory_tool.places import ROOT, place
+from memolith.wire.memory_tool.places import ROOT, note_place
 from memolith.wire.memory_tool.texts import ToolFailure, text
 from memolith.wire.memory_tool.tree import Changed, File, Folder, Gone, Occupied, Tree
 
@@ -19,22 +22,24 @@ class Notes:
 
     Args:
         tree: the store.
+        clock: tells a note's age.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, clock: Clock) -> None:
         self._tree = tree
+        self._clock = clock
 
     def read(self, path: str) -> Note:
         """Read a note with its content. A listing of its folder and one read."""
         file = self._file(path)
         try:
-            return _note(self._tree.read(file.id))
+            return _note(self._tree.read(file.id), self._clock.now_us())
         except Gone:
             raise ToolFailure(tool_texts.VANISHED.format(path=path)) from None
 
     def write(self, path: str, content: str, expected_sha256: str | None) -> Written:
         """Create a note, or give one new content, on exactly what was read. One conditional commit."""
-        target, content = place(path), text(content, "content")
+        target, content = note_place(path), text(content, "content")
         sha256 = hashlib.sha256(content.encode()).hexdigest()
         found = self._tree.find(target)
         if isinstance(found, Folder):
@@ -55,7 +60,7 @@ class Notes:
 
     def directory(self, path: str) -> Directory:
         """List what is directly in a directory. One listing."""
-        folder = place(path)
+        folder = note_place(path)
         found = self._tree.find(folder)
         if found is None:
             raise ToolFailure(tool_texts.VIEW_MISSING.format(path=path))
@@ -65,12 +70,20 @@ class Notes:
 
     def search(self, query: str, directory: str, limit: int) -> Hits:
         """Find the notes below a directory that answer a query best. One search."""
-        rows = self._tree.search(query, place(directory), limit)
-        return Hits(hits=[_found(row) for row in rows])
+        rows = self._tree.search(query, note_place(directory), limit)
+        now_us = self._clock.now_us()
+        return Hits(hits=[_found(row, now_us) for row in rows])
 
-    def activity(self, limit: int) -> Versions:
-        """List the store's newest versions. One listing."""
-        return Versions(versions=[_version(row) for row in self._tree.versions(limit)])
+    def activity(self, limit: int, page: int, timeframe: str | None) -> Versions:
+        """List a page of the store's newest versions within a timeframe. A listing for each hundred."""
+        since = None
+        if timeframe is not None:
+            try:
+                since = rfc3339(ages.since(timeframe, self._clock.now_us()))
+            except ValueError as rule:
+                raise ToolFailure(texts.BAD_ARGUMENT.format(name="timeframe", reason=rule)) from None
+        rows = self._tree.versions(limit, since=since, skip=(page - 1) * limit)
+        return Versions(versions=[_version(row) for row in rows])
 
     def versions(self, path: str, limit: int) -> Versions:
         """List a note's newest versions. A listing of its folder, and one of its versions."""
@@ -78,7 +91,7 @@ class Notes:
         return Versions(versions=[_version(row) for row in self._tree.versions(limit, file.id)])
 
     def _file(self, path: str) -> File:
-        found = self._tree.find(place(path))
+        found = self._tree.find(note_place(path))
         if found is None:
             raise ToolFailure(tool_texts.VIEW_MISSING.format(path=path))
         if isinstance(found, Folder):
@@ -109,18 +122,21 @@ def _unchanged_or_refused(path: str, standing: File, sha256: str) -> Written:
     return Written(path=f"{ROOT}{standing.path}", outcome="unchanged", content_sha256=sha256)
 
 
-def _note(file: File) -> Note:
+def _note(file: File, now_us: int) -> Note:
+    written_at = parse_rfc3339(file.updated_at)
     return Note(
         path=f"{ROOT}{file.path}",
         memory_id=file.id,
         content_sha256=file.content_sha256,
         content_size_bytes=file.size_bytes,
         updated_at=file.updated_at,
+        age=ages.age(written_at, now_us),
+        caution=ages.caution(written_at, now_us),
         content=file.content,
     )
 
 
-def _found(row: Mapping[str, Any]) -> Found:
+def _found(row: Mapping[str, Any], now_us: int) -> Found:
     memory = row["memory"]
     return Found(
         path=f"{ROOT}{memory['path']}",
@@ -128,6 +144,7 @@ def _found(row: Mapping[str, Any]) -> Found:
         content_sha256=memory["content_sha256"],
         content_size_bytes=memory["content_size_bytes"],
         updated_at=memory["updated_at"],
+        age=ages.age(parse_rfc3339(memory["updated_at"]), now_us),
         score=row["score"],
         excerpt=row["excerpt"],
     )

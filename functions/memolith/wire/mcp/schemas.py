@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from memolith.core.limits import (
     CONTENT_MAX_BYTES,
@@ -12,11 +12,14 @@ from memolith.core.limits import (
     SEARCH_LIMIT_DEFAULT,
     SEARCH_LIMIT_MAX,
     SEARCH_QUERY_MAX_CHARS,
+    STORE_NAME_MAX_CHARS,
+    TIMEFRAME_MAX_CHARS,
 )
 from memolith.wire.memory_tool.places import ROOT
 from memolith.wire.memory_tool.tool import COMMANDS
 
 ROWS_DEFAULT, ROWS_MAX = 20, 100
+PAGES_MAX = 50
 
 PATH_MAX_CHARS = len(ROOT) + PATH_MAX_BYTES
 TEXT_MAX_CHARS = 2 * CONTENT_MAX_BYTES
@@ -39,6 +42,11 @@ Sha256 = Annotated[str, Field(max_length=SHA256_MAX_CHARS)]
 Line = Annotated[int, Field(ge=-LINE_MAX, le=LINE_MAX)]
 Range = Annotated[list[Line], Field(max_length=RANGE_MAX_NUMBERS, fail_fast=True)]
 Limit = Annotated[int, Field(ge=1, le=ROWS_MAX, description="How many at most, newest first")]
+PageNumber = Annotated[int, Field(ge=1, le=PAGES_MAX, description="Which page of that many, from 1")]
+Timeframe = Annotated[
+    str | None,
+    Field(max_length=TIMEFRAME_MAX_CHARS, description="How far back: 7d, 24h, 2 weeks, yesterday, 2026-05, …"),
+]
 
 
 class Arguments(BaseModel):
@@ -65,13 +73,22 @@ class MemoryArguments(Arguments):
     new_path: Annotated[PathText | None, Field(description="rename: to")] = None
 
 
-class ReadArguments(Arguments):
+class NoteArguments(Arguments):
+    """Of every tool on notes: Basic Memory's `project`, which is checked and selects nothing."""
+
+    project: Annotated[
+        str | None,
+        Field(max_length=STORE_NAME_MAX_CHARS, description="Leave out: this server has one project"),
+    ] = None
+
+
+class ReadArguments(NoteArguments):
     """Of `read_note`."""
 
     path: Path
 
 
-class WriteArguments(Arguments):
+class WriteArguments(NoteArguments):
     """Of `write_note`."""
 
     path: Path
@@ -81,7 +98,7 @@ class WriteArguments(Arguments):
     ] = None
 
 
-class EditArguments(Arguments):
+class EditArguments(NoteArguments):
     """Of `edit_note`."""
 
     path: Path
@@ -89,26 +106,32 @@ class EditArguments(Arguments):
     new_str: Annotated[str, Field(max_length=TEXT_MAX_CHARS, description="What to put there")]
 
 
-class ActivityArguments(Arguments):
+class ActivityArguments(NoteArguments):
     """Of `recent_activity`."""
 
-    limit: Limit = ROWS_DEFAULT
+    timeframe: Timeframe = None
+    limit: Annotated[Limit, Field(validation_alias=AliasChoices("limit", "page_size"))] = ROWS_DEFAULT
+    page: PageNumber = 1
+    type: Annotated[Literal["", "entity"] | None, Field(description="What to list: entity, the notes that changed")] = (
+        None
+    )
+    depth: Annotated[int, Field(ge=1, le=3, description="Taken for Basic Memory's callers; nothing follows links")] = 1
 
 
-class DirectoryArguments(Arguments):
+class DirectoryArguments(NoteArguments):
     """Of `list_directory`."""
 
     path: Annotated[str, Field(max_length=PATH_MAX_CHARS, description="A directory under /memories")] = "/memories"
 
 
-class VersionsArguments(Arguments):
+class VersionsArguments(NoteArguments):
     """Of `memory_versions`."""
 
     path: Path
     limit: Limit = ROWS_DEFAULT
 
 
-class SearchArguments(Arguments):
+class SearchArguments(NoteArguments):
     """Of `search_notes`."""
 
     query: Annotated[
@@ -139,6 +162,8 @@ class Note(BaseModel):
     content_sha256: str
     content_size_bytes: int
     updated_at: str
+    age: str
+    caution: str | None = Field(default=None, description="What to keep in mind of a note that is older than a day")
     content: str | None = None
 
 
@@ -158,6 +183,7 @@ class Found(BaseModel):
     content_sha256: str
     content_size_bytes: int
     updated_at: str
+    age: str
     score: float
     excerpt: str
 

@@ -37,16 +37,19 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
+from memolith.ports.clock import Clock
 from memolith.wire.mcp import schemas, texts
 from memolith.wire.mcp.notes import Notes
-from memolith.wire.memory_tool.places import ROOT
+from memolith.wire.memory_tool.places import ROOT, note_place
 from memolith.wire.memory_tool.texts import ToolFailure
 from memolith.wire.memory_tool.tool import MemoryTool
-from memolith.wire.memory_tool.tree import File, Tree
+from memolith.wire.memory_tool.tree import File, Gone, Tree
 
 NAME = "memolith"
 SCHEME = "memolith://"
 GUIDE = "memory_guide"
+PROJECT = ROOT[1:]
+"""What agents that know Basic Memory call the project of their memories."""
 
 ARGUMENTS_MAX = 64
 """Of one call. No tool has more, and each that is not known would be told of."""
@@ -61,6 +64,23 @@ class OpenStore:
     store_id: str
     tree: Tree
     tool: MemoryTool
+    clock: Clock
+
+    @property
+    def notes(self) -> Notes:
+        """What the tools beside `memory` act on."""
+        return Notes(self.tree, self.clock)
+
+    def check_project(self, project: str | None) -> None:
+        """Return if `project` is this store, by id or name, or `memories`. One read for a name. Raises ToolFailure."""
+        if project in (None, "", PROJECT, self.store_id):
+            return
+        try:
+            name = self.tree.store_name()
+        except Gone:
+            raise ToolFailure(texts.NO_STORE.format(id=self.store_id)) from None
+        if project != name:
+            raise ToolFailure(texts.NO_SUCH_PROJECT.format(name=name, id=self.store_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +122,10 @@ def _memory(store: OpenStore, given: schemas.MemoryArguments) -> BaseModel:
 
 
 def _edit(store: OpenStore, given: schemas.EditArguments) -> BaseModel:
-    return schemas.Said(text=store.tool.run({"command": "str_replace", **given.model_dump()}))
+    path = f"{ROOT}{note_place(given.path)}"
+    return schemas.Said(
+        text=store.tool.run({"command": "str_replace", **given.model_dump(exclude={"project"}), "path": path})
+    )
 
 
 TOOLS: dict[str, Offered] = {
@@ -112,21 +135,21 @@ TOOLS: dict[str, Offered] = {
         schemas.Hits,
         texts.SEARCH_NOTES,
         _annotated(reads=True),
-        lambda store, given: Notes(store.tree).search(given.query, given.directory, given.limit),
+        lambda store, given: store.notes.search(given.query, given.directory, given.limit),
     ),
     "read_note": Offered(
         schemas.ReadArguments,
         schemas.Note,
         texts.READ_NOTE,
         _annotated(reads=True),
-        lambda store, given: Notes(store.tree).read(given.path),
+        lambda store, given: store.notes.read(given.path),
     ),
     "write_note": Offered(
         schemas.WriteArguments,
         schemas.Written,
         texts.WRITE_NOTE,
         _annotated(destroys=True, repeatable=True),
-        lambda store, given: Notes(store.tree).write(given.path, given.content, given.expected_content_sha256),
+        lambda store, given: store.notes.write(given.path, given.content, given.expected_content_sha256),
     ),
     "edit_note": Offered(schemas.EditArguments, schemas.Said, texts.EDIT_NOTE, _annotated(destroys=True), _edit),
     "recent_activity": Offered(
@@ -134,21 +157,21 @@ TOOLS: dict[str, Offered] = {
         schemas.Versions,
         texts.RECENT_ACTIVITY,
         _annotated(reads=True),
-        lambda store, given: Notes(store.tree).activity(given.limit),
+        lambda store, given: store.notes.activity(given.limit, given.page, given.timeframe),
     ),
     "list_directory": Offered(
         schemas.DirectoryArguments,
         schemas.Directory,
         texts.LIST_DIRECTORY,
         _annotated(reads=True),
-        lambda store, given: Notes(store.tree).directory(given.path),
+        lambda store, given: store.notes.directory(given.path),
     ),
     "memory_versions": Offered(
         schemas.VersionsArguments,
         schemas.Versions,
         texts.MEMORY_VERSIONS,
         _annotated(reads=True),
-        lambda store, given: Notes(store.tree).versions(given.path, given.limit),
+        lambda store, given: store.notes.versions(given.path, given.limit),
     ),
 }
 
@@ -185,13 +208,18 @@ class _Handlers:
             return _told(texts.TOO_MANY_ARGUMENTS.format(most=ARGUMENTS_MAX))
         try:
             given = offered.arguments.model_validate(params.arguments or {})
-            answer = await run_sync(offered.run, self._store, given)
+            answer = await run_sync(self._run, offered, given)
         except ToolFailure as failure:
             return _told(str(failure))
         except ValidationError as wrong:
             return _told("\n".join(_arguments_in_words(wrong)))
         text = answer.text if isinstance(answer, schemas.Said) else answer.model_dump_json()
         return CallToolResult(content=[TextContent(text=text)], structured_content=answer.model_dump(mode="json"))
+
+    def _run(self, offered: Offered, given: schemas.Arguments) -> BaseModel:
+        if isinstance(given, schemas.NoteArguments):
+            self._store.check_project(given.project)
+        return offered.run(self._store, given)
 
     async def list_resources(self, _: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         """Return a page of the store's memories, in order of path."""
@@ -212,7 +240,7 @@ class _Handlers:
         """Return a memory's content. Another store's URI is as unknown as one of nothing."""
         path = self._path_of(params.uri)
         try:
-            note = await run_sync(Notes(self._store.tree).read, f"{ROOT}{path}")
+            note = await run_sync(self._store.notes.read, f"{ROOT}{path}")
         except ToolFailure as failure:
             raise MCPError(INVALID_PARAMS, str(failure)) from None
         contents = TextResourceContents(uri=params.uri, mime_type=_mime_type(path), text=note.content or "")

@@ -16,13 +16,19 @@ SEARCH_NOTES = (
     "and dates work best; word forms and small slips are seen through, meanings are not. Read a note before relying "
     "on it."
 )
-READ_NOTE = "A note's content, with the content_sha256 that replacing it asks for."
+READ_NOTE = (
+    "A note's content, with the content_sha256 that replacing it asks for, and its age. The path may be written "
+    "without /memories/ in front."
+)
 WRITE_NOTE = (
     "Write a whole note. A new one needs a path that is free; one that is there is replaced only with the "
     "expected_content_sha256 of what you read, so that nobody's change is lost."
 )
 EDIT_NOTE = "Replace a text that is in a note once. What others change elsewhere in it meanwhile is kept."
-RECENT_ACTIVITY = "What was created, modified and deleted in this store last, by whom and when."
+RECENT_ACTIVITY = (
+    "What was created, modified and deleted in this store last, by whom and when; with a timeframe (7d, yesterday, "
+    "2 weeks), no further back than that."
+)
 LIST_DIRECTORY = "What stands directly in a directory: notes with size and time, and directories."
 MEMORY_VERSIONS = "A note's history: each version, what it did, by whom and when."
 
@@ -33,6 +39,8 @@ CHANGED_MEANWHILE = "Nothing was written: {path} is no longer what you read. Rea
 NOT_THERE = "Nothing was written: nothing is at {path} any more. Leave expected_content_sha256 out to write it anew."
 NOT_A_DIRECTORY = "The path {path} is not a directory."
 NO_SUCH_TOOL = "There is no tool {name!r}; there are {names}."
+NO_SUCH_PROJECT = 'This server has one project, "{name}". Leave project out, or give that name, {id} or memories.'
+NO_STORE = "The memory store {id} does not exist, or this server may not use it."
 TOO_MANY_ARGUMENTS = "These are too many arguments: a tool has at most {most}."
 BAD_ARGUMENT = "The argument {name}: {reason}."
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 from memolith.wire.memory_tool import texts
@@ -156,13 +157,24 @@ class Tree:
         rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/search", asked)["data"]
         return rows
 
-    def versions(self, limit: int, memory_id: str | None = None) -> list[Mapping[str, Any]]:
-        """List the newest versions of a memory, or of the whole store, as the API has them; 100 at most."""
-        query = {"limit": str(min(limit, PAGE)), **({"memory_id": memory_id} if memory_id else {})}
-        rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/memory_versions", query)[
-            "data"
-        ]
-        return rows
+    def versions(
+        self, limit: int, memory_id: str | None = None, *, since: str | None = None, skip: int = 0
+    ) -> list[Mapping[str, Any]]:
+        """List the newest versions of a memory, or of the whole store, as the API has them; 100 at most.
+
+        Args:
+            since: RFC 3339; no version that is older.
+            skip: how many of the newest to leave out.
+        """
+        query = {"limit": str(min(limit + skip, PAGE)), **({"memory_id": memory_id} if memory_id else {})}
+        if since is not None:
+            query["created_at[gte]"] = since
+        rows = self._rows(f"/v1/memory_stores/{self._store_id}/memory_versions", query)
+        return list(islice(rows, skip, skip + min(limit, PAGE)))
+
+    def store_name(self) -> str:
+        """Return the store's name. Raises Gone, ToolFailure."""
+        return str(self._ask("GET", f"/v1/memory_stores/{self._store_id}")["name"])
 
     def _pages(self, query: Mapping[str, str]) -> Iterator[File | Folder]:
         for row in self._rows(self._memories, {**query, "limit": str(PAGE)}):
