@@ -189,8 +189,12 @@ def bad_one(judged: Judged) -> Any:
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
 @pytest.mark.parametrize("scope", ["read", "write", "admin"])
-def test_the_sdk_reads_what_is_withheld_and_shows_why(judged: Judged, region: str, scope: str) -> None:
-    stores = judged.client(scope, region).beta.memory_stores
+@pytest.mark.parametrize("asked", ["show", "hide", None])
+def test_the_sdk_reads_what_is_withheld_and_shows_why(
+    judged: Judged, region: str, scope: str, asked: str | None
+) -> None:
+    headers = {} if asked is None else {"x-memolith-withheld": asked}
+    stores = judged.client(scope, region).with_options(default_headers=headers).beta.memory_stores
     head = bad_one(judged)
     version = stores.memory_versions.retrieve(head.version_id, memory_store_id=judged.store)
     seen: list[Any] = [
@@ -200,10 +204,16 @@ def test_the_sdk_reads_what_is_withheld_and_shows_why(judged: Judged, region: st
         next(iter(stores.memory_versions.list(judged.store, view="full"))),
     ]
     for one in seen:
-        assert one.content == (BAD if scope == "admin" else None)
+        assert one.content == (BAD if scope == "admin" and asked == "show" else None)
         assert one.path == "/a.md"
         withheld = one.to_dict()["withheld"]
         assert (withheld["reason"], withheld["rules"]) == ("it turns its reader around", ["deep-rule"])
+
+
+def test_a_header_that_asks_for_withheld_texts_in_another_word_is_refused_by_name(judged: Judged) -> None:
+    memories = judged.client("admin").with_options(default_headers={"x-memolith-withheld": "yes"}).beta.memory_stores
+    error = refused(lambda: memories.memories.retrieve(bad_one(judged).id, memory_store_id=judged.store))
+    assert error["message"] == "x-memolith-withheld: must be show or hide"
 
 
 def test_writing_a_withheld_text_is_refused_with_its_findings(judged: Judged) -> None:

@@ -89,6 +89,7 @@ class HttpApi:
             self._memolith.admit(call, ids)
         try:
             call.demand = freshness.demand(request.headers)
+            call.shows_withheld = request.shows_withheld()
             return operation(Exchange(self._memolith, call, request, ids, now_us))
         except InvalidRequest:
             if not call.admitted:

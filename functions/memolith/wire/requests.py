@@ -24,6 +24,9 @@ from memolith.wire.errors import UnknownRoute
 BODY_MAX_BYTES = 1_048_576
 """No valid request is larger: 102,400 bytes of content are 614,400 as JSON if every one of them is escaped."""
 
+WITHHELD = "x-memolith-withheld"
+"""``show``: an admin is shown withheld texts too; ``hide``, the default: they are null, whatever the key."""
+
 ID_MAX_CHARS = 128
 """No id is longer; what is longer is not looked for, nor a filter, because no table could hold it as a key."""
 
@@ -122,6 +125,13 @@ class Request:
     headers: Mapping[str, str]
     raw_body: str
     is_base64: bool
+
+    def shows_withheld(self) -> bool:
+        """Tell whether withheld texts are to be shown. Raises InvalidRequest naming the header and the rule."""
+        asked = self.headers.get(WITHHELD, "hide")
+        if asked not in ("show", "hide"):
+            raise InvalidRequest(WITHHELD, "must be show or hide")
+        return asked == "show"
 
     def body(self) -> bytes:
         """Return the body's bytes.

@@ -115,6 +115,7 @@ def _question(call: RequestContext, operation: str, arguments: Mapping[str, Any]
         "actor": call.credentials.actor,
         "scope": call.scope,
         "demand": asdict(replace(call.demand, home=True)),
+        "shows_withheld": call.shows_withheld,
         "known": _known(view, arguments),
         "arguments": dict(arguments),
     }
@@ -129,9 +130,17 @@ def _known(view: View, arguments: Mapping[str, Any]) -> str | None:
 
 
 def delegated(payload: Mapping[str, Any]) -> RequestContext:
-    """Parse the call in a question: a caller that another region has authorised. Raises KeyError, TypeError."""
+    """Parse the call in a question: a caller that another region has authorised. Raises KeyError, TypeError.
+
+    A region of an earlier release does not say whether withheld texts are to be shown: then they are not.
+    """
     credentials = DelegatedCredentials(payload["workspace_id"], payload["actor"], payload["scope"])
-    return RequestContext(credentials, ReadConsistency(**payload["demand"]), known=payload["known"])
+    return RequestContext(
+        credentials,
+        ReadConsistency(**payload["demand"]),
+        known=payload["known"],
+        shows_withheld=payload.get("shows_withheld") is True,
+    )
 
 
 def encode(answer: object) -> dict[str, Any]:

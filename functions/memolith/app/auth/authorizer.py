@@ -70,11 +70,6 @@ class Access:
     key: ApiKeyRow | None = None
 
     @property
-    def sees_withheld(self) -> bool:
-        """Whether texts that a verdict withholds are shown to this caller: to those who can release them."""
-        return self.scope is Scope.admin
-
-    @property
     def sees_all_stores(self) -> bool:
         """Whether the caller's key is limited to no stores."""
         return self.key is None or self.key.stores is None
@@ -91,9 +86,18 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class StoreAccess(Access):
-    """A caller let in to one store."""
+    """A caller let in to one store. `asks_withheld`: the caller asked to be shown withheld texts."""
 
     store: StoreRow = field(kw_only=True)
+    asks_withheld: bool = field(kw_only=True)
+
+    @property
+    def sees_withheld(self) -> bool:
+        """Whether texts that a verdict withholds are shown to this caller: to one who can release them, and who asked.
+
+        An agent often has its owner's key, so that the key alone does not say that a person will read the text.
+        """
+        return self.asks_withheld and self.scope is Scope.admin
 
     @property
     def complete_until(self) -> int | None:
@@ -206,7 +210,7 @@ class Authorizer:
             self._await(call, store, view, least[0])
             later = self._region.view([StoreRow.key(store_id), *keys], tables) if keys else view
             view = replace(later, ticks_us=view.ticks_us)
-        access = StoreAccess(view, entered.workspace_id, entered.actor, entered.scope, entered.key, store=store)
+        access = _in_store(replace(entered, view=view), store, call)
         call.complete_until = access.complete_until
         return access
 
@@ -255,7 +259,7 @@ class Authorizer:
             raise NotFound("memory_store", store_id)
         store = self.store(entered.view, store_id, entered.workspace_id, deleted=True)
         call.home = store.home
-        return StoreAccess(entered.view, entered.workspace_id, entered.actor, entered.scope, entered.key, store=store)
+        return _in_store(entered, store, call)
 
     def _admit(self, view: View, credentials: Credentials, scope: Scope) -> Access:
         attributes = view.rows.get(_key_of(credentials))
@@ -320,6 +324,18 @@ def _narrowed(access: Access, credentials: SessionCredentials, scope: Scope, sto
         raise NotFound("memory_store", store_id)
     _require(has, scope, f"this session's access to {store_id} is")
     return replace(access, scope=has)
+
+
+def _in_store(access: Access, store: StoreRow, call: RequestContext) -> StoreAccess:
+    return StoreAccess(
+        access.view,
+        access.workspace_id,
+        access.actor,
+        access.scope,
+        access.key,
+        store=store,
+        asks_withheld=call.shows_withheld,
+    )
 
 
 def _require(has: Scope, needs: Scope, what: str) -> None:

@@ -83,6 +83,7 @@ class RequestContext:
             index was read, and where the region does not know.
         admitted: whether the credentials were looked up, and found good.
         opened: what was read with them, before anything that the caller sent; None once it was made use of.
+        shows_withheld: whether the caller asked to be shown withheld texts; only an admin is.
     """
 
     credentials: Credentials | SessionCredentials | DelegatedCredentials
@@ -93,6 +94,7 @@ class RequestContext:
     complete_until: int | None = field(default=None)
     admitted: bool = field(default=False)
     opened: View | None = field(default=None)
+    shows_withheld: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class TextReader:
         self._verdicts = verdicts
 
     def show(self, access: StoreAccess, requests: Sequence[TextRequest]) -> list[TextView]:
-        """Show several texts at once, in order; a withheld one only to a caller that may release it.
+        """Show several texts at once, in order; a withheld one only to an admin who asked for it.
 
         One index read and, beside it, a GET for each; a second one where a text has not arrived. One round trip.
 

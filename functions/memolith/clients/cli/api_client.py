@@ -43,6 +43,11 @@ Key = Annotated[
 ]
 
 
+Withheld = Annotated[
+    bool, typer.Option("--withheld", help="Include texts that the safety scanner withholds; needs an admin's key.")
+]
+
+
 def connect(url: str | None, key: str | None) -> Anthropic:
     """Make a client of the API.
 

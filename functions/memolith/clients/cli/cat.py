@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from memolith.adapters.system import SystemClock
-from memolith.clients.cli.api_client import Key, Store, Url, What, connect, find_memory, speaking
+from memolith.clients.cli.api_client import Key, Store, Url, What, Withheld, connect, find_memory, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.output import Json
-from memolith.clients.transfer.read_headers import AT_HOME
+from memolith.clients.transfer.read_headers import AT_HOME, SHOW_WITHHELD
 from memolith.core.ages import age
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,6 +28,7 @@ def cat(
     version: Annotated[
         str | None, typer.Option("--version", help="An older version, memver_…, as `memolith log` shows it.")
     ] = None,
+    withheld: Withheld = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -36,12 +37,16 @@ def cat(
 
     At a terminal, its age follows on standard error.
 
+    A text that the safety scanner withholds is not printed: exit code 6. With --withheld and an admin's key it is.
+
     Example: memolith cat memstore_useast1_01kb… /notes/todo.md > todo.md
 
     Example: memolith cat memstore_useast1_01kb… /notes/todo.md --json | jq -r .content_sha256
     """
     with speaking():
         client = connect(url, key)
+        if withheld:
+            client = client.with_options(default_headers=SHOW_WITHHELD)
         found: Any
         if version is None:
             found = find_memory(client, store, what, full=True)
@@ -76,6 +81,8 @@ def no_text(store: str, found: Any) -> ApiFailed:
     """Explain why a memory, or a version, has no text to show."""
     if getattr(found, "withheld", None):
         version = found.memory_version_id if found.type == "memory" else found.id
-        advice = f"`memolith quarantine show {store} {version}` says why."
+        advice = (
+            f"`memolith quarantine show {store} {version}` says why; --withheld prints it all the same (admin key)."
+        )
         return ApiFailed("the safety scanner withholds the text", Exit.SCANNER, advice)
     return ApiFailed("there is no text: the version is a deletion, or it was redacted", Exit.NOT_FOUND)

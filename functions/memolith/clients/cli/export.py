@@ -10,12 +10,13 @@ from typing import Annotated
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.api_client import Key, Store, Url, Withheld, connect, speaking
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
 from memolith.clients.transfer import known_tools
 from memolith.clients.transfer.exporting import Folder, Tar, Target, export, memories
 from memolith.clients.transfer.history import export as export_history
+from memolith.clients.transfer.read_headers import SHOW_WITHHELD
 from memolith.clients.transfer.report import Row
 from memolith.core.errors import InvalidRequest
 
@@ -37,6 +38,7 @@ def export_(
     ] = False,
     under: Under = "/",
     replace: Replace = False,
+    withheld: Withheld = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -45,6 +47,8 @@ def export_(
 
     The command leaves files alone that the store does not have. It overwrites a file with another text only with
     --replace. It reports what cannot be a file, with the reason. Exit code 3: something was not exported.
+
+    Texts that the safety scanner withholds are left out and reported, unless --withheld asks for them.
 
     With --history, the tar holds all versions, with ids, times and actors: it can move the store to another Memolith.
 
@@ -62,11 +66,14 @@ def export_(
         _check_history(place.folder, whose, under, replace)
     with ending_report(rows, as_json) as ending, speaking():
         ending["store"], ending["target"] = store, str(place.folder)
+        client = connect(url, key)
+        if withheld:
+            client = client.with_options(default_headers=SHOW_WITHHELD)
         if history:
             with counting("exporting versions", None) as advance:
-                ending["versions"] = export_history(connect(url, key), store, place.folder, rows.append, advance)
+                ending["versions"] = export_history(client, store, place.folder, rows.append, advance)
             return
-        listed = memories(connect(url, key), store, under)
+        listed = memories(client, store, under)
         with _opened(place.folder, replace) as opened, progress("exporting", None, rows) as tell:
             export(listed, opened, under, tell)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, nothing_at, speaking
+from memolith.clients.cli.api_client import Key, Store, Url, connect, nothing_at, rows, speaking, store_address
 from memolith.clients.cli.output import Json, show_rows
 from memolith.clients.transfer.read_headers import AT_HOME, live_at
 from memolith.core.errors import InvalidRequest
@@ -25,7 +25,9 @@ def ls(
     recursive: Annotated[
         bool, typer.Option("--recursive", "-r", help="List everything below, and no folders.")
     ] = False,
-    long: Annotated[bool, typer.Option("--long", "-l", help="Show size, time and id.")] = False,
+    long: Annotated[
+        bool, typer.Option("--long", "-l", help="Show size, time, id, and whether the text is withheld.")
+    ] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -39,23 +41,40 @@ def ls(
     if not path.startswith("/"):
         raise InvalidRequest("PATH", "must begin with /")
     with speaking():
-        found = _below(connect(url, key), store, path, recursive)
+        client = connect(url, key)
+        found = _below(client, store, path, recursive)
+        held = _withheld(client, store, path, recursive) if long and not as_json else frozenset()
     if as_json:
         print(json.dumps([row.to_dict(mode="json") for row in found]))
     elif long:
-        rows = [
+        shown = [
             {
                 "bytes": getattr(row, "content_size_bytes", None),
                 "updated_at": row.updated_at.isoformat(timespec="seconds") if row.type == "memory" else None,
                 "memory": getattr(row, "id", None),
+                "state": "withheld" if getattr(row, "id", None) in held else None,
                 "path": row.path,
             }
             for row in found
         ]
-        show_rows(rows, ("bytes", "updated_at", "memory", "path"), as_json=False)
+        show_rows(shown, ("bytes", "updated_at", "memory", "state", "path"), as_json=False)
     else:
         for row in found:
             typer.echo(row.path)
+
+
+def _withheld(client: Anthropic, store: str, path: str, recursive: bool) -> frozenset[str]:
+    """Return the ids of the memories there whose texts are withheld.
+
+    Verdicts are told with contents alone: a request for 20 memories of a folder, and for a thousand of a whole store.
+    """
+    if path == "/" and recursive:
+        listed = rows(client, store_address(store, "pack"))
+    else:
+        prefix = path if path.endswith("/") else f"{path}/"
+        asked = {"path_prefix": prefix, "depth": 0 if recursive else 1, "view": "full", "limit": 20}
+        listed = rows(client, store_address(store, "memories"), **asked)
+    return frozenset(one["id"] for one in listed if one.get("withheld"))
 
 
 def _below(client: Anthropic, store: str, path: str, recursive: bool) -> list[Any]:

@@ -108,7 +108,7 @@ def _restore_version(client: Anthropic, store: str, what: str, version_id: str, 
     if old.memory_id != memory_id:
         raise InvalidRequest("--version", f"{version_id} is a version of another memory, {old.memory_id}")
     if old.content is None or old.path is None:
-        raise InvalidRequest("--version", f"{version_id} has no text: it is a deletion, or was erased")
+        raise InvalidRequest("--version", f"{version_id} has no text: it is a deletion, was erased, or is withheld")
     try:
         now = api.memories.retrieve(memory_id, memory_store_id=store, view="basic", extra_headers=AT_HOME)
     except NotFoundError:

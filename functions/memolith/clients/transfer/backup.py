@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memolith.clients.transfer import history
+from memolith.clients.transfer.read_headers import SHOW_WITHHELD
 from memolith.clients.transfer.report import Tell
 from memolith.core.errors import InvalidRequest
 
@@ -52,7 +53,7 @@ def write(
     """Back up these stores, or every store of the key's workspace if none is named, into a new or empty folder.
 
     A store is as it was while it was read; stores follow each other. Nothing there is overwritten, and an interrupted
-    backup has no manifest.
+    backup has no manifest. It asks for withheld texts too, which an admin's key alone is given.
 
     Raises:
         InvalidRequest: the folder has something in it. OSError: it cannot be written. What the SDK raises.
@@ -60,6 +61,7 @@ def write(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidRequest("FOLDER", f"{folder} must be new or empty: a backup overwrites nothing")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    client = client.with_options(default_headers=SHOW_WITHHELD)
     stores = client.beta.memory_stores
     named = [stores.retrieve(store_id) for store_id in dict.fromkeys(wanted)]
     written = []

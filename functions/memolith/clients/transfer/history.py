@@ -85,7 +85,11 @@ def _line(version: Any, tell: Tell) -> bytes:
     if withheld:
         fields["withheld"] = withheld
     if shown.get("content_sha256") is not None and fields["content"] is None:
-        why = "its text is withheld, and told to a key of scope admin alone" if withheld else "its text was not told"
+        why = (
+            "its text is withheld by the safety scanner (--withheld exports it, with an admin's key)"
+            if withheld
+            else "its text was not told"
+        )
         tell(Row(f"{shown['path']} {shown['id']}", "left out", why))
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 AT_HOME = {"x-memolith-consistency": "home"}
 """The header that asks for what the store's home knows."""
 
+SHOW_WITHHELD = {"x-memolith-withheld": "show"}
+"""The header that asks for withheld texts too. Only an admin is shown them, and nobody who does not ask."""
+
 
 def reason_of(error: Exception) -> str:
     """Return what the API said of it, in one line."""

@@ -316,10 +316,11 @@ def test_a_page_of_a_whole_store_ends_where_an_answer_would_be_too_large() -> No
     assert pages == 2
 
 
-def test_a_withheld_text_is_loaded_by_an_admin_alone(scene: Searched) -> None:
+def test_a_withheld_text_is_loaded_by_an_admin_who_asks(scene: Searched) -> None:
     scene.judge(memory_at(scene, "/food.md"))
-    reader = scene.cloud.key("read")
-    for key, content in ((reader, None), (None, "The team orders pizza on Fridays; no anchovies.")):
-        page = scene.at(HOME).bulk_read.page(scene.call(key), scene.store, after=None)
+    reader, text = scene.call(scene.cloud.key("read")), "The team orders pizza on Fridays; no anchovies."
+    asking = replace(scene.call(), shows_withheld=True)
+    for call, content in ((reader, None), (scene.call(), None), (asking, text)):
+        page = scene.at(HOME).bulk_read.page(call, scene.store, after=None)
         food = next(memory for memory in page.items if memory.path == "/food.md")
         assert (food.content, food.withheld is not None) == (content, True)

@@ -1,4 +1,4 @@
-"""Every read obeys the verdicts: a withheld text is shown to nobody below admin, wherever in the store it stands."""
+"""Every read obeys the verdicts: a withheld text is shown to an admin who asks, and to nobody else."""
 
 from __future__ import annotations
 
@@ -22,13 +22,21 @@ Read = Callable[["Reader", Memory], Memory | Version]
 class Reader:
     """A caller with a key of some scope, in some region, who may demand the home's answer."""
 
-    def __init__(self, scene: Scene, scope: str, region: str, demand: ReadConsistency = ReadConsistency()) -> None:  # noqa: B008 - frozen
-        self.scene, self.memolith, self.demand = scene, scene.at(region), demand
+    def __init__(
+        self,
+        scene: Scene,
+        scope: str,
+        region: str,
+        demand: ReadConsistency = ReadConsistency(),  # noqa: B008 - frozen
+        *,
+        asks: bool = True,
+    ) -> None:
+        self.scene, self.memolith, self.demand, self.asks = scene, scene.at(region), demand, asks
         self.credentials = scene.call(scene.cloud.key(scope)).credentials
 
     @property
     def call(self) -> RequestContext:
-        return RequestContext(self.credentials, self.demand)
+        return RequestContext(self.credentials, self.demand, shows_withheld=self.asks)
 
     def retrieved(self, memory: Memory) -> Memory:
         return self.memolith.memories.retrieve(self.call, self.scene.store, memory.id, full=True)
@@ -87,22 +95,25 @@ def bad(scene: Scene) -> Memory:
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 @pytest.mark.parametrize("region", [HOME, AWAY])
 @pytest.mark.parametrize("scope", ["read", "write", "admin"])
-def test_a_withheld_text_is_shown_to_admins_alone_and_everybody_is_told_why(
-    scene: Scene, bad: Memory, read: Read, region: str, scope: str
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_withheld_text_is_shown_to_an_admin_who_asks_and_everybody_is_told_why(
+    scene: Scene, bad: Memory, read: Read, region: str, scope: str, asks: bool
 ) -> None:
-    found = read(Reader(scene, scope, region), bad)
-    assert found.content == (BAD if scope == "admin" else None)
+    found = read(Reader(scene, scope, region, asks=asks), bad)
+    assert found.content == (BAD if asks and scope == "admin" else None)
     assert found.withheld == Withheld("it turns its reader around", ("deep-rule",), scene.clock.now_us())
     assert (found.path, found.content_sha256, found.content_size_bytes) == ("/bad", bad.content_sha256, len(BAD))
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 @pytest.mark.parametrize("region", [HOME, AWAY])
-def test_demanded_from_its_home_a_withheld_text_is_shown_to_admins_alone(
+def test_demanded_from_its_home_a_withheld_text_is_shown_to_an_admin_who_asks(
     scene: Scene, bad: Memory, read: Read, region: str
 ) -> None:
-    shown = [read(Reader(scene, scope, region, ReadConsistency(home=True)), bad) for scope in ("read", "admin")]
-    assert [found.content for found in shown] == [None, BAD]
+    at_home = ReadConsistency(home=True)
+    asked = (("read", True), ("admin", False), ("admin", True))
+    shown = [read(Reader(scene, scope, region, at_home, asks=asks), bad) for scope, asks in asked]
+    assert [found.content for found in shown] == [None, None, BAD]
     assert all(found.withheld is not None and found.withheld.rules == ("deep-rule",) for found in shown)
 
 
