@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from dataclasses import fields as fields_of
 from typing import Any
 
+from memolith.core.errors import Unavailable
 from memolith.core.ids import derived_version_id
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.objects.entry import Entry, Operation
@@ -67,9 +69,32 @@ def to_payload(command: Command) -> dict[str, Any]:
 
 
 def from_payload(payload: dict[str, Any]) -> Command:
-    """Parse what `to_payload` made. Raises KeyError or TypeError for a payload that no version of Memolith made."""
+    """Parse what `to_payload` made.
+
+    Raises:
+        KeyError, TypeError: a payload that no version of Memolith made.
+        Unavailable: a command, or a field, of a newer release. What a field asks for cannot be passed over in a write.
+    """
     fields = dict(payload)
-    return _KINDS[fields.pop("command")](**fields)
+    name = fields.pop("command")
+    kind = _KINDS.get(name)
+    if kind is None:
+        raise _newer(f"the command {name!r}")
+    return kind(**_known(kind, fields))
+
+
+def _known(kind: type[Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    unknown = sorted(given.keys() - {field.name for field in fields_of(kind)})
+    if unknown:
+        raise _newer(f"the field {unknown[0]!r} of a write")
+    return given
+
+
+def _newer(what: str) -> Unavailable:
+    return Unavailable(
+        f"another region passed on {what}, which this release does not know; nothing was done",
+        hint="deploy the same release in every region, the store's home first",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +128,8 @@ class ImportedVersion:
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> ImportedVersion:
-        """Parse what `dataclasses.asdict` made, also after JSON. Raises TypeError for fields that it does not know."""
-        return cls(**{**payload, "withheld_rules": tuple(payload["withheld_rules"])})
+        """Parse what `dataclasses.asdict` made, also after JSON. Raises as `from_payload` of a command."""
+        return cls(**{**_known(cls, payload), "withheld_rules": tuple(payload["withheld_rules"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,22 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Callable
+from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
 
-from memolith.core import objects
+from memolith.core import objects, rows
+from memolith.core.commands import (
+    Command,
+    CreateMemory,
+    DeleteMemory,
+    ImportedVersion,
+    UpdateMemory,
+    from_payload,
+    to_payload,
+)
+from memolith.core.errors import Unavailable
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json, part_to_json
@@ -22,6 +33,7 @@ from memolith.core.objects.search_pack import Manifest
 from memolith.core.objects.session_record import Attachment, Pin, SessionRecord, StorePins
 from memolith.core.objects.store_record import StoreRecord
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.rows.base import Row
 
 STORE, VERSION, HASH = "memstore_useast1_x", "memver_x", "0" * 64
 POSITION = f"{HASH}/0001-0.us-east-1.0000000001"
@@ -61,6 +73,13 @@ def with_more(value: Any) -> Any:
 
 def kind_of(record: Any) -> str:
     return type(record).__name__
+
+
+COMMANDS = [
+    CreateMemory(STORE, "mem_x", VERSION, "me", "/a", "text"),
+    UpdateMemory(STORE, "mem_x", VERSION, "me", content="text"),
+    DeleteMemory(STORE, "mem_x", VERSION, "me"),
+]
 
 
 def parsers(name: str) -> set[type]:
@@ -126,3 +145,35 @@ def test_a_name_in_a_part_of_a_checkpoint_may_have_more_to_say() -> None:
     names = (Named("a"), Named("b", VERSION))
     newer = [[*one, "more"] if len(one) == 2 else one for one in json.loads(part_to_json(names))]
     assert part_from_json(json.dumps(newer).encode()) == names
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=kind_of)
+def test_a_write_with_a_field_of_a_newer_release_is_refused_before_anything_is_done(command: Command) -> None:
+    payload = to_payload(command) | {"of_a_newer_release": True}
+    with pytest.raises(Unavailable, match=r"'of_a_newer_release'.*nothing was done.*same release in every region"):
+        from_payload(payload)
+
+
+def test_a_command_of_a_newer_release_is_refused_before_anything_is_done() -> None:
+    with pytest.raises(Unavailable, match=r"'memory\.append'"):
+        from_payload({"command": "memory.append"})
+
+
+def test_an_imported_version_with_a_field_of_a_newer_release_is_refused_before_anything_is_done() -> None:
+    version = ImportedVersion("mem_x", VERSION, "created", "me", 1, "/a", "text")
+    assert ImportedVersion.from_payload(json.loads(json.dumps(asdict(version)))) == version
+    with pytest.raises(Unavailable, match="'of_a_newer_release'"):
+        ImportedVersion.from_payload(asdict(version) | {"of_a_newer_release": True})
+
+
+def rows_of_every_table() -> list[type[Row]]:
+    modules = [importlib.import_module(one.name) for one in pkgutil.iter_modules(rows.__path__, f"{rows.__name__}.")]
+    classes = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    return sorted((one for one in classes if issubclass(one, Row) and one is not Row), key=lambda one: one.__name__)
+
+
+@pytest.mark.parametrize("row", rows_of_every_table())
+def test_an_attribute_of_a_newer_release_in_a_row_is_passed_over(row: type[Row]) -> None:
+    attributes = {field.name: None for field in fields(row)}
+    newer = row.from_attributes(attributes | {"of_a_newer_release": "red"})
+    assert newer.to_attributes() == row.from_attributes(attributes).to_attributes()
