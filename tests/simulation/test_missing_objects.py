@@ -364,3 +364,25 @@ def test_a_late_version_behind_one_that_this_region_never_heard_of_is_not_kept_i
         stage.deliver()
         assert stage.divergent(AWAY) == sorted([second, fourth])
         assert [version.id for version in stage.history_of(memory.id, AWAY)] == [memory.version_id]
+
+
+# ---- departures that come late --------------------------------------------------------------------------------------
+
+
+def test_a_path_can_be_written_whose_memory_left_unseen_and_was_deleted_elsewhere() -> None:
+    """That it was deleted counts, since another memory followed it there; that it left its first path does not."""
+    stage = MovingStage((HOME, AWAY))
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    moved = stage.update(memory.id, path="/d")
+    stage.hold_back()
+    stage.come_late(stage.key_of(moved.version_id))
+    stage.delete(memory.id)
+    stage.create("/d", "another")
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        assert stage.create("/a", "new", region=AWAY).path == "/a"
+        assert set(stage.listed(AWAY)) == {"/a", "/d"}
+    stage.deliver()
+    stage.at_rest()
