@@ -94,6 +94,7 @@ class RegionAlarms(Construct):
             *self._api(api),
             *self._erasing(),
             *self._scanning(),
+            *self._integrity(),
             *self._reconciling(functions),
         ):
             self._make(alarm)
@@ -249,6 +250,23 @@ class RegionAlarms(Construct):
                 self._counted("guardrail_unavailable"),
                 periods=3,
             )
+
+    def _integrity(self) -> Iterator[Alarm]:
+        """Watch what every function counts that reads texts: a copy that is not what was acknowledged."""
+        counted = {
+            service: measures.counted(
+                self._deployment, self._region, "objects_damaged", service=service, period=FIVE_MINUTES
+            )
+            for service in measures.VERIFY_TEXTS
+        }
+        yield Alarm(
+            "objects-damaged",
+            "objects-damaged",
+            "A stored text is not the one that was acknowledged, in this region or in the store's home.",
+            cloudwatch.MathExpression(
+                expression="SUM(METRICS())", using_metrics=counted, label="damaged copies read", period=FIVE_MINUTES
+            ),
+        )
 
     def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:
         """Watch what only the reconciler knows."""

@@ -21,6 +21,7 @@ NAMESPACE = "Memolith"
 EMITTED_BY = {
     "erasures_pending": "eraser",
     "guardrail_unavailable": "scanner",
+    "objects_damaged": "reader",
     "objects_folded": "indexer",
     "objects_malformed": "indexer",
     "reconcile_failed": "reconciler",
@@ -34,6 +35,9 @@ EMITTED_BY = {
 }
 """A metric that an alarm or a graph of one function asks for, and the function that counts it."""
 
+VERIFY_TEXTS = ("reader", "writer", "peerreader", "peerwriter", "packer", "scanner")
+"""The functions that read texts, and count those that are not what was acknowledged."""
+
 MINUTE = Duration.minutes(1)
 
 
@@ -44,10 +48,14 @@ def counted(
     *,
     statistic: str = "Sum",
     period: Duration = MINUTE,
+    service: str | None = None,
     **dimensions: str,
 ) -> cloudwatch.Metric:
-    """Return a metric that one of the functions counts, for one value of each of its dimensions."""
-    common = {"service": EMITTED_BY[name], "stage": deployment.stage, "region": region}
+    """Return a metric that one of the functions counts, for one value of each of its dimensions.
+
+    `service` is the function, where it is not the one of `EMITTED_BY`.
+    """
+    common = {"service": service or EMITTED_BY[name], "stage": deployment.stage, "region": region}
     return cloudwatch.Metric(
         namespace=NAMESPACE,
         metric_name=name,

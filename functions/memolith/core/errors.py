@@ -10,6 +10,7 @@
     ├── SnapshotIncomplete    ask again later, or another region: this one does not have all of that moment yet
     ├── Busy                  nothing was done; the same call may be made again
     ├── Unavailable           nothing was done; this region cannot answer yet
+    │   └── Damaged           what is stored is not what was acknowledged; repair it: repeating does not help
     └── OutcomeUnknown        it may have been done; read before calling again
 
 `memolith.wire.errors` maps each of them, in one table, to HTTP.
@@ -107,6 +108,29 @@ class Busy(MemolithError):
 
 class Unavailable(MemolithError):
     """This region cannot answer now (index being rebuilt, home unreachable). Nothing was changed."""
+
+
+class Damaged(Unavailable):
+    """What is stored is not what was acknowledged, and no whole copy of it was found. Nothing was changed.
+
+    It is an Unavailable, so that what goes on after one (a background pass, another copy) goes on after this too; to a
+    caller it is an error of its own. `version_id` is the version whose text it is, where that is known.
+    """
+
+    version_id: str = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        version_id: str = "",
+        region: str = "",
+        object: str = "",
+        cause: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, region=region, object=object, cause=cause, hint=hint)
+        self.version_id = version_id
 
 
 class OutcomeUnknown(MemolithError):

@@ -7,6 +7,7 @@
 
     MemolithError          the caller's own errors, which may pass through a use case as they are:
     ├── Unavailable        not done, and not to be had now
+    │   └── Damaged        the object is there, and it is not what was put
     └── OutcomeUnknown     it may have been done: look before anything else
 
 `memolith.adapters.layered.translated` adds to the last two which far side failed, in which region, and what to do next.
@@ -14,9 +15,18 @@
 
 from __future__ import annotations
 
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import Damaged, OutcomeUnknown, Unavailable
 
-__all__ = ["PORT_FAILURES", "Contended", "ObjectExists", "ObjectNotFound", "OutcomeUnknown", "PortError", "Unavailable"]
+__all__ = [
+    "PORT_FAILURES",
+    "Contended",
+    "Damaged",
+    "ObjectExists",
+    "ObjectNotFound",
+    "OutcomeUnknown",
+    "PortError",
+    "Unavailable",
+]
 
 
 class PortError(Exception):

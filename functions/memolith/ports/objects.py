@@ -77,7 +77,7 @@ class Objects(Protocol):
         """Return metadata and size, without the body, from `region`'s bucket (default: this one). One HEAD.
 
         Raises:
-            ObjectNotFound: no such key. Unavailable: no answer.
+            ObjectNotFound: no such key. Unavailable: no answer. Damaged: the adapter sees that it is not what was put.
         """
 
     def get(self, key: str, region: str | None = None) -> StoredObject:
@@ -127,5 +127,5 @@ class ErasableObjects(Protocol):
         """Return one S3 version of an object, whole. One GET.
 
         Raises:
-            ObjectNotFound: it is gone. Unavailable: no answer.
+            ObjectNotFound: it is gone. Unavailable: no answer. Damaged: it is not what was put.
         """

@@ -12,6 +12,7 @@
 | SnapshotIncomplete | 409 | memory_snapshot_incomplete_error | no: told not to |
 | Busy | 503 | overloaded_error | yes: nothing was done |
 | Unavailable | 503 | api_error | yes: nothing was done |
+| Damaged | 503 | memory_damaged_error | no: told not to |
 | OutcomeUnknown | 504 | timeout_error | no: told not to |
 | anything else | 500 | api_error | reads only |
 
@@ -29,7 +30,7 @@ from traceback import extract_tb
 from typing import Any
 
 from memolith.core import errors
-from memolith.core.errors import InvalidRequest, MemolithError, PathConflict, SnapshotIncomplete
+from memolith.core.errors import Damaged, InvalidRequest, MemolithError, PathConflict, SnapshotIncomplete
 from memolith.core.times import rfc3339
 
 MESSAGE_MAX_CHARS = 2_000
@@ -86,6 +87,7 @@ _TABLE: dict[type[MemolithError], _Mapping] = {
     errors.PreconditionFailed: _Mapping(409, "memory_precondition_failed_error", _NO_RETRY),
     errors.SnapshotIncomplete: _Mapping(409, "memory_snapshot_incomplete_error", _NO_RETRY),
     errors.Busy: _Mapping(503, "overloaded_error"),
+    errors.Damaged: _Mapping(503, "memory_damaged_error", _NO_RETRY),
     errors.Unavailable: _Mapping(503, "api_error"),
     errors.OutcomeUnknown: _Mapping(504, "timeout_error", _NO_RETRY),
 }
@@ -111,6 +113,13 @@ def _extra(error: MemolithError) -> dict[str, Any]:
         return {
             "conflicting_memory_id": error.conflicting_memory_id,
             "conflicting_path": error.conflicting_path,
+        }
+    if isinstance(error, Damaged):
+        return {
+            "object": error.object,
+            "region": error.region,
+            "memory_version_id": error.version_id or None,
+            "damage": error.cause,
         }
     if isinstance(error, SnapshotIncomplete):
         until = error.complete_until

@@ -74,6 +74,7 @@ def memory(answer: Memory) -> Json:
         "updated_at": rfc3339(answer.updated_at),
         "flags": list(answer.flags),
         "withheld": _withheld(answer.withheld),
+        **_damaged(answer),
     }
 
 
@@ -111,7 +112,13 @@ def version(answer: Version) -> Json:
         "flags": list(answer.flags),
         "withheld": _withheld(answer.withheld),
         "imported": answer.imported,
+        **_damaged(answer),
     }
+
+
+def _damaged(answer: Memory | Version) -> Json:
+    """Say why a listed text is null that no verdict withholds; nothing is said of any other."""
+    return {"damaged": True} if answer.damaged else {}
 
 
 def _what_was_written(answer: Version | DivergentVersion) -> Json:

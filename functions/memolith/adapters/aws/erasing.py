@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from memolith.adapters.aws.clients import Clients
-from memolith.adapters.aws.errors import AwsError, code_of, status_of
+from memolith.adapters.aws.errors import AwsError, code_of, read_error, status_of
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.aws.objects import CONTENT_TYPE
 from memolith.adapters.limits import check_listing, check_object
@@ -91,7 +91,7 @@ class S3ErasableObjects:
         except AwsError as error:
             if isinstance(error, ClientError) and status_of(error) == 404:
                 raise ObjectNotFound(key) from error
-            raise Unavailable(f"{key} cannot be read: {code_of(error)}") from error
+            raise read_error(error, key) from error
         return StoredObject(key, body, dict(found["Metadata"]), len(body))
 
     def _must_exist(self, key: str) -> None:

@@ -13,6 +13,7 @@ from botocore.exceptions import (
     ConnectTimeoutError,
     CredentialRetrievalError,
     EndpointConnectionError,
+    FlexibleChecksumError,
     NoCredentialsError,
     ParamValidationError,
     PartialCredentialsError,
@@ -20,7 +21,7 @@ from botocore.exceptions import (
     TokenRetrievalError,
 )
 
-from memolith.ports.errors import OutcomeUnknown, Unavailable
+from memolith.ports.errors import Damaged, OutcomeUnknown, Unavailable
 
 AwsError = (ClientError, BotoCoreError)
 """What a boto3 call raises."""
@@ -75,7 +76,9 @@ def is_throttled(error: Exception) -> bool:
 
 
 def read_error(error: Exception, what: str) -> Exception:
-    """Make the port error for a failed read."""
+    """Make the port error for a failed read. boto3 compares a body with the checksum that it was put with."""
+    if isinstance(error, FlexibleChecksumError):
+        return Damaged(f"{what}: {code_of(error)}")
     if code_of(error) in _MALFORMED or isinstance(error, ParamValidationError):
         return ValueError(f"{what}: {code_of(error)}")
     return Unavailable(f"{what}: {code_of(error)}")

@@ -34,6 +34,7 @@ T = TypeVar("T")
 
 RETRY = "try again"
 READ_FIRST = "read before trying again"
+REPAIR = "put a whole copy back: docs/operations/objects-damaged.md says how"
 
 SUBJECTS_NAMED = 3
 """How many of the keys or tables of one call an error names."""
@@ -53,6 +54,9 @@ def translate(call: Call, act: Callable[[], T]) -> T:
     """Do the call; add to its error which far side failed, in which region, and what to do next."""
     try:
         return act()
+    except port_errors.Damaged as error:
+        message = f"{_far_side(call)} has an object that is not what was put"
+        raise port_errors.Damaged(message, **_facts(call, error), hint=REPAIR) from error
     except port_errors.Unavailable as error:
         raise port_errors.Unavailable(f"{_far_side(call)} did not answer", **_facts(call, error), hint=RETRY) from error
     except port_errors.OutcomeUnknown as error:

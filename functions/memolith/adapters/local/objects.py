@@ -26,7 +26,7 @@ from typing import Any
 from memolith.adapters.limits import check_listing, check_object
 from memolith.adapters.local.files import make_folder, sync_folder, write_new
 from memolith.adapters.local.keys import folder_of, part_of, path_of
-from memolith.ports.errors import ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
+from memolith.ports.errors import Damaged, ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
 from memolith.ports.objects import KeyPage, ObjectVersion, StoredObject, VersionMark, VersionPage
 
 FORMAT = 1
@@ -81,7 +81,7 @@ class LocalBucket:
             self._forget(lambda found: os.path.samestat(found, gone))
 
     def read(self, key: str, *, whole: bool) -> StoredObject:
-        """Read the object; without its body unless `whole`. Raises ObjectNotFound; Unavailable, also if damaged."""
+        """Read the object; without its body unless `whole`. Raises ObjectNotFound, Unavailable, Damaged."""
         try:
             with path_of(self._objects, key).open("rb") as file:
                 header = _header(file.readline(HEADER_MAX_BYTES), key)
@@ -91,7 +91,7 @@ class LocalBucket:
         except OSError as error:
             raise Unavailable(f"an object cannot be read: {error.strerror}") from error
         if whole and (len(body) != header["size_bytes"] or hashlib.sha256(body).hexdigest() != header["sha256"]):
-            raise Unavailable("an object is not what was put: its body is damaged")
+            raise Damaged("its body is damaged")
         return StoredObject(key, body, header["metadata"], header["size_bytes"])
 
     def remove(self, key: str) -> bool:
@@ -242,14 +242,14 @@ def _framed(new: StoredObject) -> bytes:
 
 
 def _header(line: bytes, key: str) -> dict[str, Any]:
-    """Parse the first line of the object's file. Raises Unavailable for a line that no put of this key wrote."""
+    """Parse the first line of the object's file. Raises Damaged for a line that no put of this key wrote."""
     try:
         header: dict[str, Any] = json.loads(line)
         if header["memolith_object"] == FORMAT and header["key"] == key:
             return header
     except (ValueError, KeyError, TypeError):
         pass
-    raise Unavailable("an object is not what was put: its first line is damaged")
+    raise Damaged("its first line is damaged")
 
 
 def _sync_names(path: Path) -> None:

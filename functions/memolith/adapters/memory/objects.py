@@ -179,6 +179,16 @@ class MemoryBuckets:
         with self._lock:
             return self._bucket(region).remove(key)
 
+    def damage(self, region: str, key: str, found: StoredObject | None) -> None:
+        """Change a region's current version behind Memolith's back, or take the key away; no observer is notified."""
+        with self._lock:
+            bucket = self._bucket(region)
+            if found is None:
+                bucket.remove(key)
+                return
+            current = bucket.versions[key][-1]
+            bucket.versions[key][-1] = replace(current, object=found)
+
     def _bucket(self, region: str) -> _Bucket:
         try:
             return self._buckets[region]

@@ -1,7 +1,7 @@
 """Loading a whole store: every live memory with its content, in a few large pages, for a client with a copy of it.
 
 The heads are the index's, as in any listing. Their texts come out of the store's pack, where that has them at just that
-version; only the rest is fetched, one by one.
+version, and with the hash that was acknowledged; only the rest is fetched, one by one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from memolith.app.kernel.results import Memory, Page, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView, text_view
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
+from memolith.app.search.packs import whole_texts
 from memolith.core import ids
 from memolith.core.fold import is_live
 from memolith.core.limits import LOAD_MAX_BYTES, LOAD_MAX_MEMORIES
@@ -66,7 +67,8 @@ class BulkRead:
         found = access.view.index.query(query)
         rows = [MemoryRow.from_attributes(one.attributes) for one in found]
         live = [row for row in rows if is_live(row)]
-        texts = self._pack_cache.contents(access, {row.memory_id: row.version_id for row in live})
+        packed = self._pack_cache.contents(access, {row.memory_id: row.version_id for row in live})
+        texts = whole_texts(packed, live)
         taken = self._within_budget(live, texts)
         answers = self._views(access, taken, texts)
         memories = [to_memory(row, one) for row, one in zip(taken, answers, strict=True) if not one.blank]
@@ -102,8 +104,8 @@ class BulkRead:
     def _fetch(self, access: StoreAccess, rows: Sequence[MemoryRow]) -> list[TextView]:
         found: list[TextView] = []
         for some in _parts(rows):
-            wanted = [TextRequest(row.ref, row.content_sha256 or "") for row in some]
-            found += self._texts.show(access, wanted)
+            wanted = [TextRequest(row.ref, row.content_sha256 or "", row.version_id) for row in some]
+            found += self._texts.show_each(access, wanted)
         return found
 
 

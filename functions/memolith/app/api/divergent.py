@@ -23,6 +23,7 @@ from memolith.app.safety.text_access import TextReader, TextRequest, TextView
 from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live
+from memolith.core.integrity import Acknowledged
 from memolith.core.listing import check_position
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.redaction_order import Redaction
@@ -79,7 +80,7 @@ class Divergent:
         access, row = self._find(call, store_id, version_id)
         text = TextView()
         if row.content_sha256 is not None:
-            [text] = self._texts.show(access, [TextRequest(row.ref, row.content_sha256)])
+            [text] = self._texts.show(access, [TextRequest(row.ref, row.content_sha256, row.version_id)])
         try:
             current = self._memories.retrieve(
                 replace(call, demand=ReadConsistency()), store_id, row.memory_id or "", full=True
@@ -205,7 +206,7 @@ class Divergent:
         return head if is_live(head) else None
 
     def _text(self, row: VersionRow) -> tuple[Entry, str]:
-        found = self._texts.entry(row.store_id, row.ref)
+        found = self._texts.entry(row.store_id, row.ref, Acknowledged(row.content_sha256 or "", row.version_id))
         if found is None:
             raise NotFound("divergent_version", row.version_id)
         return found

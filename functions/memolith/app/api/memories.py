@@ -331,7 +331,7 @@ class Memories:
     def _with_content(self, access: StoreAccess, listed: Sequence[ListedPath]) -> list[Memory | MemoryPrefix]:
         """Return the lines with contents, without memories that have left their path since, and been erased there."""
         rows = [one.row for one in listed if one.row is not None]
-        text = iter(self._texts.show(access, [_wanted(row) for row in rows]))
+        text = iter(self._texts.show_each(access, [_wanted(row) for row in rows]))
         items: list[Memory | MemoryPrefix] = []
         for one in listed:
             if one.row is None:
@@ -359,6 +359,7 @@ def to_memory(row: MemoryRow, text: TextView | None = None) -> Memory:
         content=text.content,
         flags=tuple(dict.fromkeys((*(row.flags or ()), *text.flags))),
         withheld=text.withheld,
+        damaged=text.damaged is not None,
     )
 
 
@@ -367,7 +368,7 @@ def _without_content(line: ListedPath) -> Memory | MemoryPrefix:
 
 
 def _wanted(row: MemoryRow) -> TextRequest:
-    return TextRequest(row.ref, row.content_sha256 or "")
+    return TextRequest(row.ref, row.content_sha256 or "", row.version_id)
 
 
 def _check_content(content: str) -> None:

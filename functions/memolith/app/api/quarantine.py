@@ -234,7 +234,7 @@ class Quarantine:
         what to write: the memory's versions from the newest down, twenty at a time.
 
         Raises:
-            InvalidRequest: all of its versions are withheld or erased. NotFound; and as `Memories.update`.
+            InvalidRequest: all of its versions are withheld, erased or damaged. NotFound; and as `Memories.update`.
         """
         access = self._enter(call, store_id, version_id)
         attributes = access.view.rows.get(VersionRow.key(store_id, version_id))
@@ -267,12 +267,13 @@ class Quarantine:
         steps = self._history.of_memory(access.view, store_id, memory_id, None, head)
         while some := list(islice(steps, VERSIONS_AT_ONCE)):
             rows = [step.row for step in some if step.row.content_sha256 is not None and step.row.position is not None]
-            wanted = [TextRequest(row.ref, row.content_sha256 or "") for row in rows]
-            for text in self._texts.show(access, wanted):
+            wanted = [TextRequest(row.ref, row.content_sha256 or "", row.version_id) for row in rows]
+            for text in self._texts.show_each(access, wanted):
                 if text.withheld is None and text.content is not None:
                     return text.content
         raise InvalidRequest(
-            "memory_version_id", "every version of the memory is withheld or erased; delete it, or release the text"
+            "memory_version_id",
+            "every version of the memory is withheld, erased or damaged; delete it, or release a text",
         )
 
 

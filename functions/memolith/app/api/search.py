@@ -17,8 +17,10 @@ from memolith.app.kernel.results import Hit, Page, RequestContext
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
-from memolith.core.errors import InvalidRequest
+from memolith.app.search.packs import whole_texts
+from memolith.core.errors import Damaged, InvalidRequest
 from memolith.core.fold import is_live
+from memolith.core.integrity import Acknowledged
 from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow
@@ -98,13 +100,13 @@ class Search:
             asked = self._understood(pack, query)
             documents = {one.memory_id: one for one in pack.documents(_candidates(pack, asked, prefix))}
             ranked = _ranked(documents, asked)
-            texts: dict[str, str] = {}
             found: list[tuple[Ranked, MemoryRow]] = []
             for some in _parts(ranked):
                 found += self._confirmed(access, some, documents)
                 if len(found) >= limit:
                     break
-            texts.update(pack.contents([row.memory_id for _, row in found[:limit]]))
+            packed = pack.contents([row.memory_id for _, row in found[:limit]])
+        texts = whole_texts(packed, (row for _, row in found[:limit]))
         hits = tuple(self._hit(one, row, texts.get(row.memory_id), asked) for one, row in found[:limit])
         return Page(hits, None)
 
@@ -162,8 +164,15 @@ class Search:
 
     def _hit(self, ranked: Ranked, row: MemoryRow, text: str | None, asked: _Query) -> Hit:
         if text is None:
-            text = self._texts.read(row.store_id, row.ref) or ""
+            text = self._read(row)
         return Hit(to_memory(row), round(ranked.score, 3), self._excerpt(text, ranked.passage, asked.stems))
+
+    def _read(self, row: MemoryRow) -> str:
+        """Read a text for its excerpt; an empty one where it was erased, or is damaged, which is counted by then."""
+        try:
+            return self._texts.read(row.store_id, row.ref, Acknowledged(row.content_sha256 or "", row.version_id)) or ""
+        except Damaged:
+            return ""
 
     def _excerpt(self, text: str, passage: int, stems: Sequence[str]) -> str:
         """Cut out the best passage around its first word of the query."""

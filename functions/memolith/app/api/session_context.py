@@ -23,8 +23,9 @@ from memolith.app.kernel.results import SessionContext, StoreContext, VersionFil
 from memolith.app.safety.text_access import TextReader, withheld_by
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core import memory_conventions
-from memolith.core.errors import NotFound
+from memolith.core.errors import Damaged, NotFound
 from memolith.core.fold import is_live
+from memolith.core.integrity import Acknowledged
 from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.session_record import Attachment, Pin, SessionRecord, StorePins
@@ -45,6 +46,7 @@ VERSIONS_LOOKED_AT = 2_000
 
 ERASED = "was erased since"
 WITHHELD = "is withheld by the safety scanner"
+DAMAGED = "is damaged"
 
 _HEAD = (
     "# Memory\n\n"
@@ -175,11 +177,21 @@ class SessionContexts:
     def _texts(self, view: View, store: StoreRow, pins: Sequence[Pin]) -> list[tuple[str, str] | str]:
         """Return for each pin its path and text, or why these are not shown."""
         wanted = [pin for pin in pins if not _is_redacted(view, store.store_id, pin)]
-        tasks = [partial(self._text_reader.entry, store.store_id, LogRef.parse(pin.position)) for pin in wanted]
+        tasks = [partial(self._entry, view, store.store_id, pin) for pin in wanted]
         found = dict(zip((pin.version_id for pin in wanted), self._region.parallel.run(tasks), strict=True))
-        entries = {id: one for id, one in found.items() if one is not None}
+        entries = {id: one for id, one in found.items() if one is not None and not isinstance(one, str)}
         withheld = self._withheld(view, store, [entry for entry, _ in entries.values()])
-        return [_path_and_text(entries.get(pin.version_id), withheld) for pin in pins]
+        return [_path_and_text(found.get(pin.version_id), withheld) for pin in pins]
+
+    def _entry(self, view: View, store_id: str, pin: Pin) -> tuple[Entry, str] | str | None:
+        """Return the entry and the text of a pin; None once erased, and why it is not shown where it is damaged."""
+        attributes = view.rows.get(VersionRow.key(store_id, pin.version_id))
+        sha256 = None if attributes is None else VersionRow.from_attributes(attributes).content_sha256
+        try:
+            acknowledged = Acknowledged(sha256 or "", pin.version_id)
+            return self._text_reader.entry(store_id, LogRef.parse(pin.position), acknowledged)
+        except Damaged:
+            return DAMAGED
 
     def _withheld(self, view: View, store: StoreRow, entries: Sequence[Entry]) -> frozenset[str]:
         """Return the hashes of withheld texts; no prompt shows those, at any scope."""
@@ -197,7 +209,9 @@ def _is_redacted(view: View, store_id: str, pin: Pin) -> bool:
     return attributes is not None and VersionRow.from_attributes(attributes).redacted_at is not None
 
 
-def _path_and_text(found: tuple[Entry, str] | None, withheld: frozenset[str]) -> tuple[str, str] | str:
+def _path_and_text(found: tuple[Entry, str] | str | None, withheld: frozenset[str]) -> tuple[str, str] | str:
+    if isinstance(found, str):
+        return found
     if found is None:
         return ERASED
     entry, text = found
@@ -219,6 +233,7 @@ def _made(attachment: Attachment, pins: StorePins, texts: Sequence[tuple[str, st
     for reason, verb in (
         (ERASED, ("was erased since", "were erased since")),
         (WITHHELD, ("is withheld", "are withheld")),
+        (DAMAGED, ("is damaged", "are damaged")),
     ):
         if count := sum(1 for text in texts if text == reason):
             counted = "1 memory" if count == 1 else f"{count} memories"

@@ -12,7 +12,7 @@ what was erased in between: of that the metadata is shown, and that it is blank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
@@ -48,7 +48,11 @@ class _MemoryAt:
 
     @property
     def wanted(self) -> list[TextRequest]:
-        return [] if self.position is None else [TextRequest(self.position, self.memory.content_sha256)]
+        return (
+            []
+            if self.position is None
+            else [TextRequest(self.position, self.memory.content_sha256, self.memory.version_id)]
+        )
 
 
 class Snapshots:
@@ -81,7 +85,9 @@ class Snapshots:
         stood = self._at(access.view, [MemoryRow.from_attributes(access.view.rows[key])], as_of)
         if not stood:
             raise NotFound("memory", memory_id)
-        return (self._with_content(access, stood) if full else stood)[0].memory
+        if not full:
+            return stood[0].memory
+        return self._with_content(access, stood, self._texts.show)[0].memory
 
     @forwarded("list_memories", depth=0)
     def page(
@@ -113,7 +119,7 @@ class Snapshots:
         if full:
             fit = within_budget([one.memory.content_size_bytes for one in listed], LIST_MAX_FULL_BYTES)
             after = after if fit == len(listed) else listed[fit - 1].memory.id
-            listed = self._with_content(access, listed[:fit])
+            listed = self._with_content(access, listed[:fit], self._texts.show_each)
         return Page(tuple(one.memory for one in listed), after)
 
     def _require(self, access: StoreAccess, as_of: int) -> None:
@@ -178,9 +184,14 @@ class Snapshots:
         known = {key: VersionRow.from_attributes(row) for key, row in rows.items()}
         return [known.get(key, row) for key, row in zip(keys, versions, strict=True)]
 
-    def _with_content(self, access: StoreAccess, listed: Sequence[_MemoryAt]) -> list[_MemoryAt]:
+    def _with_content(
+        self,
+        access: StoreAccess,
+        listed: Sequence[_MemoryAt],
+        show: Callable[[StoreAccess, list[TextRequest]], list[TextView]],
+    ) -> list[_MemoryAt]:
         """Show what was blanked since its row was read as blank too; what is withheld now, not at all."""
-        text = iter(self._texts.show(access, [wanted for one in listed for wanted in one.wanted]))
+        text = iter(show(access, [wanted for one in listed for wanted in one.wanted]))
         return [one if one.position is None else _with(one, next(text)) for one in listed]
 
 
@@ -188,7 +199,8 @@ def _with(one: _MemoryAt, text: TextView) -> _MemoryAt:
     if text.blank:
         return _blank(one.memory)
     flags = tuple(dict.fromkeys((*one.memory.flags, *text.flags)))
-    return replace(one, memory=replace(one.memory, content=text.content, withheld=text.withheld, flags=flags))
+    shown = replace(one.memory, content=text.content, withheld=text.withheld, flags=flags)
+    return replace(one, memory=replace(shown, damaged=text.damaged is not None))
 
 
 def _blank(memory: Memory) -> _MemoryAt:

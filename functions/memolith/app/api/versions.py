@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
@@ -58,7 +58,7 @@ class Versions:
         if row is None or row.memory_id is None:
             access.view.require_complete()
             raise NotFound("memory_version", version_id)
-        [text] = self._show(access, [row]) if full else [TextView()]
+        [text] = self._views(access, [row], self._texts.show) if full else [TextView()]
         return to_version(row, text)
 
     @forwarded("list_versions")
@@ -92,7 +92,7 @@ class Versions:
             next_after = next_after if fit == len(listed) else listed[fit - 1].after
             listed = listed[:fit]
         rows = [step.row for step in listed]
-        text = self._show(access, rows) if full else [TextView()] * len(rows)
+        text = self._views(access, rows, self._texts.show_each) if full else [TextView()] * len(rows)
         versions = tuple(map(to_version, rows, text))
         return Page(versions, next_after)
 
@@ -118,9 +118,15 @@ class Versions:
         current = [replace(step, row=known.get(key, step.row)) for step, key in zip(listed, keys, strict=True)]
         return [step for step in current if step.row.time_key is not None]
 
-    def _show(self, access: StoreAccess, rows: list[VersionRow]) -> list[TextView]:
-        wanted = [TextRequest(row.ref, row.content_sha256) for row in rows if row.content_sha256 is not None]
-        text = iter(self._texts.show(access, wanted))
+    def _views(
+        self,
+        access: StoreAccess,
+        rows: list[VersionRow],
+        show: Callable[[StoreAccess, list[TextRequest]], list[TextView]],
+    ) -> list[TextView]:
+        texts = [row for row in rows if row.content_sha256 is not None]
+        wanted = [TextRequest(row.ref, row.content_sha256 or "", row.version_id) for row in texts]
+        text = iter(show(access, wanted))
         return [TextView() if row.content_sha256 is None else next(text) for row in rows]
 
 
@@ -153,4 +159,4 @@ def _passes(row: VersionRow, filter: VersionFilter) -> bool:
 def to_version(row: VersionRow, text: TextView | None = None) -> Version:
     """Make what the API calls a memory_version."""
     text = text or TextView()
-    return Version.of(row, text.content, text.flags, text.withheld)
+    return replace(Version.of(row, text.content, text.flags, text.withheld), damaged=text.damaged is not None)

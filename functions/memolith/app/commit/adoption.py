@@ -15,12 +15,13 @@ from dataclasses import replace
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.writer import Writer
 from memolith.app.kernel.eraser_client import erase
-from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
+from memolith.app.log.verified_reads import verified_text
 from memolith.core.commands import AdoptVersion
 from memolith.core.decide import ADOPTABLE
 from memolith.core.errors import InvalidRequest, PathConflict, Unavailable
+from memolith.core.integrity import Acknowledged
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -100,4 +101,4 @@ class Adoption:
     def _text(self, entry: Entry) -> str | None:
         if entry.operation is Operation.DELETED:
             return None
-        return require(self._region.objects, str(entry.key)).body.decode()
+        return verified_text(self._region, entry.key, Acknowledged(entry.content_sha256 or "", entry.version_id))

@@ -8,13 +8,14 @@ from memolith.app.commit.log_steps import LogSteps, known_rows
 from memolith.app.commit.reservation import Reservation
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import Claim
-from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put
+from memolith.app.log.verified_reads import verified_text
 from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.ids import derived_version_id
+from memolith.core.integrity import Acknowledged
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry
 from memolith.core.paths import path_hash
@@ -95,4 +96,4 @@ class Rename:
 
     def _content(self, head: MemoryRow) -> str:
         key = LogKey(head.store_id, head.path_hash, Slot.parse(head.slot))
-        return require(self._region.objects, str(key)).body.decode()
+        return verified_text(self._region, key, Acknowledged(head.content_sha256 or "", head.version_id))

@@ -145,7 +145,7 @@ class Memory:
 
     `content` is None unless it was asked for and may be shown; `withheld`, which is known only where content was asked
     for, says why not. An admin is shown both. `blank` is for the past alone: path, hash, size and content of that
-    version have been erased since.
+    version have been erased since. `damaged` is for listings: no region has a whole copy of the content.
     """
 
     id: str
@@ -160,6 +160,7 @@ class Memory:
     flags: tuple[str, ...] = ()
     withheld: Withheld | None = None
     blank: bool = False
+    damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +186,8 @@ class MemoryPrefix:
 class Version:
     """A memory_version. Text is None for a deletion and once redacted or blanked by retention.
 
-    Actors are texts such as ``api_key:apikey_…``. `withheld` is as a memory's; `imported` says that time and actor are
-    as the importer supplied them.
+    Actors are texts such as ``api_key:apikey_…``. `withheld` and `damaged` are as a memory's; `imported` says that time
+    and actor are as the importer supplied them.
     """
 
     id: str
@@ -204,6 +205,7 @@ class Version:
     flags: tuple[str, ...] = ()
     withheld: Withheld | None = None
     imported: bool = False
+    damaged: bool = False
 
     @classmethod
     def of(cls, row: VersionRow, content: str | None, flags: Iterable[str], withheld: Withheld | None) -> Version:

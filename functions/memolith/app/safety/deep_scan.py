@@ -19,6 +19,7 @@ from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
+from memolith.app.log.verified_reads import verified_entry
 from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.app.safety.write_gate import (
     GUARDRAIL_RULE,
@@ -39,6 +40,7 @@ from memolith.core.fingerprints import (
     secret_at,
     secrets_in,
 )
+from memolith.core.integrity import Acknowledged, damage_of
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
@@ -158,7 +160,13 @@ class DeepScan:
         found = find(self._region.objects, str(key))
         if found is None:
             return None, ""
-        return Entry.from_metadata(key, found.metadata), found.body.decode()
+        entry = Entry.from_metadata(key, found.metadata)
+        if damage_of(key, found.metadata, found.body, Acknowledged()) is None:
+            return entry, found.body.decode()
+        return verified_entry(self._region, key, Acknowledged(entry.content_sha256 or "", entry.version_id)) or (
+            None,
+            "",
+        )
 
     def _subject(self, view: View, entry: Entry, text: str) -> _Subject | None:
         store = self._store(view, entry.key.store_id)

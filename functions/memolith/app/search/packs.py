@@ -17,7 +17,10 @@ from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
+from memolith.core.decide import sha256_hex
+from memolith.core.errors import Damaged
 from memolith.core.fold import is_live
+from memolith.core.integrity import Acknowledged
 from memolith.core.objects.search_pack import Manifest, PackKey
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
@@ -117,7 +120,7 @@ class Heads:
         return found
 
     def documents(self, rows: Iterable[MemoryRow], text_max_bytes: int) -> Iterator[list[Document]]:
-        """Yield what a segment takes of these, some at a time, without erased texts. A GET for each.
+        """Yield what a segment takes of these, some at a time, without erased and damaged texts. A GET for each.
 
         Raises:
             Unavailable: a text is not here, and its home does not answer.
@@ -133,7 +136,11 @@ class Heads:
             ]
 
     def _text(self, row: MemoryRow) -> str | None:
-        return self._texts.read(row.store_id, row.ref)
+        """Read a text; None where it was erased, or is damaged: that is counted by then, and found by no search."""
+        try:
+            return self._texts.read(row.store_id, row.ref, Acknowledged(row.content_sha256 or "", row.version_id))
+        except Damaged:
+            return None
 
     def _document(self, row: MemoryRow, text: str, text_max_bytes: int) -> Document:
         whole = (row.content_size_bytes or 0) <= text_max_bytes
@@ -161,6 +168,12 @@ class Heads:
         texts = takewhile(lambda one: "#" not in one.sort_key, found)
         judged = (VerdictRow.from_attributes(one.attributes) for one in texts)
         return {row.content_hmac for row in judged if withholdings(row)}
+
+
+def whole_texts(texts: Mapping[str, str], rows: Iterable[MemoryRow]) -> dict[str, str]:
+    """Return those of a pack's texts, by memory, whose hash is the one that was acknowledged; the others are read."""
+    hashes = {row.memory_id: row.content_sha256 for row in rows}
+    return {id: text for id, text in texts.items() if sha256_hex(text) == hashes.get(id)}
 
 
 def differences(

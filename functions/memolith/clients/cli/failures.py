@@ -7,7 +7,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from memolith.clients.working_copy.store_client import Denied, Gone, NoAnswer, StoreClientError
+from memolith.clients.working_copy.store_client import Damaged, Denied, Gone, NoAnswer, StoreClientError
 from memolith.core import errors
 
 
@@ -48,6 +48,7 @@ _EXITS: dict[type[errors.MemolithError], Exit] = {
     errors.Unauthenticated: Exit.KEY,
     errors.PermissionDenied: Exit.KEY,
     errors.Busy: Exit.NO_ANSWER,
+    errors.Damaged: Exit.FAILED,
     errors.Unavailable: Exit.NO_ANSWER,
     errors.OutcomeUnknown: Exit.UNKNOWN,
 }
@@ -69,6 +70,10 @@ _REFUSALS: dict[str, tuple[Exit, str]] = {
     "memory_precondition_failed_error": (
         Exit.CONFLICT,
         "Nothing was changed. Another writer changed it: run `memolith diff STORE PATH`, read it, and do it again.",
+    ),
+    "memory_damaged_error": (
+        Exit.FAILED,
+        "docs/operations/objects-damaged.md says how a whole copy is put back.",
     ),
     "memory_snapshot_incomplete_error": (Exit.NO_ANSWER, ""),
     "overloaded_error": (Exit.NO_ANSWER, "Nothing was changed. Try again."),
@@ -99,7 +104,7 @@ def refusal(status: int, body: object) -> ApiFailed:
 
 def unanswered(error: StoreClientError, advice: str = "") -> ApiFailed:
     """Make the error of a command whose request to a store failed without a response to report."""
-    exits = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, NoAnswer: Exit.NO_ANSWER}
+    exits = {Gone: Exit.NOT_FOUND, Denied: Exit.KEY, Damaged: Exit.FAILED, NoAnswer: Exit.NO_ANSWER}
     return ApiFailed(error.message, exits.get(type(error), Exit.FAILED), advice)
 
 

@@ -16,6 +16,7 @@ from memolith.clients.transfer.discovery import VERSION_CONTROL, text_of
 from memolith.clients.transfer.report import Row, Tell, told
 from memolith.clients.working_copy.conditional_commit import ConditionalCommit, Edit
 from memolith.clients.working_copy.store_client import (
+    Damaged,
     Denied,
     Gone,
     Head,
@@ -243,6 +244,8 @@ class Syncing:
             return
         except Denied as error:
             one.tell(Row(path, "withheld", error.message))
+        except Damaged as error:
+            one.tell(Row(path, "damaged", error.message))
         except OSError as error:
             one.tell(Row(path, "kept", f"cannot be written here: {error.strerror}"))
         else:

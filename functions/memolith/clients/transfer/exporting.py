@@ -118,7 +118,10 @@ def export(listed: Iterable[Any], target: Target, prefix: str, tell: Tell) -> No
 
 
 def _why_no_text(memory: Any) -> str:
-    withheld = (memory.model_extra or {}).get("withheld")
+    extra = memory.model_extra or {}
+    withheld = extra.get("withheld")
+    if extra.get("damaged"):
+        return "its text is damaged in every region"
     if not withheld:
         return "its text was not told"
     return f"withheld by the safety scanner ({', '.join(withheld['rules']) or withheld['reason']})"

@@ -78,17 +78,20 @@ def export(client: Anthropic, store_id: str, path: Path, tell: Tell, advance: Ca
     return len(starts)
 
 
+_NO_TEXT = {False: "its text was not told", True: "its text is damaged in every region"}
+
+
 def _line(version: Any, tell: Tell) -> bytes:
     shown = version.to_dict(mode="json")
     fields = {name: shown.get(name) for name in _TOLD}
-    withheld = shown.get("withheld")
+    withheld, damaged = shown.get("withheld"), shown.get("damaged")
     if withheld:
         fields["withheld"] = withheld
     if shown.get("content_sha256") is not None and fields["content"] is None:
         why = (
             "its text is withheld by the safety scanner (--withheld exports it, with an admin's key)"
             if withheld
-            else "its text was not told"
+            else _NO_TEXT[bool(damaged)]
         )
         tell(Row(f"{shown['path']} {shown['id']}", "left out", why))
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

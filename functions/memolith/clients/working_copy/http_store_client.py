@@ -15,6 +15,7 @@ import httpx2
 
 from memolith.clients.working_copy.store_client import (
     Changes,
+    Damaged,
     Denied,
     Gone,
     Head,
@@ -198,6 +199,8 @@ def _refusal(answer: httpx2.Response, writes: bool) -> Exception:
         findings = told.get("findings") or ()
         reasons = "; ".join(f"{one['rule']}: {one['reason']}" for one in findings)
         return Refused(f"{message}: {reasons}" if reasons else message, scanner=bool(findings))
+    if told.get("type") == "memory_damaged_error":
+        return Damaged(message)
     return NoAnswer(message, maybe_done=writes and status not in (TOO_MANY, UNAVAILABLE))
 
 

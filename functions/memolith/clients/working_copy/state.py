@@ -13,6 +13,7 @@ from memolith.clients.working_copy.content_cache import ContentCache
 from memolith.clients.working_copy.content_fetcher import ContentFetcher
 from memolith.clients.working_copy.head_cache import HeadCache
 from memolith.clients.working_copy.store_client import (
+    Damaged,
     Denied,
     Gone,
     Head,
@@ -34,6 +35,7 @@ _ERRNOS: dict[type[StoreClientError], int] = {
     Gone: errno.ENOENT,
     Refused: errno.EINVAL,
     Denied: errno.EACCES,
+    Damaged: errno.EIO,
     NoAnswer: errno.EIO,
 }
 

@@ -5,6 +5,7 @@ DeskError
 ├── Gone           there is no such memory, or store
 ├── Refused        the store will not have this text or path, and says why
 ├── Denied         this key may not do that, or the text is withheld
+├── Damaged        the stored text is not what was acknowledged, in every region
 └── NoAnswer       no answer, or not now; whether it was done may be unknown
 """
 
@@ -53,6 +54,10 @@ class Refused(StoreClientError):
 
 class Denied(StoreClientError):
     """This key may not do that, or the text is withheld."""
+
+
+class Damaged(StoreClientError):
+    """The stored text is not what was acknowledged, and no region has a whole copy. Repeating does not help."""
 
 
 class NoAnswer(StoreClientError):

@@ -202,6 +202,8 @@ class Tree:
                 raise Occupied(str(error.get("conflicting_path", "")))
             case "memory_precondition_failed_error":
                 raise Changed
+            case "memory_damaged_error":
+                raise ToolFailure(texts.REFUSED.format(reason=reason))
             case "not_found_error" if path != self._memories:
                 raise Gone
         if reply.status >= 500 or reply.status in (408, 429):

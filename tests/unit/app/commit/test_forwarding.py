@@ -9,7 +9,7 @@ import pytest
 from memolith.adapters.layered import Fault, Strike
 from memolith.app.commit.attempt import decode_outcome
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
-from memolith.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
+from memolith.core.errors import Damaged, NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
 from memolith.wire.rpc import peerwriter_calls
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -85,12 +85,12 @@ def test_text_that_has_not_been_replicated_is_read_from_home(scene: Scene) -> No
     assert not any(HOME in step for step in trace.of(AWAY))
 
 
-def test_content_on_its_way_is_unavailable_and_never_empty(scene: Scene) -> None:
-    """Nobody has the object, as after a move whose copies are not through: that is no reason to show nothing."""
+def test_content_that_no_region_has_is_damaged_and_never_empty(scene: Scene) -> None:
+    """The region that wrote it has lost it, and it had not been replicated: that is no reason to show nothing."""
     made = scene.create("/a", "far", at=AWAY)
     key = scene.log_keys(HOME)[0]
     scene.cloud.buckets._buckets[HOME].versions.pop(key)
-    with pytest.raises(Unavailable, match="not arrived"):
+    with pytest.raises(Damaged, match="missing"):
         scene.read(made, at=AWAY)
 
 
