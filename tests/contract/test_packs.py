@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 
 import pytest
 
 from memolith.adapters.sqlite import SqlitePacks
-from memolith.ports.packs import DamagedPack, Document, Matching, Pack
+from memolith.core.search.analysis import length, passage
+from memolith.ports.packs import DamagedPack, Document, Matching, Pack, Restriction
 
 PACKS = SqlitePacks()
 
 
-def document(id: str, text: str, *, path: str = "/n/a", at: int = 0, names: str = "", version: str = "1") -> Document:
-    passages = tuple(tuple(line.split()) for line in text.split("|"))
-    return Document(id, version, path, "0" * 64, len(text), at, at, passages, frozenset(names.split()), text)
+TAGGED = (("tag", "home"), ("type", "note"))
+
+
+def document(
+    id: str,
+    text: str,
+    *,
+    path: str = "/n/a",
+    at: int = 0,
+    names: str = "",
+    version: str = "1",
+    properties: tuple[tuple[str, str], ...] = (),
+) -> Document:
+    stems = tuple(passage(line.split()) for line in text.split("|"))
+    return Document(
+        id, version, path, "0" * 64, len(text), at, at, stems, (0,), length(stems),
+        frozenset(names.split()), frozenset(properties), text,
+    )  # fmt: skip
 
 
 @pytest.fixture
 def pack() -> Pack:
     made = PACKS.new()
-    made.change([document("a", "red door", at=10, names="ada"), document("b", "blue door|red", path="/m/b", at=20)], [])
+    made.change(
+        [
+            document("a", "red door", at=10, names="ada"),
+            document("b", "blue door|red", path="/m/b", at=20, properties=TAGGED),
+        ],
+        [],
+    )
     return made
 
 
@@ -32,8 +55,13 @@ def test_memories_match_by_any_stem_and_by_names_prefix_and_time(pack: Pack) -> 
     assert set(matching(pack, "red door")) == {"a", "b"}
     assert matching(pack, "blue") == ["b"]
     assert matching(pack, "door", "ada") == ["a"]
-    assert matching(pack, "door", prefix="/m/") == ["b"]
-    assert matching(pack, "door", prefix="/") != []
+    assert matching(pack, "door", within=Restriction(prefix="/m/")) == ["b"]
+    assert matching(pack, "door", within=Restriction(prefix="/")) != []
+    assert matching(pack, "door", within=Restriction(properties=TAGGED)) == ["b"]
+    assert matching(pack, "door", within=Restriction(properties=(*TAGGED, ("tag", "other")))) == []
+    assert matching(pack, "door", within=Restriction(created=(0, 20))) == ["a"]
+    assert matching(pack, "door", within=Restriction(updated=(11, 21))) == ["b"]
+    assert matching(pack, "red blue", every=True) == ["b"]
     assert matching(pack, "door", interval=(15, 25)) == ["b"]
     assert matching(pack, "", interval=(0, 15)) == ["a"]
     assert matching(pack, "") == []
@@ -54,15 +82,19 @@ def test_what_is_changed_replaces_and_what_is_gone_is_not_found(pack: Pack) -> N
     assert pack.extent() == (1, 2.0)
 
 
-def test_words_are_counted_and_those_that_are_like_one_are_offered(pack: Pack) -> None:
+def test_words_are_counted_and_those_that_begin_alike_are_offered(pack: Pack) -> None:
     assert pack.frequencies(["door", "red", "none"]) == {"door": 2, "red": 2}
     assert pack.name_frequencies(["ada", "red"]) == {"ada": 1}
-    assert pack.stems_like("dour") == {"door": 2}
+    assert pack.stems_from("do") == {"door": 2}
+    assert pack.stems_from("ad") == {}, "a name that is no stem of a text"
+    pack.change([], ["a", "b"])
+    assert pack.stems_from("") == pack.frequencies(["door"]) == pack.name_frequencies(["ada"]) == {}
 
 
 def test_a_document_comes_back_as_it_was_but_for_its_text_which_is_asked_for(pack: Pack) -> None:
     [found] = pack.documents(["b", "none"])
-    assert (found.memory_id, found.passages, found.path) == ("b", (("blue", "door"), ("red",)), "/m/b")
+    assert (found.memory_id, found.passages, found.path) == ("b", (" blue  door ", " red "), "/m/b")
+    assert (found.length, found.starts) == (3, (0,))
     assert pack.contents(["a", "b", "none"]) == {"a": "red door", "b": "blue door|red"}
 
 
@@ -75,12 +107,19 @@ def test_a_pack_that_was_kept_is_the_same_and_can_be_changed_on(pack: Pack) -> N
 
 
 def test_nothing_is_left_of_what_was_forgotten(pack: Pack) -> None:
-    pack.change([document("c", "zebraword xylophoneword", path="/zebrapath", names="zebraname")], [])
+    pack.change(
+        [
+            document(
+                "c", "zebraword xylophoneword", path="/zebrapath", names="zebraname", properties=(("tag", "zebratag"),)
+            )
+        ],
+        [],
+    )
     opened = PACKS.open(pack.to_bytes())
     assert b"xylophoneword" in opened.to_bytes()
     opened.change([], ["c"])
     kept = opened.to_bytes()
-    assert not any(word in kept for word in (b"zebraword", b"xylophoneword", b"zebrapath", b"zebraname"))
+    assert not any(word in kept for word in (b"zebraword", b"xylophoneword", b"zebrapath", b"zebraname", b"zebratag"))
 
 
 def test_what_is_no_pack_or_one_of_another_format_is_refused(pack: Pack) -> None:
@@ -97,3 +136,34 @@ def test_what_is_no_pack_or_one_of_another_format_is_refused(pack: Pack) -> None
 def test_stems_are_of_words_in_lower_case() -> None:
     assert PACKS.stem("deploying") == PACKS.stem("deploys") == PACKS.stem("deployed")
     assert PACKS.stem("東京") == "東京"
+
+
+def test_reads_run_side_by_side_and_a_change_waits_for_them(pack: Pack) -> None:
+    """Each reader sees all of a change or nothing of it; none waits for another reader."""
+    failures: list[str] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            found = set(matching(pack, "red green"))
+            if found not in ({"a", "b"}, {"a", "b", "c"}):
+                failures.append(str(found))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(100):
+        pack.change([document("c", "green hill", version=str(number))], [])
+        pack.change([], ["c"])
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+    assert failures == []
+    assert matching(pack, "green") == []
+
+
+def test_a_pack_that_was_closed_says_so_and_may_be_closed_again(pack: Pack) -> None:
+    pack.close()
+    pack.close()
+    with pytest.raises(DamagedPack):
+        pack.heads()

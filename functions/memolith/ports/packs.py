@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+Property = tuple[str, str]
+"""A name and a value in lower case by which memories can be filtered, such as ``("tag", "deploy")``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -17,8 +20,12 @@ class Document:
 
     Attributes:
         memory_id, version_id, path, content_sha256, content_size_bytes, created_at, updated_at: the memory's.
-        passages: the stems that it is found by, the path's first, then the text's, a passage at a time.
+        passages: the stems that it is found by, the path's first, then the text's, a passage at a time, each as
+            `core.search.analysis.passage` writes it.
+        starts: where in the text each passage but the first begins.
+        length: how many stems it has.
         names: words of it that look like names, and those of its path, in lower case.
+        properties: what it says of itself, to filter by.
         content: the text; None where it is too long to be kept twice.
     """
 
@@ -29,15 +36,37 @@ class Document:
     content_size_bytes: int
     created_at: int
     updated_at: int
-    passages: tuple[tuple[str, ...], ...]
+    passages: tuple[str, ...]
+    starts: tuple[int, ...]
+    length: int
     names: frozenset[str]
+    properties: frozenset[Property] = frozenset()
     content: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class Restriction:
+    """Which memories may match at all; every part that is given has to hold.
+
+    Attributes:
+        prefix: what their paths begin with; it ends with a slash.
+        properties: each of which they have.
+        created, updated: from and before, in microseconds since 1970.
+    """
+
+    prefix: str | None = None
+    properties: tuple[Property, ...] = ()
+    created: tuple[int, int] | None = None
+    updated: tuple[int, int] | None = None
+
+
+ALL = Restriction()
+
+
+@dataclass(frozen=True, slots=True)
 class Matching:
-    """Which memories to look for: any of the stems, and of the names if there are any; within the interval, and with
-    paths that begin with the prefix, if there are such.
+    """Which memories to look for: any of the stems, or all of them, and of the names if there are any; made or changed
+    within the interval, if there is one; as far as the restriction lets them.
 
     Without stems, the newest in the interval. `limit` of them, those that fit best first.
     """
@@ -45,7 +74,8 @@ class Matching:
     stems: Sequence[str]
     names: Sequence[str] = ()
     interval: tuple[int, int] | None = None
-    prefix: str | None = None
+    within: Restriction = ALL
+    every: bool = False
     limit: int = 50
 
 
@@ -54,7 +84,7 @@ class DamagedPack(Exception):
 
 
 class Pack(Protocol):
-    """An open pack. Calls exclude each other; none is lasting until it has been kept (`to_bytes`).
+    """An open pack. Reads run side by side; a change excludes all else. None lasts until it is kept (`to_bytes`).
 
     Every method raises DamagedPack.
     """
@@ -84,11 +114,11 @@ class Pack(Protocol):
     def name_frequencies(self, names: Sequence[str]) -> Mapping[str, int]:
         """Count the memories in which each word is a name; words that are a name in none are left out."""
 
-    def stems_like(self, stem: str) -> Mapping[str, int]:
-        """Return stems with the same first letter and about as long, and in how many memories each is."""
+    def stems_from(self, beginning: str) -> Mapping[str, int]:
+        """Return stems that begin so, and in how many memories each is."""
 
     def documents(self, memory_ids: Sequence[str]) -> list[Document]:
-        """Return those that it has of these, without their texts, in no order."""
+        """Return those that it has of these, without their texts and properties, in no order."""
 
     def contents(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
         """Return the texts that it has of these."""

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.core.objects.search_pack import Manifest, PackKey, text_max_bytes
-from memolith.core.search.analysis import PASSAGE_WORDS, STOP_WORDS, analysed, path_names, place, query_words, words
-from memolith.core.search.query_dates import named_intervals
+from memolith.core.search.analysis import (
+    PASSAGE_WORDS,
+    STOP_WORDS,
+    analysed,
+    excerpt,
+    length,
+    passage,
+    path_names,
+    query_words,
+)
 from memolith.core.search.ranking import Candidate, Corpus, alike, rank
+from memolith.core.search.words import words
 
 
 def as_it_is(word: str) -> str:
@@ -21,28 +30,47 @@ def as_it_is(word: str) -> str:
 @given(st.text(max_size=400))
 def test_every_word_stands_where_it_says_and_none_has_a_blank_or_a_quote_in_it(text: str) -> None:
     for word in words(text):
-        assert text[word.start : word.end].startswith(word.text)
+        assert word.extra or text[word.start : word.end].startswith(word.text)
+        assert 0 <= word.start < word.end <= len(text)
         assert word.lower
         assert not any(character.isspace() or character == '"' for character in word.lower)
 
 
 @given(st.text(max_size=400))
 def test_a_text_finds_itself(text: str) -> None:
-    """What a query of the same words asks for is in the text's own passages."""
-    stems = {stem for passage in analysed(text, as_it_is).passages for stem in passage}
-    assert set(query_words(text, as_it_is).stems) <= stems
+    """What a query of the same words asks for is in the text's own passages, but for words that carry nothing."""
+    stems = {stem for one in analysed(text, as_it_is).passages for stem in one.split()}
+    assert set(query_words(text, as_it_is).stems) - STOP_WORDS <= stems
 
 
-@given(st.lists(st.sampled_from(["alpha", "the", "Ünder", "東京", "don't", "x1"]), max_size=300))
-def test_the_passages_are_all_of_a_text_and_a_place_lies_in_its_own(parts: list[str]) -> None:
+@given(st.lists(st.sampled_from(["alpha", "the", "Ünder", "東京", "don't", "x1", "api-gateway"]), max_size=300))
+def test_the_passages_are_all_of_a_text_and_each_begins_where_it_says(parts: list[str]) -> None:
     text = " ".join(parts)
-    passages = analysed(text, as_it_is).passages
-    found = [word.lower for word in words(text)]
-    assert [stem for passage in passages for stem in passage] == [word for word in found if word not in STOP_WORDS]
-    for number in range(len(passages)):
-        start, first = place(text, number, lambda word: word == "alpha")
-        assert start <= first <= len(text)
-        assert list(words(text))[number * PASSAGE_WORDS].start == start
+    found = analysed(text, as_it_is)
+    every = list(words(text))
+    stems = [word.lower for word in every if word.lower not in STOP_WORDS]
+    assert [stem for one in found.passages for stem in one.split()] == stems
+    assert length(found.passages) == len(stems)
+    assert list(found.starts) == [word.start for word in every if not word.extra][::PASSAGE_WORDS]
+
+
+@given(st.lists(st.sampled_from(["red", "door", "doorred"]), max_size=20), st.sampled_from(["red", "door", "doorred"]))
+def test_a_stem_is_found_in_a_passage_as_often_as_it_is_there(stems: list[str], stem: str) -> None:
+    assert passage(stems).count(f" {stem} ") == stems.count(stem)
+
+
+@given(st.text(alphabet="ab -.\nü東", max_size=600), st.integers(0, 600), st.integers(8, 80))
+def test_an_excerpt_is_a_part_of_the_text_that_begins_and_ends_with_a_word(text: str, start: int, size: int) -> None:
+    found = excerpt(text, min(start, len(text)), lambda word: "b" in word, size)
+    assert found in text
+    assert len(found) <= size
+
+
+def test_an_excerpt_is_where_most_of_the_wanted_words_stand_together() -> None:
+    text = f"A red herring. {'Filler words here. ' * 25}Then the red door opened at noon. {'More filler. ' * 30}"
+    found = excerpt(text, 0, lambda word: word in {"red", "door", "noon"}, 120)
+    assert "the red door opened at noon" in found
+    assert re.search(rf"(?<!\w){re.escape(found)}(?!\w)", text)
 
 
 @pytest.mark.parametrize(
@@ -59,57 +87,20 @@ def test_names_are_capitals_where_no_sentence_begins(text: str, found: set[str])
 
 
 def test_a_paths_words_name_what_it_is_about() -> None:
-    assert path_names("/people/caroline-smith.md") == {"people", "caroline", "smith"}
+    assert path_names("/people/caroline-smith.md") == {"people", "caroline", "smith", "carolinesmith"}
     assert path_names("/v1.2/notes") == {"v1", "2", "notes"}
 
 
-def test_words_that_only_ask_are_left_out_unless_nothing_else_is_left() -> None:
-    assert query_words("When did Caroline mention the marathon?", as_it_is).stems == ("caroline", "marathon")
-    assert query_words("remember?", as_it_is).stems == ("remember",)
-    assert query_words("what is it", as_it_is).stems == ()
-
-
-NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("query", "since", "until"),
-    [
-        ("on 2026-05-03", "2026-05-03", "2026-05-04"),
-        ("on 3 May", "2026-05-03", "2026-05-04"),
-        ("on the 3rd of May 2025", "2025-05-03", "2025-05-04"),
-        ("May 3rd, 2025", "2025-05-03", "2025-05-04"),
-        ("on December 24", "2025-12-24", "2025-12-25"),
-        ("in May 2026", "2026-05-01", "2026-06-01"),
-        ("in December", "2025-12-01", "2026-01-01"),
-        ("2026-02", "2026-02-01", "2026-03-01"),
-        ("in 2024", "2024-01-01", "2025-01-01"),
-        ("yesterday", "2026-11-21", "2026-11-22"),
-        ("today", "2026-11-22", "2026-11-23"),
-        ("three days ago", "2026-11-19", "2026-11-20"),
-    ],
-)
-def test_a_query_names_a_time(query: str, since: str, until: str) -> None:
-    [interval] = named_intervals(f"What happened {query}?", us(NOW))
-    assert interval == (us(datetime.fromisoformat(f"{since}T00:00Z")), us(datetime.fromisoformat(f"{until}T00:00Z")))
-
-
-@pytest.mark.parametrize("query", ["", "may I ask", "the 31st of June", "2026-13-01", "99 bottles", "section 3.4"])
-def test_what_can_be_no_time_is_none(query: str) -> None:
-    assert named_intervals(query, us(NOW)) == ()
-
-
-@given(st.text(max_size=80), st.integers(0, 4_102_444_800_000_000))
-def test_any_text_may_be_asked(query: str, now_us: int) -> None:
-    assert all(since < until for since, until in named_intervals(query, now_us))
-
-
-def us(instant: datetime) -> int:
-    return round(instant.timestamp() * 1_000_000)
+def test_words_that_only_ask_look_for_nothing_unless_nothing_else_is_left() -> None:
+    asked = query_words("When did Caroline mention the marathon?", as_it_is)
+    assert (asked.stems, asked.telling) == (("caroline", "mention", "marathon"), ("caroline", "marathon"))
+    assert query_words("remember?", as_it_is).telling == ("remember",)
+    assert query_words("what is it", as_it_is).stems == ("what", "is", "it")
 
 
 def candidate(id: str, *passages: str, names: str = "", at: int = 0) -> Candidate:
-    return Candidate(id, tuple(tuple(passage.split()) for passage in passages), frozenset(names.split()), at, at)
+    stems = tuple(passage(one.split()) for one in passages)
+    return Candidate(id, stems, length(stems), frozenset(names.split()), at, at)
 
 
 def order(
@@ -117,9 +108,9 @@ def order(
 ) -> list[str]:
     stems = query.split()
     frequencies = {stem: sum(any(stem in part for part in one.passages) for one in candidates) for stem in stems}
-    named = {name: sum(name in one.names for one in candidates) for name in names.split()}
-    corpus = Corpus(len(candidates), 3.0, frequencies, named)
-    return [one.memory_id for one in rank(candidates, stems, frozenset(named), when, corpus)]
+    corpus = Corpus(len(candidates), 3.0, frequencies)
+    asked = dict.fromkeys(stems, 1.0)
+    return [one.memory_id for one in rank(candidates, asked, frozenset(names.split()), when, corpus)]
 
 
 def test_rare_words_weigh_more_and_words_that_stand_together_more_than_words_that_do_not() -> None:
@@ -127,6 +118,8 @@ def test_rare_words_weigh_more_and_words_that_stand_together_more_than_words_tha
     assert order([*common, candidate("x", "the zebra met")], "team zebra")[0] == "x"
     apart, together = candidate("a", "red", "filler", "door"), candidate("b", "red door", "filler")
     assert order([apart, together], "red door") == ["b", "a"]
+    parted, side_by_side = candidate("a", "red old wooden door"), candidate("b", "old wooden red door")
+    assert order([parted, side_by_side], "red door") == ["b", "a"]
 
 
 def test_names_and_times_draw() -> None:

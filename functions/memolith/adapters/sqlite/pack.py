@@ -2,46 +2,63 @@
 
     doc          a row a memory: what it is, its stems and its text, compressed
     words        FTS5 over the stems (t) and the names (n), without a copy of them: contentless
+    stem         in how many memories each stem is, and in how many it is a name
+    property     what memories say of themselves, to filter by
+    vector       what a model makes of each memory's passages, where there is a model
 
-The stems are made outside, so that FTS5 parts them at blanks and does nothing else. A contentless index can only
-forget a row that it is told word for word what it had (before SQLite 3.43, and Lambda has 3.40): that is why the stems
-are kept. It has to know where each word stands (`detail=full`): with less, its ranking silently ranks nothing.
+The stems are made outside, so that FTS5 parts them at blanks and does nothing else (``ascii`` leaves every letter
+beyond ASCII alone). A contentless index can only forget a row that it is told word for word what it had (before SQLite
+3.43, and Lambda has 3.40): that is why the stems are kept. It has to know where each word stands (`detail=full`): with
+less, its ranking silently ranks nothing.
 Source: https://www.sqlite.org/fts5.html, "Contentless Tables", "The detail Option".
+
+A table that is derived from a memory's text is added in four places: to `_SCHEMA` with `doc` as the number of the
+memory's row, to `_insert`, to `_forget` (or an erased text stays in it), and to `FORMAT`, so that older packs are made
+again. `SqlitePack.change` is the only way in.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import threading
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from memolith.ports.packs import DamagedPack, Document, Matching
+from memolith.adapters.sqlite.database import SharedDatabase
+from memolith.ports.packs import DamagedPack, Document, Matching, Restriction
 
-FORMAT = 1
+FORMAT = 2
 """Another format, or other rules of taking a text apart, is another number: then packs are made anew."""
 
 MAGIC = b"SQLite format 3\0"
 PARAMETERS_MAX = 500
-PARTED_MAX_DIFFERENCE = 1
 COMPRESSION = 6
+STEMS_FROM_MAX = 5_000
+"""How many stems are offered that begin alike."""
 
 _SCHEMA = f"""
 CREATE TABLE doc (
   id INTEGER PRIMARY KEY, memory_id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL, path TEXT NOT NULL,
   content_sha256 TEXT NOT NULL, content_size_bytes INTEGER NOT NULL,
   created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-  names TEXT NOT NULL, length INTEGER NOT NULL, stems BLOB NOT NULL, content BLOB
+  names TEXT NOT NULL, length INTEGER NOT NULL, stems BLOB NOT NULL, starts TEXT NOT NULL, content BLOB
 );
 CREATE INDEX doc_updated_at ON doc (updated_at);
 CREATE INDEX doc_created_at ON doc (created_at);
-CREATE VIRTUAL TABLE words USING fts5(t, n, content='', detail=full, tokenize="unicode61 remove_diacritics 0");
+CREATE TABLE stem (stem TEXT PRIMARY KEY, texts INTEGER NOT NULL, names INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE property (
+  name TEXT NOT NULL, value TEXT NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (name, value, doc)
+) WITHOUT ROWID;
+CREATE INDEX property_doc ON property (doc);
+CREATE TABLE vector (doc INTEGER PRIMARY KEY, model TEXT NOT NULL, passages BLOB NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5(t, n, content='', detail=full, tokenize="ascii");
+INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.5)');
 PRAGMA user_version = {FORMAT};
 """
-_VOCABULARY = "CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'words', 'col')"
 _COLUMNS = (
-    "id, memory_id, version_id, path, content_sha256, content_size_bytes, created_at, updated_at, names, length, stems"
+    "id, memory_id, version_id, path, content_sha256, content_size_bytes, created_at, updated_at, names, length, "
+    "stems, starts"
 )
 _WITHIN = "((created_at >= :since AND created_at < :until) OR (updated_at >= :since AND updated_at < :until))"
 
@@ -49,50 +66,56 @@ _WITHIN = "((created_at >= :since AND created_at < :until) OR (updated_at >= :si
 class SqlitePack:
     """`ports.packs.Pack`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._lock = threading.RLock()
-        with self._asking():
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute(_VOCABULARY)
+    def __init__(self, database: SharedDatabase) -> None:
+        self._database = database
+        self._extent: tuple[int, float] | None = None
+        self._size_bytes: int | None = None
 
     @classmethod
     def new(cls) -> SqlitePack:
         """Make an empty segment."""
-        connection = _connect()
-        connection.executescript(_SCHEMA)
-        return cls(connection)
+        database = SharedDatabase()
+        with database.write() as connection:
+            connection.executescript(_SCHEMA)
+        return cls(database)
 
     @classmethod
     def open(cls, body: bytes) -> SqlitePack:
-        """Open a segment from its bytes. Raises DamagedPack."""
+        """Open a segment from its bytes; copies them twice. Raises DamagedPack."""
         if not body.startswith(MAGIC):
             raise DamagedPack("not a database")
-        connection = _connect()
+        stored = sqlite3.connect(":memory:")
         try:
-            connection.deserialize(body)
-            (format,) = connection.execute("PRAGMA user_version").fetchone()
+            stored.deserialize(body)
+            (format,) = stored.execute("PRAGMA user_version").fetchone()
+            if format != FORMAT:
+                raise DamagedPack(f"of format {format}, not {FORMAT}")
+            database = SharedDatabase()
+            with database.write() as connection:
+                stored.backup(connection)
         except sqlite3.Error as error:
-            connection.close()
             raise DamagedPack("not a database") from error
-        if format != FORMAT:
-            connection.close()
-            raise DamagedPack(f"of format {format}, not {FORMAT}")
-        return cls(connection)
+        finally:
+            stored.close()
+        return cls(database)
 
     @property
     def size_bytes(self) -> int:
         """Its pages."""
-        with self._asking() as connection:
-            (pages,) = connection.execute("PRAGMA page_count").fetchone()
-            (size,) = connection.execute("PRAGMA page_size").fetchone()
-        return int(pages * size)
+        if self._size_bytes is None:
+            with self._asking() as connection:
+                (pages,) = connection.execute("PRAGMA page_count").fetchone()
+                (size,) = connection.execute("PRAGMA page_size").fetchone()
+            self._size_bytes = int(pages * size)
+        return self._size_bytes
 
     def extent(self) -> tuple[int, float]:
-        """Compute two figures from the rows."""
-        with self._asking() as connection:
-            count, length = connection.execute("SELECT count(*), coalesce(avg(length), 0) FROM doc").fetchone()
-        return int(count), float(length)
+        """Compute two figures from the rows, once for each change."""
+        if self._extent is None:
+            with self._asking() as connection:
+                count, length = connection.execute("SELECT count(*), coalesce(avg(length), 0) FROM doc").fetchone()
+            self._extent = int(count), float(length)
+        return self._extent
 
     def heads(self, memory_ids: Sequence[str] | None = None) -> Mapping[str, str]:
         """Return versions by memory. One pass over the rows, or one query for some hundreds."""
@@ -112,52 +135,57 @@ class SqlitePack:
 
     def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
         """Apply the changes in one transaction."""
-        with self._asking() as connection, connection:
-            self._forget(connection, [*gone, *(document.memory_id for document in put)])
+        with self._changing() as connection, connection:
+            counted: Counter[tuple[str, bool]] = Counter()
+            _forget(connection, [*gone, *(document.memory_id for document in put)], counted)
             for document in put:
-                self._take_in(connection, document)
+                _insert(connection, document, counted)
+            _count(connection, counted)
 
     def matching(self, wanted: Matching) -> list[str]:
-        """Find memories with one query of FTS5, or of the rows where only a time is asked for."""
-        parameters: dict[str, object] = {"limit": wanted.limit}
-        conditions = []
+        """Find memories with one query of FTS5, or of the rows where only a time is asked for.
+
+        Without a restriction FTS5 finds the best by itself and only their rows are read; with one, the rows of all that
+        match are.
+        """
+        conditions, parameters = _conditions(wanted.within)
+        parameters["limit"] = wanted.limit
         if wanted.interval is not None:
             parameters |= {"since": wanted.interval[0], "until": wanted.interval[1]}
             conditions.append(_WITHIN)
-        if wanted.prefix is not None and wanted.prefix != "/":
-            parameters |= {"first": wanted.prefix, "after": f"{wanted.prefix[:-1]}0"}
-            conditions.append("(path >= :first AND path < :after)")
         if wanted.stems:
             parameters["match"] = _expression(wanted)
-            found = "SELECT memory_id FROM words JOIN doc ON doc.id = words.rowid"
-            conditions.append("words MATCH :match")
-            order = "bm25(words, 1.0, 0.5)"
+            if conditions:
+                query = (
+                    "SELECT memory_id FROM words JOIN doc ON doc.id = words.rowid "
+                    f"WHERE words MATCH :match AND {' AND '.join(conditions)} ORDER BY rank LIMIT :limit"
+                )
+            else:
+                query = (
+                    "SELECT memory_id FROM (SELECT rowid AS id, rank AS worth FROM words WHERE words MATCH :match "
+                    "ORDER BY rank LIMIT :limit) JOIN doc USING (id) ORDER BY worth"
+                )
         elif wanted.interval is not None:
-            found, order = "SELECT memory_id FROM doc", "updated_at DESC"
+            query = f"SELECT memory_id FROM doc WHERE {' AND '.join(conditions)} ORDER BY updated_at DESC LIMIT :limit"
         else:
             return []
-        found += f" WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT :limit"
         with self._asking() as connection:
-            return [memory_id for (memory_id,) in connection.execute(found, parameters)]
+            return [memory_id for (memory_id,) in connection.execute(query, parameters)]
 
     def frequencies(self, stems: Sequence[str]) -> Mapping[str, int]:
-        """Count with one look into FTS5's own list of words for each."""
-        return self._frequencies(stems, "t")
+        """Count with one query for some hundreds."""
+        return self._frequencies(stems, "texts")
 
     def name_frequencies(self, names: Sequence[str]) -> Mapping[str, int]:
         """Count as `frequencies` does."""
-        return self._frequencies(names, "n")
+        return self._frequencies(names, "names")
 
-    def stems_like(self, stem: str) -> Mapping[str, int]:
-        """Scan a range of FTS5's list of words."""
-        first, shortest = stem[:1], len(stem) - PARTED_MAX_DIFFERENCE
-        query = (
-            "SELECT term, doc FROM temp.vocabulary WHERE term >= ? AND term < ? AND col = 't' "
-            "AND length(term) BETWEEN ? AND ?"
-        )
-        after = chr(ord(first) + 1) if first else ""
+    def stems_from(self, beginning: str) -> Mapping[str, int]:
+        """Scan a range of the stems."""
+        query = "SELECT stem, texts FROM stem WHERE stem >= ? AND stem < ? AND texts > 0 LIMIT ?"
+        after = f"{beginning}\U0010ffff"
         with self._asking() as connection:
-            return dict(connection.execute(query, (first, after, shortest, len(stem) + PARTED_MAX_DIFFERENCE)))
+            return dict(connection.execute(query, (beginning, after, STEMS_FROM_MAX)).fetchall())
 
     def documents(self, memory_ids: Sequence[str]) -> list[Document]:
         """Read the rows. One query for some hundreds."""
@@ -177,7 +205,7 @@ class SqlitePack:
 
     def to_bytes(self) -> bytes:
         """Merge FTS5's internal segments into one, which drops removed words, and rewrite every page."""
-        with self._asking() as connection:
+        with self._changing() as connection:
             with connection:
                 connection.execute("INSERT INTO words (words) VALUES ('optimize')")
             connection.execute("VACUUM")
@@ -185,80 +213,122 @@ class SqlitePack:
 
     def close(self) -> None:
         """Close the database, which deletes it."""
-        with self._lock:
-            self._connection.close()
-
-    # ---- rows -----------------------------------------------------------------------------------------------------
+        self._database.close()
 
     def _rows(self, memory_ids: Sequence[str]) -> list[tuple[object, ...]]:
-        found = []
         with self._asking() as connection:
-            for some in _parts(memory_ids):
-                query = f"SELECT {_COLUMNS} FROM doc WHERE memory_id IN ({_marks(some)})"
-                found += connection.execute(query, some).fetchall()
-        return found
-
-    def _take_in(self, connection: sqlite3.Connection, document: Document) -> None:
-        names, stems = " ".join(sorted(document.names)), _joined(document.passages)
-        length = sum(map(len, document.passages))
-        content = None if document.content is None else zlib.compress(document.content.encode(), COMPRESSION)
-        row = (
-            document.memory_id, document.version_id, document.path, document.content_sha256,
-            document.content_size_bytes, document.created_at, document.updated_at, names, length,
-            zlib.compress(stems.encode(), COMPRESSION), content,
-        )  # fmt: skip
-        id = connection.execute(
-            "INSERT INTO doc (memory_id, version_id, path, content_sha256, content_size_bytes, created_at, updated_at, "
-            "names, length, stems, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        ).lastrowid
-        connection.execute("INSERT INTO words (rowid, t, n) VALUES (?, ?, ?)", (id, stems, names))
-
-    def _forget(self, connection: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
-        for row in self._rows(memory_ids):
-            id, names, stems = row[0], row[8], _decompressed(row[10])
-            connection.execute("INSERT INTO words (words, rowid, t, n) VALUES ('delete', ?, ?, ?)", (id, stems, names))
-            connection.execute("DELETE FROM doc WHERE id = ?", (id,))
+            return _rows(connection, memory_ids)
 
     def _frequencies(self, words: Sequence[str], column: str) -> Mapping[str, int]:
-        found = {}
+        found: dict[str, int] = {}
         with self._asking() as connection:
-            for word in dict.fromkeys(words):
-                query = "SELECT doc FROM temp.vocabulary WHERE term = ? AND col = ?"
-                row = connection.execute(query, (word, column)).fetchone()
-                if row is not None:
-                    found[word] = int(row[0])
+            for some in _parts(words):
+                query = f"SELECT stem, {column} FROM stem WHERE {column} > 0 AND stem IN ({_marks(some)})"
+                found |= dict(connection.execute(query, some).fetchall())
         return found
 
     @contextmanager
     def _asking(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        with _damage_named(), self._database.read() as connection:
+            yield connection
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        with _damage_named(), self._database.write() as connection:
             try:
-                yield self._connection
-            except (sqlite3.Error, zlib.error, UnicodeDecodeError) as error:
-                raise DamagedPack(type(error).__name__) from error
+                yield connection
+            finally:
+                self._extent = self._size_bytes = None
 
 
-def _connect() -> sqlite3.Connection:
-    """Connect; a transaction begins with the first change, and a segment goes from thread to thread, one at a time."""
-    return sqlite3.connect(":memory:", check_same_thread=False)
+@contextmanager
+def _damage_named() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, zlib.error, UnicodeDecodeError) as error:
+        raise DamagedPack(type(error).__name__) from error
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
+
+
+def _rows(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> list[tuple[object, ...]]:
+    found = []
+    for some in _parts(memory_ids):
+        query = f"SELECT {_COLUMNS} FROM doc WHERE memory_id IN ({_marks(some)})"
+        found += connection.execute(query, some).fetchall()
+    return found
+
+
+def _insert(connection: sqlite3.Connection, document: Document, counted: Counter[tuple[str, bool]]) -> None:
+    names, stems = " ".join(sorted(document.names)), "\n".join(document.passages)
+    content = None if document.content is None else zlib.compress(document.content.encode(), COMPRESSION)
+    row = (
+        document.memory_id, document.version_id, document.path, document.content_sha256,
+        document.content_size_bytes, document.created_at, document.updated_at, names, document.length,
+        zlib.compress(stems.encode(), COMPRESSION), " ".join(map(str, document.starts)), content,
+    )  # fmt: skip
+    id = connection.execute(
+        "INSERT INTO doc (memory_id, version_id, path, content_sha256, content_size_bytes, created_at, updated_at, "
+        "names, length, stems, starts, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        row,
+    ).lastrowid
+    connection.execute("INSERT INTO words (rowid, t, n) VALUES (?, ?, ?)", (id, stems, names))
+    properties = [(name, value, id) for name, value in document.properties]
+    connection.executemany("INSERT INTO property (name, value, doc) VALUES (?, ?, ?)", properties)
+    counted.update((stem, False) for stem in set(stems.split()))
+    counted.update((name, True) for name in document.names)
+
+
+def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], counted: Counter[tuple[str, bool]]) -> None:
+    for row in _rows(connection, memory_ids):
+        id, names, stems = row[0], str(row[8]), _decompressed(row[10])
+        connection.execute("INSERT INTO words (words, rowid, t, n) VALUES ('delete', ?, ?, ?)", (id, stems, names))
+        for table, column in (("property", "doc"), ("vector", "doc"), ("doc", "id")):
+            connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (id,))
+        counted.subtract((stem, False) for stem in set(stems.split()))
+        counted.subtract((name, True) for name in names.split())
+
+
+def _count(connection: sqlite3.Connection, counted: Mapping[tuple[str, bool], int]) -> None:
+    """Add to the counts of stems and names; what no memory has any more is removed."""
+    changed = [(word, 0 if is_name else by, by if is_name else 0) for (word, is_name), by in counted.items() if by]
+    connection.executemany(
+        "INSERT INTO stem (stem, texts, names) VALUES (?, ?, ?) "
+        "ON CONFLICT (stem) DO UPDATE SET texts = texts + excluded.texts, names = names + excluded.names",
+        changed,
+    )
+    less = [(word,) for word, texts, names in changed if texts < 0 or names < 0]
+    connection.executemany("DELETE FROM stem WHERE stem = ? AND texts <= 0 AND names <= 0", less)
+
+
+def _conditions(within: Restriction) -> tuple[list[str], dict[str, object]]:
+    conditions: list[str] = []
+    parameters: dict[str, object] = {}
+    if within.prefix is not None and within.prefix != "/":
+        parameters |= {"first": within.prefix, "after": f"{within.prefix[:-1]}0"}
+        conditions.append("(path >= :first AND path < :after)")
+    for column, interval in (("created_at", within.created), ("updated_at", within.updated)):
+        if interval is not None:
+            parameters |= {f"{column}_since": interval[0], f"{column}_until": interval[1]}
+            conditions.append(f"({column} >= :{column}_since AND {column} < :{column}_until)")
+    for number, (name, value) in enumerate(within.properties):
+        parameters |= {f"name{number}": name, f"value{number}": value}
+        conditions.append(f"doc.id IN (SELECT doc FROM property WHERE name = :name{number} AND value = :value{number})")
+    return conditions, parameters
 
 
 def _expression(wanted: Matching) -> str:
     """Write the expression for FTS5, every word quoted, so that none of them is one of its operators."""
-    any_stem = " OR ".join(f'"{stem}"' for stem in map(_plain, wanted.stems))
+    stems = (" AND " if wanted.every else " OR ").join(f'"{stem}"' for stem in map(_plain, wanted.stems))
     if not wanted.names:
-        return f"t : ({any_stem})"
+        return f"t : ({stems})"
     any_name = " OR ".join(f'"{name}"' for name in map(_plain, wanted.names))
-    return f"t : ({any_stem}) AND n : ({any_name})"
+    return f"t : ({stems}) AND n : ({any_name})"
 
 
 def _plain(word: str) -> str:
     return word.replace('"', "")
-
-
-def _joined(passages: tuple[tuple[str, ...], ...]) -> str:
-    return "\n".join(" ".join(passage) for passage in passages)
 
 
 def _decompressed(stems: object) -> str:
@@ -268,7 +338,9 @@ def _decompressed(stems: object) -> str:
 
 
 def _document(row: Sequence[object]) -> Document:
-    _, memory_id, version_id, path, content_sha256, size_bytes, created_at, updated_at, names, _, stems = row
+    _, memory_id, version_id, path, content_sha256, size_bytes, created_at, updated_at, names, length, stems, starts = (
+        row
+    )
     return Document(
         memory_id=str(memory_id),
         version_id=str(version_id),
@@ -277,15 +349,17 @@ def _document(row: Sequence[object]) -> Document:
         content_size_bytes=int(str(size_bytes)),
         created_at=int(str(created_at)),
         updated_at=int(str(updated_at)),
-        passages=tuple(tuple(line.split()) for line in _decompressed(stems).split("\n")),
+        passages=tuple(_decompressed(stems).split("\n")),
+        starts=tuple(map(int, str(starts).split())),
+        length=int(str(length)),
         names=frozenset(str(names).split()),
     )
 
 
-def _parts(memory_ids: Sequence[str]) -> Iterator[list[str]]:
-    ids = list(dict.fromkeys(memory_ids))
-    for start in range(0, len(ids), PARAMETERS_MAX):
-        yield ids[start : start + PARAMETERS_MAX]
+def _parts(values: Sequence[str]) -> Iterator[list[str]]:
+    distinct = list(dict.fromkeys(values))
+    for start in range(0, len(distinct), PARAMETERS_MAX):
+        yield distinct[start : start + PARAMETERS_MAX]
 
 
 def _marks(values: Sequence[str]) -> str:

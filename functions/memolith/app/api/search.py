@@ -7,7 +7,6 @@ is shown only if its head is the version that was found, and no verdict withhold
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
@@ -18,6 +17,7 @@ from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
 from memolith.app.search.packs import whole_texts
+from memolith.app.search.retrieval import Found, retrieve
 from memolith.core.errors import Damaged, InvalidRequest
 from memolith.core.fold import is_live
 from memolith.core.integrity import Acknowledged
@@ -25,36 +25,13 @@ from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.safety import VerdictRow
-from memolith.core.search import analysis, ranking
-from memolith.core.search.query_dates import named_intervals
-from memolith.core.search.ranking import Candidate, Corpus, Ranked
+from memolith.core.search import analysis
+from memolith.core.search.ranking import Ranked
 from memolith.core.verdicts import withholdings
-from memolith.ports.packs import Document, Matching, Pack, Packs
+from memolith.ports.packs import Document, Packs, Restriction
 
-CANDIDATES_MAX = 60
-NAMED_MAX = 50
-DATED_MAX = 50
-INTERVALS_MAX = 3
-COMMON = 0.5
-"""A word that is in more of the memories than this finds nothing, and only costs; unless all words are like that."""
-
-COMMON_FROM = 50
-NAME_SHARE = 0.5
-"""Of the memories with a word, in how many it must be a name, for a query in small letters to mean the name."""
-
-CORRECTED_FROM_CHARS = 4
 CONFIRMED_AT_ONCE = 40
 EXCERPT_MAX_CHARS = 400
-
-
-@dataclass(frozen=True, slots=True)
-class _Query:
-    """A query as the store's own words have it."""
-
-    stems: tuple[str, ...]
-    names: frozenset[str]
-    intervals: tuple[tuple[int, int], ...]
-    corpus: Corpus
 
 
 class Search:
@@ -96,48 +73,18 @@ class Search:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
+        within = Restriction(prefix=prefix)
+        found: list[tuple[Ranked, MemoryRow]] = []
         with self._pack_cache.pack(access) as pack:
-            asked = self._understood(pack, query)
-            documents = {one.memory_id: one for one in pack.documents(_candidates(pack, asked, prefix))}
-            ranked = _ranked(documents, asked)
-            found: list[tuple[Ranked, MemoryRow]] = []
-            for some in _parts(ranked):
-                found += self._confirmed(access, some, documents)
+            candidates = retrieve(self._packs, pack, query, self._region.clock.now_us(), within)
+            for some in _parts(candidates.ranked):
+                found += self._confirmed(access, some, candidates.documents)
                 if len(found) >= limit:
                     break
             packed = pack.contents([row.memory_id for _, row in found[:limit]])
         texts = whole_texts(packed, (row for _, row in found[:limit]))
-        hits = tuple(self._hit(one, row, texts.get(row.memory_id), asked) for one, row in found[:limit])
+        hits = tuple(self._hit(one, row, texts.get(row.memory_id), candidates) for one, row in found[:limit])
         return Page(hits, None)
-
-    # ---- the query ------------------------------------------------------------------------------------------------
-
-    def _understood(self, pack: Pack, query: str) -> _Query:
-        count, average_length = pack.extent()
-        found = analysis.query_words(query, self._packs.stem)
-        frequencies = dict(pack.frequencies(found.stems))
-        stems: list[str] = []
-        for stem in found.stems:
-            if stem not in frequencies:
-                stem, frequency = _corrected(pack, stem)
-                frequencies[stem] = frequency
-            stems.append(stem)
-        known = [stem for stem in dict.fromkeys(stems) if frequencies[stem]]
-        common = max(COMMON * count, COMMON_FROM)
-        rare = [stem for stem in known if frequencies[stem] <= common]
-        name_frequencies = dict(pack.name_frequencies(sorted(found.capitals or found.lowers)))
-        names = {
-            name
-            for name, frequency in name_frequencies.items()
-            if frequency <= common
-            and (name in found.capitals or frequency >= NAME_SHARE * frequencies.get(self._packs.stem(name), count))
-        }
-        return _Query(
-            tuple(rare or known),
-            frozenset(names),
-            named_intervals(query, self._region.clock.now_us())[:INTERVALS_MAX],
-            Corpus(count, average_length, frequencies, name_frequencies),
-        )
 
     # ---- the index's word -----------------------------------------------------------------------------------------
 
@@ -162,10 +109,13 @@ class Search:
                 found.append((one, row))
         return found
 
-    def _hit(self, ranked: Ranked, row: MemoryRow, text: str | None, asked: _Query) -> Hit:
+    def _hit(self, ranked: Ranked, row: MemoryRow, text: str | None, found: Found) -> Hit:
         if text is None:
             text = self._read(row)
-        return Hit(to_memory(row), round(ranked.score, 3), self._excerpt(text, ranked.passage, asked.stems))
+        starts, wanted = found.documents[row.memory_id].starts, found.question.stems
+        start = starts[ranked.passage - 1] if 0 < ranked.passage <= len(starts) else 0
+        excerpt = analysis.excerpt(text, start, lambda word: self._packs.stem(word) in wanted, EXCERPT_MAX_CHARS)
+        return Hit(to_memory(row), round(ranked.score, 3), excerpt)
 
     def _read(self, row: MemoryRow) -> str:
         """Read a text for its excerpt; an empty one where it was erased, or is damaged, which is counted by then."""
@@ -173,39 +123,6 @@ class Search:
             return self._texts.read(row.store_id, row.ref, Acknowledged(row.content_sha256 or "", row.version_id)) or ""
         except Damaged:
             return ""
-
-    def _excerpt(self, text: str, passage: int, stems: Sequence[str]) -> str:
-        """Cut out the best passage around its first word of the query."""
-        wanted = set(stems)
-        start, first = analysis.place(text, max(passage - 1, 0), lambda word: self._packs.stem(word) in wanted)
-        begin = max(start, first - EXCERPT_MAX_CHARS // 4)
-        return text[begin : begin + EXCERPT_MAX_CHARS].strip()
-
-
-def _corrected(pack: Pack, stem: str) -> tuple[str, int]:
-    """Return the store's most frequent word that differs by a letter from one that it does not have."""
-    if len(stem) < CORRECTED_FROM_CHARS or not stem.isalpha():
-        return stem, 0
-    alike = {other: count for other, count in pack.stems_like(stem).items() if ranking.alike(stem, other)}
-    return max(alike.items(), key=lambda pair: (pair[1], pair[0]), default=(stem, 0))
-
-
-def _candidates(pack: Pack, asked: _Query, prefix: str | None) -> list[str]:
-    """Find candidates by the words; by the words and the names; by the words in the time that is named."""
-    found = pack.matching(Matching(asked.stems, prefix=prefix, limit=CANDIDATES_MAX))
-    if asked.names and asked.stems:
-        found += pack.matching(Matching(asked.stems, sorted(asked.names), prefix=prefix, limit=NAMED_MAX))
-    for since, until in asked.intervals:
-        near = (since - ranking.NEAR_US, until + ranking.NEAR_US)
-        found += pack.matching(Matching(asked.stems, interval=near, prefix=prefix, limit=DATED_MAX))
-    return list(dict.fromkeys(found))
-
-
-def _ranked(documents: Mapping[str, Document], asked: _Query) -> list[Ranked]:
-    candidates = [
-        Candidate(one.memory_id, one.passages, one.names, one.created_at, one.updated_at) for one in documents.values()
-    ]
-    return ranking.rank(candidates, asked.stems, asked.names, asked.intervals, asked.corpus)
 
 
 def _parts(ranked: Sequence[Ranked]) -> Iterator[Sequence[Ranked]]:

@@ -62,7 +62,7 @@ class PackCache:
 
     @contextmanager
     def pack(self, access: StoreAccess) -> Iterator[Pack]:
-        """Yield the search segment of a store that the caller may read, for one use at a time.
+        """Yield the search segment of a store that the caller may read. Several may use it at once.
 
         It has every version that was in this region's index when `access` was given, and no text that was withheld
         then; a text may have been withheld since: compare before showing it. Cold a LIST and a GET; and in any case a
@@ -73,14 +73,15 @@ class PackCache:
         """
         access.view.require_complete()
         held = self._shelved(access.store.store_id)
-        with held.lock:
-            try:
+        try:
+            with held.lock:  # searches wait for each other while one fetches what is new, and not while they search
                 self._renew(access, held)
                 self._update(access, held, may_ask=True)
-                yield held.pack
-            except DamagedPack as damaged:
-                self._drop(access.store.store_id)
-                raise Unavailable("the search of this store is being made anew; try again") from damaged
+                pack = held.pack
+            yield pack
+        except DamagedPack as damaged:
+            self._drop(access.store.store_id)
+            raise Unavailable("the search of this store is being made anew; try again") from damaged
         self._make_room(access.store.store_id)
 
     def contents(self, access: StoreAccess, versions: Mapping[str, str]) -> Mapping[str, str]:

@@ -146,9 +146,9 @@ class Heads:
         whole = (row.content_size_bytes or 0) <= text_max_bytes
         searched = text if whole else text.encode()[:text_max_bytes].decode(errors="ignore")
         path = row.path or ""
-        named = analysis.analysed(path, self._packs.stem).passages
-        stems = tuple(stem for passage in named for stem in passage)
-        found = analysis.analysed(searched, self._packs.stem)
+        names = analysis.path_names(path)
+        stems = analysis.passage(self._packs.stem(word.lower) for word in analysis.path_words(path))
+        found = analysis.analysed(searched, self._packs.stem, names)
         return Document(
             memory_id=row.memory_id,
             version_id=row.version_id,
@@ -158,7 +158,9 @@ class Heads:
             created_at=row.created_at,
             updated_at=row.updated_at,
             passages=(stems, *found.passages),
-            names=found.names | analysis.path_names(path),
+            starts=found.starts,
+            length=analysis.length((stems, *found.passages)),
+            names=found.names | names,
             content=text if whole else None,
         )
 

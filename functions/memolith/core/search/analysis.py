@@ -1,4 +1,4 @@
-"""What of a text is searched: its words without those that carry nothing, stemmed; its passages; the names in it.
+"""What of a text is searched: its words but for a few that carry nothing, stemmed; its passages; the names in it.
 
 A memory and a query are taken apart by the same rules, or they would not meet. Stemming is the caller's (a `Stem`), as
 it is a library's work; everything here is pure.
@@ -7,10 +7,11 @@ it is a library's work; everything here is pure.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
+
+from memolith.core.search.words import Word, words
 
 Stem = Callable[[str], str]
 """A word in lower case -> its stem."""
@@ -18,86 +19,44 @@ Stem = Callable[[str], str]
 PASSAGE_WORDS = 110
 """How long a passage is: about a paragraph, so that words that stand together weigh more than words that do not."""
 
-WORD_MAX_CHARS = 40
-"""What is longer is a hash or a blob, which no one types; it is cut, so that it still finds itself."""
+PASSAGE_MAX_CHARS = 4_000
+"""How far an excerpt is looked for in a passage of very long words."""
 
 ENDING_MAX_CHARS = 5
 """``.md``, ``.json``: what comes after a path's last dot and is no longer says of what kind it is, not what of."""
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_APOSTROPHE = re.compile("['’]")
-_WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-"""Scripts that do not part their words: two characters at a time stand for words."""
-
 _SENTENCE_END = re.compile(r"[.!?:\n]\W*$")
+_LETTER_AGAIN = re.compile(r"[^\W\d_]")
 
 STOP_WORDS = frozenset(
     """
-    a about above actually after again against all almost alone along already also although always am among an and
-    another any anybody anyone anything anyway are aren around as at away back be became because become been before
-    behind being below beside besides between beyond both but by came can cannot cant come could couldn did didn do
-    does doesn doing don done down during each either else enough especially etc even ever every everybody everyone
-    everything far few first for from further get gets getting give given go goes going gone gonna good got gotta had
-    hadn has hasn have haven having he her here hers herself hey hi him himself his how however i if in indeed instead
-    into is isn it its itself just keep kind know known last later least less let lets like likely little ll lot lots
-    made make makes making many may maybe me mean might mine more most mostly much must my myself near need neither
-    never nevertheless next no nobody none nor not nothing now of off often oh ok okay on once one ones only onto or
-    other others otherwise our ours ourselves out over own part per perhaps please possible probably put quite rather
-    re really right said same saw say saying says see seem seemed seems seen several shall she should shouldn since
-    so some somebody someone something sometimes soon still such sure take taken tell than thank thanks that the their
-    theirs them themselves then there therefore these they thing things think this those though through thus time to
-    together too took toward towards try under until up upon us use used uses using usually ve very via want wants was
-    wasn way we well went were weren what whatever when whenever where wherever whether which while who whoever whole
-    whom whose why will with within without won would wouldn wow yeah yes yet you your yours yourself yourselves
+    a an and are as at be but by did do does for from had has have her his how i in is it its my of on or our that the
+    their they this to was we were what when where which who whom whose why with you your
     """.split()  # noqa: SIM905 - a list of words is read as prose
 )
+"""What no text is searched by, unless it is a name there. Few: each word that is left out is one that cannot count."""
 
-QUESTION_WORDS = frozenset(
+WEAK_WORDS = STOP_WORDS | frozenset(
     """
-    anything date day describe did do does explain find give happen happened how list long look many mention
-    mentioned much name remember remind say search show tell time what when where which who whom whose why year
+    about above actually after again against all almost alone along already also although always am among another any
+    anybody anyone anything anyway aren around away back became because become been before behind being below beside
+    besides between beyond both came can cannot cant come could couldn date day describe didn doesn doing don done down
+    during each either else enough especially etc even ever every everybody everyone everything explain far few find
+    first further get gets getting give given go goes going gone gonna good got gotta hadn happen happened hasn haven
+    having he here hers herself hey hi him himself however if indeed instead into isn itself just keep kind know known
+    last later least less let lets like likely list little ll long look lot lots made make makes making many may maybe
+    me mean mention mentioned might mine more most mostly much must myself name near need neither never nevertheless
+    next no nobody none nor not nothing now off often oh ok okay once one ones only onto other others otherwise ours
+    ourselves out over own part per perhaps please possible probably put quite rather re really remember remind right
+    said same saw say saying says search see seem seemed seems seen several shall she should shouldn show since so some
+    somebody someone something sometimes soon still such sure take taken tell than thank thanks theirs them themselves
+    then there therefore these thing things think those though through thus time together too took toward towards try
+    under until up upon us use used uses using usually ve very via want wants wasn way well went weren whatever
+    whenever wherever whether while whoever whole will within without won would wouldn wow yeah year yes yet yours
+    yourself yourselves
     """.split()  # noqa: SIM905
 )
-"""Of a query alone: what asks, and not what is asked for. Left in, they are slower, and worse."""
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word of a text: as it stands there, in lower case, and where."""
-
-    text: str
-    lower: str
-    start: int
-    end: int
-
-
-def words(text: str) -> Iterator[Word]:
-    """Yield the words of a text in order. A contraction is one word: ``don't`` -> ``don``, as its tail says nothing."""
-    for match in _WORD.finditer(text):
-        found = match[0]
-        if found.isascii() and found.isalnum():
-            yield Word(found, found.lower()[:WORD_MAX_CHARS], match.start(), match.end())
-        elif _WITHOUT_SPACES.search(found):
-            yield from _pairs(found, match.start())
-        else:
-            head = _APOSTROPHE.split(found, maxsplit=1)[0]
-            yield Word(head, folded(head), match.start(), match.end())
-
-
-def _pairs(run: str, start: int) -> Iterator[Word]:
-    if len(run) == 1:
-        yield Word(run, run, start, start + 1)
-    for at in range(len(run) - 1):
-        yield Word(run[at : at + 2], folded(run[at : at + 2]), start + at, start + at + 2)
-
-
-def folded(word: str) -> str:
-    """Fold a word to lower case, without accents, and not longer than `WORD_MAX_CHARS`."""
-    if word.isascii():
-        return word.lower()[:WORD_MAX_CHARS]
-    plain = unicodedata.normalize("NFKD", word.casefold())
-    kept = "".join(character for character in plain if character.isalnum())
-    return (kept or word.casefold())[:WORD_MAX_CHARS]
+"""Words that look for nothing by themselves, as almost every text has them; they count among what others found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,68 +64,121 @@ class Analysed:
     """A text taken apart.
 
     Attributes:
-        passages: its stems, a passage at a time; all of them together are what a search can find of it.
+        passages: its stems, a passage at a time, each as `passage` writes it; a search can find nothing else of it.
+        starts: where in the text each passage begins.
         names: words that look like names, in lower case: a capital where no sentence begins, or before a colon, as
             where a person speaks.
     """
 
-    passages: tuple[tuple[str, ...], ...]
+    passages: tuple[str, ...]
+    starts: tuple[int, ...]
     names: frozenset[str]
 
 
-def analysed(text: str, stem: Stem) -> Analysed:
-    """Analyse a text in one pass."""
+def passage(stems: Iterable[str]) -> str:
+    """Write stems as one text in which ``" stem "`` is found as often as the stem is there: two blanks part them."""
+    joined = "  ".join(stems)
+    return f" {joined} " if joined else ""
+
+
+def length(passages: Iterable[str]) -> int:
+    """Count the stems of passages."""
+    return sum(one.count("  ") + 1 for one in passages if one)
+
+
+def analysed(text: str, stem: Stem, known_names: frozenset[str] = frozenset()) -> Analysed:
+    """Analyse a text in one pass. `known_names` are words that name something in it whatever their capitals."""
     found = list(words(text))
-    parts = (found[start : start + PASSAGE_WORDS] for start in range(0, len(found), PASSAGE_WORDS))
-    stems = tuple(tuple(stem(word.lower) for word in part if word.lower not in STOP_WORDS) for part in parts)
-    names = frozenset(
-        word.lower
-        for number, word in enumerate(found)
-        if _is_capital(word) and word.lower not in STOP_WORDS and _names(text, word, first=number == 0)
-    )
-    return Analysed(stems, names)
+    names = frozenset(word.lower for word in found if is_name(text, word))
+    kept = names | known_names
+    stems: list[list[str]] = []
+    starts: list[int] = []
+    room = 0
+    for word in found:
+        if not word.extra:
+            if not room:
+                stems.append([])
+                starts.append(word.start)
+                room = PASSAGE_WORDS
+            room -= 1
+        if word.lower not in STOP_WORDS or word.lower in kept:
+            stems[-1].append(stem(word.lower))
+    return Analysed(tuple(map(passage, stems)), tuple(starts), names)
 
 
-def _names(text: str, word: Word, *, first: bool) -> bool:
-    begins = first or _SENTENCE_END.search(text, max(0, word.start - 8), word.start)
-    return not begins or text[word.end : word.end + 1] == ":"
-
-
-def place(text: str, passage: int, wanted: Callable[[str], bool]) -> tuple[int, int]:
-    """Return where a passage begins, and its first wanted word; where it begins, twice, if it has none."""
-    inside = islice(words(text), passage * PASSAGE_WORDS, (passage + 1) * PASSAGE_WORDS)
-    first = next(inside, None)
-    if first is None:
-        return 0, 0
-    found = next((word.start for word in chain((first,), inside) if wanted(word.lower)), first.start)
-    return first.start, found
-
-
-def path_names(path: str) -> frozenset[str]:
-    """Return the words of a path, which name what the memory is about, without a file name's extension."""
-    stem, dot, ending = path.rpartition(".")
-    named = stem if dot and len(ending) <= ENDING_MAX_CHARS and "/" not in ending else path
-    return frozenset(word.lower for word in words(named) if word.lower not in STOP_WORDS)
+def is_name(text: str, word: Word) -> bool:
+    """Tell whether a word looks like a name where it stands."""
+    if not _is_capital(word):
+        return False
+    if text[word.end : word.end + 1] == ":":
+        return True
+    begins = not _LETTER_AGAIN.search(text[max(0, word.start - 8) : word.start]) and word.start <= 8
+    return not begins and not _SENTENCE_END.search(text, max(0, word.start - 8), word.start)
 
 
 def _is_capital(word: Word) -> bool:
     return len(word.text) > 1 and word.text[0].isupper() and any(character.islower() for character in word.text)
 
 
+def path_words(path: str) -> Iterator[Word]:
+    """Yield the words of a path, which say what the memory is about, without a file name's extension."""
+    stem, dot, ending = path.rpartition(".")
+    return words(stem if dot and len(ending) <= ENDING_MAX_CHARS and "/" not in ending else path)
+
+
+def path_names(path: str) -> frozenset[str]:
+    """Return the words of a path, each of which counts as a name."""
+    return frozenset(word.lower for word in path_words(path))
+
+
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """What a query asks for: stems in the order of their first place, and the words that may be names."""
+    """What a query asks for.
+
+    Attributes:
+        stems: all that count, in the order of their first place.
+        telling: those of them that look for memories.
+        capitals: words that are written as names are.
+        lowers: all words that tell, any of which a query in small letters may mean as a name.
+    """
 
     stems: tuple[str, ...]
+    telling: tuple[str, ...]
     capitals: frozenset[str]
     lowers: frozenset[str]
 
 
 def query_words(query: str, stem: Stem) -> QueryWords:
-    """Analyse a query. Words that only ask are left out, unless nothing else is left."""
-    found = list(words(query))
-    telling = [word for word in found if word.lower not in STOP_WORDS and word.lower not in QUESTION_WORDS]
-    telling = telling or [word for word in found if word.lower not in STOP_WORDS]
-    stems = tuple(dict.fromkeys(stem(word.lower) for word in telling))
-    capitals = frozenset(word.lower for word in telling if _is_capital(word))
-    return QueryWords(stems, capitals, frozenset(word.lower for word in telling))
+    """Analyse a query. What it does without, it does without only where something else is left."""
+    found = [word for word in words(query) if not (word.extra and len(word.lower) == 1)]
+    named = {word.lower for word in found if is_name(query, word)}
+    kept = [word for word in found if word.lower not in STOP_WORDS or word.lower in named] or found
+    telling = [word for word in kept if word.lower not in WEAK_WORDS or word.lower in named] or kept
+    return QueryWords(
+        tuple(dict.fromkeys(stem(word.lower) for word in kept)),
+        tuple(dict.fromkeys(stem(word.lower) for word in telling)),
+        frozenset(word.lower for word in telling if _is_capital(word)),
+        frozenset(word.lower for word in telling),
+    )
+
+
+def excerpt(text: str, start: int, wanted: Callable[[str], bool], max_chars: int) -> str:
+    """Cut out what of a passage answers best: from the word on that has most of the wanted ones behind it.
+
+    It begins and ends where a word does. Without a wanted word it is the passage's beginning.
+    """
+    within = list(islice(words(text[start : start + PASSAGE_MAX_CHARS]), PASSAGE_WORDS))
+    hits = [word for word in within if wanted(word.lower)]
+    if not within:
+        return text[start : start + max_chars].strip()
+    reach = max_chars * 3 // 4
+    best = max(
+        hits or within[:1],
+        key=lambda one: (len({hit.lower for hit in hits if 0 <= hit.start - one.start < reach}), -one.start),
+    )
+    earliest = max(best.start - (max_chars - reach), 0)
+    begin = next(word.start for word in within if word.start >= earliest)
+    end = begin + max_chars
+    if start + end < len(text):
+        end = max((word.end for word in within if begin < word.end <= end), default=end)
+    return text[start + begin : start + end].strip()

@@ -1,7 +1,8 @@
 """The order of what a search found: how well a memory's text answers a query.
 
 The index gives candidates; here they are weighed again, by all of the text, by the one passage that answers best, by
-the names that the query names, and by the time that it names. The weights were measured on long conversations.
+the names that the query names, and by the time that it names. docs/search.md has what each of these was measured to
+give.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memolith.core.search.query_dates import Interval
 
@@ -18,13 +20,24 @@ SATURATION = 1.2
 LENGTH_WEIGHT = 0.75
 """BM25's b."""
 
-PASSAGE_WEIGHT = 0.6
-NAME_WEIGHT = 0.5
-DATE_WEIGHT = 0.6
-"""Of the best score without it: what was written in the interval comes before what fits a little better and was not."""
+PASSAGE_WEIGHT = 1.0
+USUAL_PASSAGE = 70.0
+"""How many stems a passage of running text has; one that is shorter says more by each."""
 
-NEAR_US = 3 * 86_400_000_000
-"""How far beyond an interval the boost fades out: what happened on a day is often written down some days later."""
+PAIR_WEIGHT = 0.5
+"""What two words of the query tell in addition where they stand side by side in a text as they do in the query.
+Source: Metzler, Croft, "A Markov Random Field Model for Term Dependencies" (2005)."""
+
+NAME_WEIGHT = 0.4
+DATE_WEIGHT = 0.4
+"""Of the best score by the words alone. A name counts by how many of the names asked for are there."""
+
+DAY_US = 86_400_000_000
+BEFORE_US, AFTER_US = 8 * DAY_US, 30 * DAY_US
+"""How fast the boost fades before an interval and after it: what happened is often told of some weeks later."""
+
+LOOK_AFTER_US = 10 * DAY_US
+"""How far after an interval memories are looked for by their time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +46,28 @@ class Corpus:
 
     Attributes:
         count: how many there are.
-        average_length: of their texts, in words that count.
-        frequencies: in how many of them each word of the query is.
-        name_frequencies: in how many each name of the query is a name.
+        average_length: of their texts, in stems.
+        frequencies: in how many of them each stem of the query is.
     """
 
     count: int
     average_length: float
     frequencies: Mapping[str, int]
-    name_frequencies: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory as ranking sees it. `passages` are stems; instants are microseconds since 1970."""
+    """A memory as ranking sees it.
+
+    Attributes:
+        passages: as `analysis.passage` writes them.
+        length: of all of them, in stems.
+        created_at, updated_at: microseconds since 1970.
+    """
 
     memory_id: str
-    passages: tuple[tuple[str, ...], ...]
+    passages: tuple[str, ...]
+    length: int
     names: frozenset[str]
     created_at: int
     updated_at: int
@@ -66,23 +84,24 @@ class Ranked:
 
 def rank(
     candidates: Sequence[Candidate],
-    stems: Sequence[str],
+    stems: Mapping[str, float],
     names: frozenset[str],
     when: Sequence[Interval],
     corpus: Corpus,
 ) -> list[Ranked]:
-    """Return the candidates, the best first; equal scores are ordered by id, so that the order is repeatable."""
-    weights = {stem: rarity(corpus.frequencies.get(stem, 0), corpus.count) for stem in stems}
-    name_weights = {name: rarity(corpus.name_frequencies.get(name, 0), corpus.count) for name in names}
-    found = []
-    for candidate in candidates:
-        body, passage, best = _weighed(candidate, weights, corpus.average_length)
-        named = sum(weight for name, weight in name_weights.items() if name in candidate.names)
-        found.append((candidate, body + PASSAGE_WEIGHT * best + NAME_WEIGHT * named, passage))
-    top = max((score for _, score, _ in found), default=0.0)
+    """Return the candidates, the best first; equal scores are ordered by id, so that the order is repeatable.
+
+    Args:
+        stems: what is asked for, each with how sure it is that it was meant: 1 for what the query says.
+    """
+    weights = {
+        f" {stem} ": sure * rarity(corpus.frequencies.get(stem, 0), corpus.count) for stem, sure in stems.items()
+    }
+    found = [(one, *_weighed(one, weights, corpus.average_length)) for one in candidates]
+    top = max((score for _, score, _ in found), default=0.0) or 1.0
     ranked = [
-        Ranked(one.memory_id, score + DATE_WEIGHT * max(top, 1.0) * nearness(one, when), passage)
-        for one, score, passage in found
+        Ranked(one.memory_id, score + top * (NAME_WEIGHT * _share(names, one) + DATE_WEIGHT * nearness(one, when)), at)
+        for one, score, at in found
     ]
     return sorted(ranked, key=lambda one: (-one.score, one.memory_id))
 
@@ -92,21 +111,34 @@ def rarity(frequency: int, count: int) -> float:
     return math.log(1 + (max(count, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def _weighed(candidate: Candidate, weights: Mapping[str, float], average_length: float) -> tuple[float, int, float]:
-    """Return what all of the text is worth, which passage is worth most, and how much."""
+def _share(names: frozenset[str], candidate: Candidate) -> float:
+    return len(names & candidate.names) / len(names) if names else 0.0
+
+
+def _weighed(candidate: Candidate, weights: Mapping[str, float], average_length: float) -> tuple[float, int]:
+    """Return what the text is worth, as a whole and by its best passage, and which passage that is."""
     total: dict[str, int] = {}
-    length, best, best_worth = 0, 0, 0.0
+    best, best_worth = 0, 0.0
     for number, passage in enumerate(candidate.passages):
-        length += len(passage)
-        counts: dict[str, int] = {}
-        for stem in passage:
-            if stem in weights:
-                counts[stem] = counts.get(stem, 0) + 1
-                total[stem] = total.get(stem, 0) + 1
-        worth = _bm25(counts, weights, 1.0) if counts else 0.0
+        counts = {stem: count for stem in weights if (count := passage.count(stem))}
+        if not counts:
+            continue
+        for stem, count in counts.items():
+            total[stem] = total.get(stem, 0) + count
+        worth = _bm25(counts, weights, (passage.count("  ") + 1) / USUAL_PASSAGE) + _pairs(passage, counts, weights)
         if worth > best_worth:
             best, best_worth = number, worth
-    return _bm25(total, weights, length / average_length if average_length else 1.0), best, best_worth
+    whole = _bm25(total, weights, candidate.length / average_length if average_length else 1.0)
+    return whole + PASSAGE_WEIGHT * best_worth, best
+
+
+def _pairs(passage: str, counts: Mapping[str, int], weights: Mapping[str, float]) -> float:
+    """Return what words are worth that follow each other as in the query, whose order `weights` has."""
+    worth = 0.0
+    for (first, one), (second, other) in pairwise(weights.items()):
+        if first in counts and second in counts and (count := passage.count(first + second)):
+            worth += (one + other) / 2 * count * (SATURATION + 1) / (count + SATURATION)
+    return PAIR_WEIGHT * worth
 
 
 def _bm25(counts: Mapping[str, int], weights: Mapping[str, float], relative_length: float) -> float:
@@ -115,12 +147,12 @@ def _bm25(counts: Mapping[str, int], weights: Mapping[str, float], relative_leng
 
 
 def nearness(candidate: Candidate, when: Sequence[Interval]) -> float:
-    """Return 1 for what was made or changed in one of the intervals, less shortly before or after, 0 for the rest."""
+    """Return 1 for what was made or changed in one of the intervals, less before or after, and ever less far away."""
     best = 0.0
     for since, until in when:
         for instant in (candidate.created_at, candidate.updated_at):
-            away = max(since - instant, instant - until + 1, 0)
-            best = max(best, 1 - away / NEAR_US)
+            away = (since - instant) / BEFORE_US if instant < since else max(instant - until, 0) / AFTER_US
+            best = max(best, math.exp(-away))
     return best
 
 

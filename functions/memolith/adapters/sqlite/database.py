@@ -1,0 +1,82 @@
+"""A SQLite database in this process's memory that many threads read at once.
+
+Connections to one name of SQLite's ``memdb`` share one database. Each thread that reads has a connection of its own,
+so that searches run side by side: SQLite lets go of the interpreter while it works. A change has the database for
+itself, which this class sees to, as ``memdb`` would answer a reader that comes meanwhile with SQLITE_BUSY.
+Source: https://www.sqlite.org/src/file/src/memdb.c (since SQLite 3.36).
+"""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+IDLE_MAX = 8
+"""How many connections are kept for reads to come; each has a cache of up to 2 MB."""
+
+_numbers = itertools.count()
+
+
+class SharedDatabase:
+    """One database, empty at first."""
+
+    def __init__(self) -> None:
+        self._name = f"file:/memolith-pack-{next(_numbers)}?vfs=memdb"
+        self._writer = self._connect()
+        self._idle: list[sqlite3.Connection] = []
+        self._turn = threading.Condition()
+        self._reading = 0
+        self._writing = False
+        self._closed = False
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection to read with, beside other readers. Not to be used within `write`."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self._writing)
+            if self._closed:
+                raise sqlite3.ProgrammingError("the database is closed")
+            self._reading += 1
+            connection = self._idle.pop() if self._idle else None
+        try:
+            connection = connection or self._connect()
+            yield connection
+        finally:
+            with self._turn:
+                self._reading -= 1
+                if connection is not None and len(self._idle) < IDLE_MAX and not self._closed:
+                    self._idle.append(connection)
+                elif connection is not None:
+                    connection.close()
+                self._turn.notify_all()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection that changes the database, once no one reads; readers wait until it is given back."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self._writing)
+            self._writing = True
+            self._turn.wait_for(lambda: not self._reading)
+        try:
+            yield self._writer
+        finally:
+            with self._turn:
+                self._writing = False
+                self._turn.notify_all()
+
+    def close(self) -> None:
+        """Close it, which deletes it once the last reader is done. Repeatable."""
+        with self.write() as connection:
+            self._closed = True
+            for idle in self._idle:
+                idle.close()
+            self._idle.clear()
+            connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._name, uri=True, check_same_thread=False)
+        connection.execute("PRAGMA temp_store = MEMORY")
+        return connection

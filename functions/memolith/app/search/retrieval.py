@@ -1,0 +1,152 @@
+"""What a pack finds for a query, and in which order, before the index has its say.
+
+Two steps: a few words, names and times of the query *look for* candidates, so that a search costs the same in a store
+of ten thousand memories; then *all* of its words put the candidates in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from memolith.core.search import analysis, ranking
+from memolith.core.search.query_dates import named_intervals
+from memolith.core.search.ranking import Candidate, Corpus, Ranked
+from memolith.ports.packs import ALL, Document, Matching, Pack, Packs, Restriction
+
+CANDIDATES_MAX = 60
+NAMED_MAX = 50
+DATED_MAX = 50
+INTERVALS_MAX = 3
+
+LOOKING_MAX = 8
+"""How many words of a query look for memories, the rarest first; all of them count in the order."""
+
+COMMON = 0.2
+"""A word that is in more of the memories than this looks for none, and only costs; unless all words are like that."""
+
+COMMON_FROM = 50
+COMMON_LOOKING_MAX = 2
+
+NAMED_EVERYWHERE = 0.5
+"""A name that is in more of the memories than this tells nothing."""
+
+NAME_SHARE = 0.5
+"""Of the memories with a word, in how many it must be a name, for a query in small letters to mean the name."""
+
+REPLACED_FROM_CHARS = 4
+REPLACEMENTS_MAX = 3
+REPLACEMENT_SURENESS = 0.6
+"""How much a word counts that stands in for one that the store does not have."""
+
+BEGINNING_CHARS = 5
+"""How much words have in common at least of which one stands for the other with another ending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query as the store's own words have it.
+
+    Attributes:
+        stems: all that count, with how sure it is that each was meant.
+        looking: those of them that look for candidates.
+        names: words that it uses as names.
+        intervals: the times that it names.
+        within: which memories may match at all.
+    """
+
+    stems: Mapping[str, float]
+    looking: tuple[str, ...]
+    names: frozenset[str]
+    intervals: tuple[tuple[int, int], ...]
+    corpus: Corpus
+    within: Restriction
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates in their order, and their documents by id."""
+
+    question: Question
+    ranked: Sequence[Ranked]
+    documents: Mapping[str, Document]
+
+
+def retrieve(packs: Packs, pack: Pack, query: str, now_us: int, within: Restriction = ALL) -> Found:
+    """Return what a pack has for a query, the best first. No call but to the pack. Raises DamagedPack."""
+    question = understand(packs, pack, query, now_us, within)
+    documents = {one.memory_id: one for one in pack.documents(_candidates(pack, question))}
+    candidates = [
+        Candidate(one.memory_id, one.passages, one.length, one.names, one.created_at, one.updated_at)
+        for one in documents.values()
+    ]
+    ranked = ranking.rank(candidates, question.stems, question.names, question.intervals, question.corpus)
+    return Found(question, ranked, documents)
+
+
+def understand(packs: Packs, pack: Pack, query: str, now_us: int, within: Restriction) -> Question:
+    """Read a query by what the pack knows of its words."""
+    count, average_length = pack.extent()
+    asked = analysis.query_words(query, packs.stem)
+    frequencies = dict(pack.frequencies(asked.stems))
+    stems: dict[str, float] = {}
+    looking: list[str] = []
+    for stem in asked.stems:
+        known = [(stem, 1.0)] if stem in frequencies else list(_replacements(pack, stem, frequencies))
+        stems.update({one: max(sure, stems.get(one, 0.0)) for one, sure in known})
+        if stem in asked.telling:
+            looking += [one for one, _ in known]
+    named = pack.name_frequencies(sorted(asked.capitals or asked.lowers))
+    names = {
+        name
+        for name, frequency in named.items()
+        if frequency <= max(NAMED_EVERYWHERE * count, COMMON_FROM)
+        and (name in asked.capitals or frequency >= NAME_SHARE * frequencies.get(packs.stem(name), count))
+    }
+    return Question(
+        stems,
+        _rarest(looking, frequencies, count) or _rarest(list(stems), frequencies, count),
+        frozenset(names),
+        named_intervals(query, now_us)[:INTERVALS_MAX],
+        Corpus(count, average_length, frequencies),
+        within,
+    )
+
+
+def _rarest(stems: Sequence[str], frequencies: Mapping[str, int], count: int) -> tuple[str, ...]:
+    ordered = sorted(dict.fromkeys(stems), key=lambda stem: (frequencies[stem], stem))
+    common = max(COMMON * count, COMMON_FROM)
+    rare = [stem for stem in ordered if frequencies[stem] <= common]
+    return tuple((rare or ordered[:COMMON_LOOKING_MAX])[:LOOKING_MAX])
+
+
+def _replacements(pack: Pack, stem: str, frequencies: dict[str, int]) -> Iterator[tuple[str, float]]:
+    """Yield what a store has in place of a word that it has not: the same with another ending; or with one slip.
+
+    Endings first: they are what stems of other languages than English differ by (``Rechnung``, ``Rechnungen``).
+    """
+    if len(stem) < REPLACED_FROM_CHARS or not stem.isalpha():
+        return
+    near = pack.stems_from(stem[:BEGINNING_CHARS]) if len(stem) >= BEGINNING_CHARS else {}
+    found = [one for one in near if one.startswith(stem) or (stem.startswith(one) and len(stem) - len(one) <= 3)]
+    if not found:
+        slips = {one: count for one, count in pack.stems_from(stem[:1]).items() if ranking.alike(stem, one)}
+        found = [max(slips, key=lambda one: (slips[one], one))] if slips else []
+        near = slips
+    for one in sorted(found, key=lambda one: (-near[one], one))[:REPLACEMENTS_MAX]:
+        frequencies[one] = near[one]
+        yield one, REPLACEMENT_SURENESS
+
+
+def _candidates(pack: Pack, question: Question) -> list[str]:
+    """Find candidates by the words; by words and names; by the time that is named, with words and without."""
+    looking = Matching(question.looking, within=question.within, limit=CANDIDATES_MAX)
+    found = pack.matching(looking)
+    if question.names and question.looking:
+        found += pack.matching(replace(looking, names=sorted(question.names), limit=NAMED_MAX))
+    for since, until in question.intervals:
+        near = replace(looking, interval=(since, until + ranking.LOOK_AFTER_US), limit=DATED_MAX)
+        if question.looking:
+            found += pack.matching(near)
+        found += pack.matching(replace(near, stems=()))
+    return list(dict.fromkeys(found))
