@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from memolith.clients.cli import main
 from memolith.clients.cli.api_address import Address, find_address
 from memolith.clients.cli.failures import Exit, exit_of, explain, refusal
+from memolith.clients.cli.output import show_rows
 from memolith.core.errors import InvalidRequest
 
 NAMED = "https://memolith.example"
@@ -220,3 +221,24 @@ def test_the_shell_completes_commands(words: str, offered: list[str]) -> None:
     environment = {"_MEMOLITH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     done = CliRunner().invoke(main.app, [], env=environment, prog_name="memolith")
     assert sorted(done.output.split()) == offered
+
+
+def test_rows_are_tab_separated_and_whole_where_no_terminal_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"id": "memver_" + "0" * 60, "name": "a\tb\x1b[2J\x9b\x07", "more": None}
+    show_rows([row], ("id", "name", "more"), as_json=False)
+    assert capsys.readouterr().out == f"{row['id']}\ta\\tb\\x1b[2J\\x9b\\x07\t\n"
+
+
+def test_a_table_cuts_no_id_off_and_is_bold_only_where_color_is_wanted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    rows = [{"id": "memver_" + "0" * 60, "name": "日本"}, {"id": "x", "name": "b"}]
+    show_rows(rows, ("name", "id"), as_json=False)
+    assert capsys.readouterr().out == f"\x1b[1mname  id\x1b[0m\n日本  memver_{'0' * 60}\nb     x\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    show_rows(rows, ("name", "id"), as_json=False)
+    assert "\x1b" not in capsys.readouterr().out

@@ -13,8 +13,8 @@ from memolith.adapters.aws.clients import Clients
 from memolith.adapters.aws.names import QUEUES
 from memolith.app.indexer.rebuild_pages import Progress as Step
 from memolith.clients.cli import index, main
+from memolith.clients.cli.consoles import console
 from memolith.clients.cli.index import _speed_and_rest
-from memolith.clients.cli.output import console
 from memolith.core.rows.control import ControlRow
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_tables
 

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import anthropic
-import httpx2
 import pytest
 from typer.testing import CliRunner, Result
 
+from memolith.adapters.system import SystemClock
+from memolith.clients.api.client import ApiClient
+from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
 from memolith.clients.cli import main, restore_plan
 from memolith.clients.cli.restore_plan import Action, Restorer, Seen, plan
 from memolith.core.times import rfc3339
@@ -27,6 +28,10 @@ class Terminal:
         self.client = backend.client(max_retries=0)
         self.memories = self.client.beta.memory_stores.memories
         self.store = self.client.beta.memory_stores.create(name="notes").id
+
+    def api(self, key: str | None = None) -> ApiClient:
+        address = self.environment["ANTHROPIC_BASE_URL"]
+        return ApiClient(HttpApi(address, key or self.backend.api_key, SystemClock()))
 
     def run(self, *words: str) -> Result:
         return CliRunner().invoke(main.app, list(words), env=self.environment)
@@ -228,7 +233,7 @@ def test_what_somebody_changes_meanwhile_is_kept_and_told(terminal: Terminal) ->
     as_of = terminal.settle()
     terminal.update(a, content="2")
     terminal.update(b, content="2")
-    restorer = Restorer(terminal.client, terminal.store, as_of, lambda done: None)
+    restorer = Restorer(terminal.api(), terminal.store, as_of, lambda done: None)
     actions = plan(restorer.then(), restorer.now())
     terminal.update(a, content="3")
     results = {done.action.path: (done.restored, done.reason.split(":")[0]) for done in restorer.carry_out(actions)}
@@ -257,7 +262,7 @@ def test_a_run_that_stopped_is_finished_by_the_next(
         done += 1
         return attempt(self, write)
 
-    restorer = Restorer(terminal.client, terminal.store, as_of, lambda done: None)
+    restorer = Restorer(terminal.api(), terminal.store, as_of, lambda done: None)
     with monkeypatch.context() as stopping, pytest.raises(KeyboardInterrupt):
         stopping.setattr(restore_plan.Restorer, "_attempt", stops)
         restorer.carry_out(plan(restorer.then(), restorer.now()))
@@ -281,7 +286,7 @@ def test_a_run_that_fails_tells_what_was_done(terminal: Terminal, monkeypatch: p
 
     def fails(self: Restorer, write: Any) -> str | None:
         if done:
-            raise anthropic.APIConnectionError(request=httpx2.Request("POST", "http://memolith.test/"))
+            raise ApiUnanswered("http://memolith.test", maybe_done=True)
         done.append(write)
         return attempt(self, write)
 
@@ -316,10 +321,10 @@ def test_a_plan_knows_a_memory_by_its_id_and_else_by_its_path() -> None:
 def test_errors_of_the_api_that_no_write_caused_end_the_run(terminal: Terminal) -> None:
     a = terminal.create("/a", "1")
     restorer = Restorer(
-        terminal.backend.client(terminal.backend.issue_key("main", "read"), max_retries=0),
+        terminal.api(terminal.backend.issue_key("main", "read")),
         terminal.store,
         "2026-01-01T00:00:00Z",
         lambda done: None,
     )
-    with pytest.raises(anthropic.PermissionDeniedError):
+    with pytest.raises(ApiRefused, match="403"):
         restorer.carry_out([Action("delete", Seen(a, "/a", "0" * 64), None)])

@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from memolith.core.errors import InvalidRequest
 
@@ -58,6 +59,11 @@ def find_address(url: str | None, key: str | None) -> Address:
             "--api-url and --api-key, or ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY",
         )
     return Address(here.url, key or here.key)
+
+
+def is_this_machine(url: str) -> bool:
+    """Tell whether an address is of this machine itself."""
+    return (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
 
 
 def _kept_key(url: str) -> str | None:

@@ -1,28 +1,22 @@
-"""Commands that speak the HTTP API, as any program does: through the unchanged `anthropic` SDK, with a key.
+"""Commands that speak the HTTP API, as any program does, with a key.
 
 Which API and which key, `memolith.clients.cli.api_address` decides, for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from memolith.clients.cli.api_address import find_address
+from memolith.adapters.system import SystemClock
+from memolith.clients.api.client import ApiClient, Record
+from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
+from memolith.clients.cli.api_address import find_address, is_this_machine
 from memolith.clients.cli.failures import ApiFailed, Exit, refusal
 from memolith.core.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
-    from anthropic.types.beta.memory_stores import BetaManagedAgentsMemory
-from memolith.clients.transfer.read_headers import AT_HOME, live_at
-
-TIMEOUT_S = 35.0
-"""A little more than the API itself may take."""
-
 
 Store = Annotated[str, typer.Argument(help="The store, memstore_…")]
 
@@ -48,77 +42,35 @@ Withheld = Annotated[
 ]
 
 
-def connect(url: str | None, key: str | None) -> Anthropic:
-    """Make a client of the API.
+def connect(url: str | None, key: str | None) -> ApiClient:
+    """Make a client of the API. Opens no connection yet.
 
     Raises:
-        InvalidRequest: no address was given, and none is known here; or the SDK is not installed.
+        InvalidRequest: no address was given, and none is known here.
     """
-    try:
-        from anthropic import Anthropic
-    except ImportError as error:
-        raise InvalidRequest("", "this needs the SDK: pip install '.[sdk]'") from error
     address = find_address(url, key)
-    return Anthropic(base_url=address.url, api_key=address.key, timeout=TIMEOUT_S)
-
-
-def once(client: Anthropic) -> Anthropic:
-    """Return the same client, for writes: it reports a write whose answer was lost and does not repeat it."""
-    return client.with_options(max_retries=0)
+    return ApiClient(HttpApi(address.url, address.key, SystemClock()))
 
 
 @contextmanager
 def speaking() -> Iterator[None]:
-    """Turn the SDK's errors into the one that a command ends with. Raises ApiFailed."""
-    try:
-        from anthropic import APIConnectionError, APIStatusError
-    except ImportError as error:
-        raise InvalidRequest("", "this needs the SDK: pip install '.[sdk]'") from error
+    """Turn the API's errors into the one that a command ends with. Raises ApiFailed."""
     try:
         yield
-    except APIStatusError as error:
-        raise refusal(error.status_code, error.body) from error
-    except APIConnectionError as error:
+    except ApiRefused as error:
+        raise refusal(error.status, error.body) from error
+    except ApiUnanswered as error:
         raise _no_answer(error) from error
 
 
-def _no_answer(error: Any) -> ApiFailed:
+def _no_answer(error: ApiUnanswered) -> ApiFailed:
     """Describe a request that got no answer: one that never reached a server has changed nothing."""
-    from httpx2 import ConnectError, ConnectTimeout
-
-    url = error.request.url
-    where = f"{url.scheme}://{url.netloc.decode()}"
-    if error.request.method == "GET" or isinstance(error.__cause__, ConnectError | ConnectTimeout):
-        advice = (
-            "Nothing was changed. Does it run (`memolith serve`, `memolith dev status`)? --api-url says "
-            "another address."
-        )
-        return ApiFailed(f"{where} does not answer", Exit.NO_ANSWER, advice)
-    advice = "It may have been done: check before you repeat it."
-    return ApiFailed(f"{where} did not say what became of it", Exit.UNKNOWN, advice)
-
-
-def get(client: Anthropic, path: str, **query: str | int) -> dict[str, Any]:
-    """Return the JSON of an operation that the SDK has no method for. Raises as the SDK does."""
-    from anthropic._types import RequestOptions
-
-    return _json(client.get(path, cast_to=object, options=RequestOptions(params=query)))
-
-
-def post(client: Anthropic, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the JSON of a write that the SDK has no method for; sent once. Raises as the SDK does."""
-    return _json(once(client).post(path, cast_to=object, body=dict(body or {})))
-
-
-def rows(client: Anthropic, path: str, **query: str | int) -> Iterator[dict[str, Any]]:
-    """Yield every row of a listing, a page at a time. Raises as the SDK does."""
-    page: dict[str, str | int] = {}
-    while True:
-        answer = get(client, path, **query, **page)
-        yield from answer["data"]
-        if answer.get("next_page") is None:
-            return
-        page = {"page": answer["next_page"]}
+    if error.maybe_done:
+        advice = "It may have been done: check before you repeat it."
+        return ApiFailed(f"{error.url} did not say what became of it", Exit.UNKNOWN, advice)
+    start = "Start it with `memolith serve`" if is_this_machine(error.url) else "Is the address right, and reachable?"
+    advice = f"Nothing was changed. {start}; --api-url gives another address."
+    return ApiFailed(f"{error.url} does not answer", Exit.NO_ANSWER, advice)
 
 
 def store_address(store: str, part: str, version: str | None = None) -> str:
@@ -138,19 +90,13 @@ def _is_id(text: str, prefix: str) -> bool:
     return text.startswith(prefix) and text.replace("_", "").isalnum() and text.isascii()
 
 
-def _json(answer: object) -> dict[str, Any]:
-    if not isinstance(answer, dict):
-        raise refusal(200, answer)
-    return answer
-
-
 def check_path(what: str) -> None:
     """Raise InvalidRequest unless it is a path or a memory's id."""
     if not what.startswith(("/", "mem_")):
         raise InvalidRequest("PATH|MEMORY", "must be a path, which begins with /, or an id, which begins with mem_")
 
 
-def memory_id_of(client: Anthropic, store_id: str, what: str) -> str:
+def memory_id_of(client: ApiClient, store_id: str, what: str) -> str:
     """Return the id of a memory named by id or path: the memory there now, or else the last one that was.
 
     Raises:
@@ -160,16 +106,16 @@ def memory_id_of(client: Anthropic, store_id: str, what: str) -> str:
     check_path(what)
     if what.startswith("mem_"):
         return what
-    live = live_at(client, store_id, what)
+    live = client.memories.at(store_id, what)
     if live is not None:
-        return live.id
-    for version in client.beta.memory_stores.memory_versions.list(store_id, limit=100, extra_headers=AT_HOME):
+        return str(live.id)
+    for version in client.versions.list(store_id):
         if version.path == what:
-            return version.memory_id
+            return str(version.memory_id)
     raise ApiFailed(f"no memory is at {what}, nor was one as far back as versions are kept", Exit.NOT_FOUND)
 
 
-def find_memory(client: Anthropic, store_id: str, what: str, *, full: bool = False) -> BetaManagedAgentsMemory:
+def find_memory(client: ApiClient, store_id: str, what: str, *, full: bool = False) -> Record:
     """Find a live memory, named by its path or its id, as the store's home knows it. Two calls at most.
 
     Raises:
@@ -179,15 +125,13 @@ def find_memory(client: Anthropic, store_id: str, what: str, *, full: bool = Fal
     check_path(what)
     memory_id = what
     if what.startswith("/"):
-        live = live_at(client, store_id, what)
+        live = client.memories.at(store_id, what)
         if live is None:
             raise nothing_at(store_id, what)
         if not full:
             return live
         memory_id = live.id
-    return client.beta.memory_stores.memories.retrieve(
-        memory_id, memory_store_id=store_id, view="full" if full else "basic", extra_headers=AT_HOME
-    )
+    return client.memories.retrieve(memory_id, memory_store_id=store_id, view="full" if full else "basic")
 
 
 def nothing_at(store_id: str, path: str) -> ApiFailed:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, once, speaking
+from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.import_ import make_like, settings_left_behind
 from memolith.clients.cli.output import Json, show_rows
 from memolith.clients.cli.transfer_options import counting, ending_report
@@ -127,7 +127,7 @@ def _restore(client: Any, folder: Path, one: StoredHistory, restored: list[dict[
         HistoryImporter(client, made, advance).run(versions, rows.append)
     rows += settings_left_behind(one.store)
     if one.store.get("archived_at") is not None:
-        once(client).beta.memory_stores.archive(made)
+        client.stores.archive(made)
     rows.append(Row(one.store_id, "noted", f"is {made} now"))
     return rows
 

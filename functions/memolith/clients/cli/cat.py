@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import typer
@@ -12,11 +11,9 @@ import typer
 from memolith.adapters.system import SystemClock
 from memolith.clients.cli.api_client import Key, Store, Url, What, Withheld, connect, find_memory, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
-from memolith.clients.cli.output import Json
-from memolith.clients.transfer.read_headers import AT_HOME, SHOW_WITHHELD
+from memolith.clients.cli.output import Json, visible_text
 from memolith.core.ages import age
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from memolith.core.times import parse_rfc3339
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -33,9 +30,9 @@ def cat(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Print a memory's text, byte for byte; with --json, print the whole memory.
+    """Print a memory's text, byte for byte; on a terminal, control characters are shown as escapes.
 
-    At a terminal, its age follows on standard error.
+    With --json, print the whole memory. On a terminal, the text's age follows on standard error.
 
     A text that the safety scanner withholds is not printed: exit code 6. With --withheld and an admin's key it is.
 
@@ -46,22 +43,21 @@ def cat(
     with speaking():
         client = connect(url, key)
         if withheld:
-            client = client.with_options(default_headers=SHOW_WITHHELD)
+            client = client.showing_withheld()
         found: Any
         if version is None:
             found = find_memory(client, store, what, full=True)
         else:
-            found = client.beta.memory_stores.memory_versions.retrieve(
-                version, memory_store_id=store, extra_headers=AT_HOME
-            )
+            found = client.versions.retrieve(version, memory_store_id=store)
             if what not in (found.memory_id, found.path):
                 raise ApiFailed(f"{version} is a version of another memory, {found.memory_id}", Exit.NOT_FOUND)
     if as_json:
-        print(json.dumps(found.to_dict(mode="json")))
+        print(json.dumps(found))
     elif found.content is None:
         raise no_text(store, found)
     else:
-        typer.echo(found.content.encode(), nl=False)
+        text = visible_text(found.content) if is_terminal() else found.content
+        typer.echo(text.encode(), nl=False)
         if is_terminal():
             typer.echo(f"({_age(found)})", err=True)
 
@@ -74,7 +70,7 @@ def is_terminal() -> bool:
 def _age(found: Any) -> str:
     """Describe how old a memory, or a version, is: for a person at a terminal, beside the text and never in it."""
     moment = found.updated_at if found.type == "memory" else found.created_at
-    return f"last changed {age((moment - _EPOCH) // timedelta(microseconds=1), SystemClock().now_us())}"
+    return f"last changed {age(parse_rfc3339(moment), SystemClock().now_us())}"
 
 
 def no_text(store: str, found: Any) -> ApiFailed:

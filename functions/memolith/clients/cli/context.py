@@ -48,7 +48,7 @@ def context(
 
 def _of_session(client: Any, session_id: str, refresh: bool) -> dict[str, Any]:
     asked = {"refresh": True} if refresh else {}
-    answer: dict[str, Any] = client.post(f"/v1/sessions/{session_id}/context", cast_to=object, body=asked)
+    answer: dict[str, Any] = client.post(f"/v1/sessions/{session_id}/context", asked)
     return answer
 
 
@@ -56,8 +56,8 @@ def _of_stores(client: Any, stores: list[str], read_only: bool) -> dict[str, Any
     access = "read_only" if read_only else "read_write"
     resources = [{"type": "memory_store", "memory_store_id": store, "access": access} for store in stores]
     begin = {"resources": resources, "title": "memolith context", "token_lifetime_seconds": TOKEN_LIFETIME_S}
-    session: dict[str, Any] = client.post("/v1/sessions", cast_to=object, body=begin)
+    session: dict[str, Any] = client.post("/v1/sessions", begin)
     try:
         return _of_session(client, session["id"], refresh=False)
     finally:
-        client.post(f"/v1/sessions/{session['id']}/archive", cast_to=object, body={})
+        client.post(f"/v1/sessions/{session['id']}/archive")

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from difflib import unified_diff
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
+from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Store, Url, What, connect, memory_id_of, speaking
-from memolith.clients.cli.output import Json, console
-from memolith.clients.transfer.read_headers import AT_HOME
+from memolith.clients.cli.output import Json, say, visible_text
 from memolith.core.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -51,19 +48,21 @@ def diff(
         print(json.dumps({**ends, "diff": "".join(lines)}))
         return
     for line in lines:
-        console.print(_coloured(line.removesuffix("\n")), soft_wrap=True, highlight=False)
+        style = next((style for start, style in _STYLES if line.startswith(start)), "")
+        text = line.removesuffix("\n")
+        say(visible_text(text) if sys.stdout.isatty() else text, style)
 
 
-def _pair(client: Anthropic, store: str, memory_id: str, old: str | None, new: str | None) -> tuple[Any, Any]:
+def _pair(client: ApiClient, store: str, memory_id: str, old: str | None, new: str | None) -> tuple[Any, Any]:
     """Return the two versions with their content; the older one is None where the newest is the first.
 
     Raises:
         InvalidRequest: a version of another memory, or one whose text was erased.
     """
-    versions = client.beta.memory_stores.memory_versions
+    versions = client.versions
     newest: list[Any] = []
     if new is None:
-        newest = list(islice(versions.list(store, memory_id=memory_id, limit=2, extra_headers=AT_HOME), 2))
+        newest = list(islice(versions.list(store, memory_id=memory_id, limit=2), 2))
         if not newest:
             raise InvalidRequest("PATH|MEMORY", f"{memory_id} has no versions in this store")
         new = newest[0].id
@@ -71,7 +70,7 @@ def _pair(client: Anthropic, store: str, memory_id: str, old: str | None, new: s
         old = newest[1].id
 
     def with_content(id: str) -> Any:
-        version = versions.retrieve(id, memory_store_id=store, extra_headers=AT_HOME)
+        version = versions.retrieve(id, memory_store_id=store)
         if version.memory_id != memory_id:
             raise InvalidRequest("VERSION", f"{id} is a version of another memory, {version.memory_id}")
         if version.content is None and version.operation != "deleted":
@@ -103,9 +102,4 @@ def _closed(lines: Sequence[str]) -> list[str]:
 def _label(version: Any) -> str:
     if version is None:
         return "/dev/null"
-    return f"{version.path}\t{version.id} {version.operation} {version.created_at.isoformat()}"
-
-
-def _coloured(line: str) -> Text:
-    style = next((style for start, style in _STYLES if line.startswith(start)), "")
-    return Text(line, style=style)
+    return f"{version.path}\t{version.id} {version.operation} {version.created_at}"

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, get, post, rows, speaking, store_address
-from memolith.clients.cli.output import Json, console, show_rows
+from memolith.clients.cli.api_client import Key, Url, connect, speaking, store_address
+from memolith.clients.cli.output import Json, say, show_rows
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,15 +47,15 @@ def list_(
     client = connect(url, key)
     with speaking():
         if here is None:
-            stores = client.beta.memory_stores.list(include_archived=True, limit=100)
-            found = [row for one in stores for row in rows(client, store_address(one.id, PART), limit=100)]
+            stores = client.stores.list(include_archived="true")
+            found = [row for one in stores for row in client.rows(store_address(one.id, PART), {"limit": 100})]
         else:
-            found = list(rows(client, here, limit=100))
+            found = list(client.rows(here, {"limit": 100}))
     if as_json:
         print(json.dumps(found))
         return
     if not found:
-        console.print("Nothing is divergent.", highlight=False)
+        say("Nothing is divergent.")
         return
     table = [{**row, "store": row["memory_store_id"], "version": row["id"]} for row in found]
     show_rows(table, ("store", "version", "operation", "path", "created_at"), as_json=False)
@@ -69,7 +69,7 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
     """
     address = store_address(store, PART, version)
     with speaking():
-        found = get(connect(url, key), address)
+        found = connect(url, key).get(address)
     if as_json:
         print(json.dumps(found))
         return
@@ -87,13 +87,13 @@ def restore(store: Store, version: Version, url: Url = None, key: Key = None, as
     """
     address = store_address(store, PART, version)
     with speaking():
-        answer = post(connect(url, key), f"{address}/restore")
+        answer = connect(url, key).post(f"{address}/restore")
     if as_json:
         print(json.dumps(answer))
         return
     memory = answer["memory"]
     became = "its memory is deleted" if memory is None else f"{memory['path']} is now {memory['memory_version_id']}"
-    console.print(f"{answer['id']}: {became}", highlight=False, markup=False)
+    say(f"{answer['id']}: {became}")
 
 
 @app.command()
@@ -104,11 +104,11 @@ def dismiss(store: Store, version: Version, url: Url = None, key: Key = None, as
     """
     address = store_address(store, PART, version)
     with speaking():
-        answer = post(connect(url, key), f"{address}/dismiss")
+        answer = connect(url, key).post(f"{address}/dismiss")
     if as_json:
         print(json.dumps(answer))
         return
-    console.print(f"{answer['id']}: dismissed", highlight=False, markup=False)
+    say(f"{answer['id']}: dismissed")
 
 
 def _diff(found: Mapping[str, Any]) -> Iterator[str]:

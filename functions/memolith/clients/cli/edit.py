@@ -9,20 +9,17 @@ import subprocess
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memory, once, speaking
+from memolith.clients.api.client import ApiClient
+from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memory, speaking
 from memolith.clients.cli.cat import no_text
 from memolith.clients.cli.failures import ApiFailed, Exit, exit_of, explain
-from memolith.clients.cli.output import Json, console, show_memory
+from memolith.clients.cli.output import Json, say, show_memory
 from memolith.clients.cli.put import text_of
-from memolith.clients.transfer.read_headers import live_at
 from memolith.core.errors import InvalidRequest, MemolithError
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -46,7 +43,7 @@ def edit(
         raise InvalidRequest("PATH", "must begin with /")
     with speaking():
         client = connect(url, key)
-        live = live_at(client, store, path)
+        live = client.memories.at(store, path)
         was = None if live is None else find_memory(client, store, live.id, full=True)
     if was is not None and was.content is None:
         raise no_text(store, was)
@@ -70,8 +67,8 @@ def edit(
     show_memory(done, "created" if was is None else "changed", as_json)
 
 
-def _write(client: Anthropic, store: str, path: str, was: Any, text: str) -> Any:
-    memories = once(client).beta.memory_stores.memories
+def _write(client: ApiClient, store: str, path: str, was: Any, text: str) -> Any:
+    memories = client.memories
     if was is None:
         return memories.create(store, path=path, content=text)
     still: Any = {"type": "content_sha256", "content_sha256": was.content_sha256}
@@ -84,7 +81,7 @@ def _show_unchanged(was: Any, as_json: bool) -> None:
     elif as_json:
         print(json.dumps({"result": "unchanged"}))
     else:
-        console.print("nothing was typed, and nothing was made", highlight=False)
+        say("nothing was typed, and nothing was made")
 
 
 def _run_editor(file: Path) -> None:

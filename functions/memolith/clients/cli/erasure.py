@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from memolith.clients.cli.calls import invoke
+from memolith.clients.cli.consoles import console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
-from memolith.clients.cli.output import Json, console, show_rows
+from memolith.clients.cli.output import Json, show_rows
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
 from memolith.core.times import rfc3339

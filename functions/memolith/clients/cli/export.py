@@ -16,7 +16,6 @@ from memolith.clients.cli.transfer_options import Format, Replace, Under, counti
 from memolith.clients.transfer import known_tools
 from memolith.clients.transfer.exporting import Folder, Tar, Target, export, memories
 from memolith.clients.transfer.history import export as export_history
-from memolith.clients.transfer.read_headers import SHOW_WITHHELD
 from memolith.clients.transfer.report import Row
 from memolith.core.errors import InvalidRequest
 
@@ -68,7 +67,7 @@ def export_(
         ending["store"], ending["target"] = store, str(place.folder)
         client = connect(url, key)
         if withheld:
-            client = client.with_options(default_headers=SHOW_WITHHELD)
+            client = client.showing_withheld()
         if history:
             with counting("exporting versions", None) as advance:
                 ending["versions"] = export_history(client, store, place.folder, rows.append, advance)

@@ -134,7 +134,7 @@ _EXTRAS = {
     "botocore": "cli",
     "httpx2": "mount",
     "hyperscan": "local",
-    "mcp": "mcp,sdk",
+    "mcp": "mcp",
     "mfusepy": "mount",
     "pydantic": "local",
     "waitress": "local",

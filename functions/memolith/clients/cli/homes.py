@@ -17,8 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from memolith.app.kernel.region import Region
 from memolith.app.operations import operator
 from memolith.app.operations.operator import Home, Step
+from memolith.clients.cli.consoles import console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
-from memolith.clients.cli.output import Json, confirm, console, show_rows, visible
+from memolith.clients.cli.output import Json, confirm, show_rows, visible
 from memolith.core.errors import InvalidRequest, MemolithError
 from memolith.core.log_position import Epoch
 

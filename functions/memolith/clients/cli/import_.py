@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, once, speaking
+from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
 from memolith.clients.transfer import discovery, history, known_tools
@@ -120,14 +120,14 @@ def settings_left_behind(told: Mapping[str, Any]) -> list[Row]:
 def make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
     """Make a store as described, except for its scan settings: a tar must not decide what this deployment accepts."""
     also = {"retention": told["retention"]} if "retention" in told else {}
-    made = once(client).beta.memory_stores.create(
-        name=name or told["name"], description=told["description"], metadata=told["metadata"], extra_body=also
+    made = client.stores.create(
+        name=name or told["name"], description=told["description"], metadata=told["metadata"], **also
     )
     return str(made.id)
 
 
 def _make(client: Any, name: str, description: str) -> str:
-    return str(once(client).beta.memory_stores.create(name=name, description=description).id)
+    return str(client.stores.create(name=name, description=description).id)
 
 
 @contextmanager

@@ -17,8 +17,9 @@ from memolith.app.indexer.rebuild_pages import Progress as Step
 from memolith.app.indexer.service import make_indexer
 from memolith.app.operations import operator
 from memolith.app.operations.operator import IndexStatus
+from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
-from memolith.clients.cli.output import Json, aside, console, show_rows
+from memolith.clients.cli.output import Json, show_rows
 from memolith.core.errors import InvalidRequest, MemolithError
 
 app = typer.Typer(

@@ -12,7 +12,7 @@ from memolith.adapters.system import SystemClock
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.failures import Exit
-from memolith.clients.cli.output import Json, console, show_rows
+from memolith.clients.cli.output import Json, say, show_rows
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
 from memolith.core.times import parse_rfc3339, rfc3339
@@ -61,11 +61,9 @@ def create(
     if as_json:
         print(json.dumps(issued))
         return
-    console.print(f"{issued['key_id']}  {issued['scope']}  {issued['name']}", highlight=False)
+    say(f"{issued['key_id']}  {issued['scope']}  {issued['name']}")
     print(issued["api_key"])
-    console.print(
-        "Keep it: it is not shown again. Other regions accept it once it has been replicated.", highlight=False
-    )
+    say("Keep it: it is not shown again. Other regions accept it once it has been replicated.")
 
 
 @app.command("list")

@@ -9,8 +9,6 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, What, connect, memory_id_of, speaking
 from memolith.clients.cli.output import Json, show_rows
-from memolith.clients.transfer.read_headers import AT_HOME
-from memolith.core.times import parse_rfc3339, rfc3339
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -30,19 +28,18 @@ def log(
     """
     with speaking():
         client = connect(url, key)
-        versions = client.beta.memory_stores.memory_versions.list(
-            store, memory_id=memory_id_of(client, store, what), limit=min(limit, 100), extra_headers=AT_HOME
-        )
+        memory_id = memory_id_of(client, store, what)
+        versions = client.versions.list(store, memory_id=memory_id, limit=min(limit, 100))
         rows = [_row(version) for version in islice(versions, limit)]
     show_rows(rows, ("version", "created_at", "operation", "path", "bytes", "by"), as_json)
 
 
 def _row(version: Any) -> dict[str, Any]:
-    actor = {} if version.created_by is None else version.created_by.to_dict()
+    actor = {} if version.created_by is None else version.created_by
     return {
         "version": version.id,
         "memory": version.memory_id,
-        "created_at": rfc3339(parse_rfc3339(version.created_at.isoformat())),
+        "created_at": version.created_at,
         "operation": version.operation if version.redacted_at is None else f"{version.operation}, redacted",
         "path": version.path,
         "bytes": version.content_size_bytes,

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, nothing_at, rows, speaking, store_address
-from memolith.clients.cli.output import Json, show_rows
-from memolith.clients.transfer.read_headers import AT_HOME, live_at
+from memolith.clients.api.client import ApiClient
+from memolith.clients.cli.api_client import Key, Store, Url, connect, nothing_at, speaking, store_address
+from memolith.clients.cli.output import Json, say, show_rows, visible
 from memolith.core.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -45,48 +42,45 @@ def ls(
         found = _below(client, store, path, recursive)
         held = _withheld(client, store, path, recursive) if long and not as_json else frozenset()
     if as_json:
-        print(json.dumps([row.to_dict(mode="json") for row in found]))
+        print(json.dumps(found))
     elif long:
-        shown = [
+        rows = [
             {
                 "bytes": getattr(row, "content_size_bytes", None),
-                "updated_at": row.updated_at.isoformat(timespec="seconds") if row.type == "memory" else None,
+                "updated_at": getattr(row, "updated_at", None),
                 "memory": getattr(row, "id", None),
                 "state": "withheld" if getattr(row, "id", None) in held else None,
                 "path": row.path,
             }
             for row in found
         ]
-        show_rows(shown, ("bytes", "updated_at", "memory", "state", "path"), as_json=False)
+        show_rows(rows, ("bytes", "updated_at", "memory", "state", "path"), as_json=False)
     else:
         for row in found:
-            typer.echo(row.path)
+            say(visible(row.path))
 
 
-def _withheld(client: Anthropic, store: str, path: str, recursive: bool) -> frozenset[str]:
+def _withheld(client: ApiClient, store: str, path: str, recursive: bool) -> frozenset[str]:
     """Return the ids of the memories there whose texts are withheld.
 
     Verdicts are told with contents alone: a request for 20 memories of a folder, and for a thousand of a whole store.
     """
     if path == "/" and recursive:
-        listed = rows(client, store_address(store, "pack"))
+        listed = client.rows(store_address(store, "pack"))
     else:
         prefix = path if path.endswith("/") else f"{path}/"
-        asked = {"path_prefix": prefix, "depth": 0 if recursive else 1, "view": "full", "limit": 20}
-        listed = rows(client, store_address(store, "memories"), **asked)
+        listed = client.memories.list(store, path_prefix=prefix, depth=0 if recursive else 1, view="full", limit=20)
     return frozenset(one["id"] for one in listed if one.get("withheld"))
 
 
-def _below(client: Anthropic, store: str, path: str, recursive: bool) -> list[Any]:
+def _below(client: ApiClient, store: str, path: str, recursive: bool) -> list[Any]:
     """List the rows of a folder, or the one memory at that path. Raises ApiFailed where neither exists."""
     folder = path if path.endswith("/") else f"{path}/"
-    listed = client.beta.memory_stores.memories.list(
-        store, path_prefix=folder, depth=0 if recursive else 1, limit=100, extra_headers=AT_HOME
-    )
+    listed = client.memories.list(store, path_prefix=folder, depth=0 if recursive else 1)
     found: list[Any] = list(listed)
     if found or path == "/":
         return found
-    live = None if path.endswith("/") else live_at(client, store, path)
+    live = None if path.endswith("/") else client.memories.at(store, path)
     if live is None:
         raise nothing_at(store, path)
     return [live]

@@ -58,6 +58,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 
 TOGETHER: dict[tuple[str, ...], str] = {
     ("serve", "dev"): "Run Memolith, or a local cloud of it, here.",
+    ("stores", "keys"): "Manage stores, and the API keys to them.",
     ("ls", "search", "cat"): "List, search and print memories.",
     ("put", "edit", "mv", "rm"): "Write, edit, move and delete memories.",
     ("log", "diff", "restore"): "Show history, compare versions, restore.",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, What, connect, find_memory, once, speaking
+from memolith.clients.cli.api_client import Key, Store, Url, What, connect, find_memory, speaking
 from memolith.clients.cli.output import Json, show_memory
 from memolith.core.errors import InvalidRequest
 
@@ -32,5 +32,5 @@ def mv(
         client = connect(url, key)
         memory = find_memory(client, store, what)
         path = to + memory.path.rpartition("/")[2] if to.endswith("/") else to
-        done = once(client).beta.memory_stores.memories.update(memory.id, memory_store_id=store, path=path)
+        done = client.memories.update(memory.id, memory_store_id=store, path=path)
     show_memory(done, "moved", as_json)

@@ -1,33 +1,44 @@
-"""How a command answers: a table for people, or JSON for programs."""
+"""How a command answers: a table for people, tab-separated lines for other programs, or JSON.
+
+Nothing is cut off: an id in a table is one that the next command takes. Control characters of names and texts are shown
+as escapes, so that no text steers the terminal.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-console = Console()
-aside = Console(stderr=True)
-"""For progress and whatever else is not the answer, where standard output is one JSON value."""
+_STYLES = {"bold": "1", "red": "31", "green": "32", "cyan": "36"}
+
+
+def say(line: str, style: str = "") -> None:
+    """Print a line on standard output; the style shows on a terminal, unless NO_COLOR is set."""
+    print(f"\x1b[{_STYLES[style]}m{line}\x1b[0m" if style and _styled() else line)
 
 
 def show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json: bool) -> None:
-    """Print rows: as a JSON array, or as a table with these columns."""
+    """Print rows: as a JSON array, as a table where a terminal shows them, else tab-separated and without a heading."""
     if as_json:
         print(json.dumps(list(rows)))
         return
-    table = Table(box=None, header_style="bold")
-    for column in columns:
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*("" if row.get(column) is None else str(row[column]) for column in columns))
-    console.print(table)
+    cells = [["" if row.get(column) is None else visible(str(row[column])) for column in columns] for row in rows]
+    if not sys.stdout.isatty():
+        for line in cells:
+            print("\t".join(line))
+        return
+    widths = [max(map(_width, column)) for column in zip(columns, *cells, strict=True)]
+    for number, line in enumerate([list(columns), *cells]):
+        padded = [cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
+        say("  ".join(padded).rstrip(), "" if number else "bold")
 
 
 def show_fields(fields: Mapping[str, Any], as_json: bool) -> None:
@@ -39,16 +50,15 @@ def show_fields(fields: Mapping[str, Any], as_json: bool) -> None:
     width = max(map(len, shown), default=0)
     for name, value in shown.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        console.print(f"{name:<{width}}  {text}", highlight=False, markup=False, soft_wrap=True)
+        say(f"{name:<{width}}  {visible(text)}")
 
 
 def show_memory(memory: Any, done: str, as_json: bool) -> None:
     """Print what became of one memory: as JSON with ``result``, or as a line."""
     if as_json:
-        print(json.dumps({**memory.to_dict(mode="json"), "result": done}))
+        print(json.dumps({**memory, "result": done}))
         return
-    line = f"{done}  {memory.path}  {memory.id}  {memory.memory_version_id}"
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    say(f"{done}  {visible(memory.path)}  {memory.id}  {memory.memory_version_id}")
 
 
 def confirm(question: str, yes: bool) -> None:
@@ -61,3 +71,19 @@ def visible(text: str) -> str:
     """Escape a name from a file or a memory, so that it cannot steer the terminal."""
     shown = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return "".join(shown)
+
+
+def visible_text(text: str) -> str:
+    """Escape what could steer the terminal in a text of several lines, whose line ends and tabs stay."""
+    return "".join(char if char in "\n\t" else visible(char) for char in text)
+
+
+def _styled() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _width(text: str) -> int:
+    """Return how many columns a terminal uses for a text."""
+    return sum(
+        2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1 for char in text
+    )

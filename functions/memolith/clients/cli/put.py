@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, once, speaking
+from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.output import Json, show_memory
-from memolith.clients.transfer.read_headers import live_at
 from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -50,10 +49,10 @@ def put(
     text = text_of(file)
     with speaking():
         client = connect(url, key)
-        live = None if new else live_at(client, store, path)
+        live = None if new else client.memories.at(store, path)
         if live is None and if_sha256 is not None:
             raise InvalidRequest("--if-sha256", f"no memory is at {path}")
-        memories = once(client).beta.memory_stores.memories
+        memories = client.memories
         if live is None:
             done: Any = memories.create(store, path=path, content=text)
         else:

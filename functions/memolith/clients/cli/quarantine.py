@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, get, post, rows, speaking, store_address
-from memolith.clients.cli.output import Json, console, show_rows
+from memolith.clients.cli.api_client import Key, Url, connect, speaking, store_address
+from memolith.clients.cli.output import Json, say, show_rows
 from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(
@@ -44,12 +44,12 @@ def list_withheld(
     released = "true" if include_released else "false"
     address = store_address(store, PART)
     with speaking():
-        found = list(rows(connect(url, key), address, include_released=released, limit=100))
+        found = list(connect(url, key).rows(address, {"include_released": str(released).lower(), "limit": 100}))
     if as_json:
         print(json.dumps(found))
         return
     if not found:
-        console.print("Nothing is withheld.", highlight=False)
+        say("Nothing is withheld.")
         return
     show_rows([_row(text) for text in found], ("version", "status", "since", "rules", "reason"), as_json=False)
 
@@ -62,18 +62,18 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
     """
     address = store_address(store, PART, version)
     with speaking():
-        found = get(connect(url, key), address)
+        found = connect(url, key).get(address)
     if as_json:
         print(json.dumps(found))
         return
-    console.print(f"{found['memory_version_id']}  {found['status']}", highlight=False, markup=False)
+    say(f"{found['memory_version_id']}  {found['status']}")
     for verdict in found["verdicts"] or ():
         _show_verdict(verdict)
     places = [{**place, "current": "yes" if place["head"] else ""} for place in found["places"] or ()]
-    console.print("\nIt stands at:", highlight=False)
+    say("\nIt stands at:")
     show_rows(places, ("path", "memory_version_id", "created_at", "current"), as_json=False)
     if not found["all_places"]:
-        console.print("There may be more: the store has too many versions to look at all of them.", highlight=False)
+        say("There may be more: the store has too many versions to look at all of them.")
 
 
 @app.command()
@@ -95,14 +95,12 @@ def release(
     if not reason.strip():
         raise InvalidRequest("--reason", "must say why, in a few words")
     with speaking():
-        found = post(connect(url, key), f"{address}/release", {"reason": reason})
+        found = connect(url, key).post(f"{address}/release", {"reason": reason})
     if as_json:
         print(json.dumps(found))
         return
-    console.print(
+    say(
         f"{found['memory_version_id']} is released: shown here now, and elsewhere once the verdict has arrived.",
-        highlight=False,
-        markup=False,
     )
 
 
@@ -114,13 +112,11 @@ def restore(store: Store, version: Version, url: Url = None, key: Key = None, as
     """
     address = store_address(store, PART, version)
     with speaking():
-        memory = post(connect(url, key), f"{address}/restore")
+        memory = connect(url, key).post(f"{address}/restore")
     if as_json:
         print(json.dumps(memory))
         return
-    console.print(
-        f"{memory['path']}  {memory['id']}  is now {memory['memory_version_id']}", highlight=False, markup=False
-    )
+    say(f"{memory['path']}  {memory['id']}  is now {memory['memory_version_id']}")
 
 
 def _row(text: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,8 +134,8 @@ def _show_verdict(verdict: Mapping[str, Any]) -> None:
     by = verdict["decided_by"]
     who = next((str(value) for name, value in by.items() if name != "type"), by["type"])
     line = f"{verdict['decided_at']}  {verdict['outcome']}  by {who}: {verdict['reason']}"
-    console.print(line, highlight=False, markup=False)
+    say(line)
     for finding in verdict["findings"]:
         place = f"line {finding['line']}, column {finding['column']}" if finding["line"] else "path"
         told = f"    {finding['rule']} ({finding['severity']}), {place}: {finding['reason']}. {finding['remedy']}"
-        console.print(told, highlight=False, markup=False)
+        say(told)

@@ -24,8 +24,9 @@ from memolith.app.replication.region_backfill import Progress as Step
 from memolith.app.replication.region_backfill import RegionBackfill
 from memolith.clients.cli import index
 from memolith.clients.cli.api_address import DEV_FILE
+from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
-from memolith.clients.cli.output import Json, aside, console
+from memolith.clients.cli.output import Json
 from memolith.core.errors import InvalidRequest, Unavailable
 
 RECORD = Path("cdk.json")

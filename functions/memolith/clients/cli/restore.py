@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from memolith.clients.api.client import ApiClient
+from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli.api_client import Key, Store, Url, connect, memory_id_of, speaking
 from memolith.clients.cli.failures import Exit
-from memolith.clients.cli.output import Json, console, show_rows
+from memolith.clients.cli.output import Json, say, show_rows
 from memolith.clients.cli.restore_plan import Action, Done, Restorer, Seen, plan
-from memolith.clients.transfer.read_headers import AT_HOME, live_at
 from memolith.core.errors import InvalidRequest, MemolithError
 
-if TYPE_CHECKING:
-    from anthropic import Anthropic
-
+NOT_FOUND = 404
 COLUMNS = ("action", "path", "memory", "result", "reason")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -75,10 +72,14 @@ def _check(what: str | None, version: str | None, as_of: str | None, path_prefix
         raise InvalidRequest("--path-prefix", "must begin and end with /")
 
 
-def _restore_store(client: Anthropic, store: str, as_of: str, prefix: str, dry_run: bool, done: list[Done]) -> None:
+def _restore_store(client: ApiClient, store: str, as_of: str, prefix: str, dry_run: bool, done: list[Done]) -> None:
     """Restore a store. Adds each finished step to `done` at once, so that an error does not lose the report."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from memolith.clients.cli.consoles import aside
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=aside, transient=True) as progress:
         task = progress.add_task("comparing", total=None)
 
         def tell(one: Done) -> None:
@@ -94,33 +95,32 @@ def _restore_store(client: Anthropic, store: str, as_of: str, prefix: str, dry_r
         restorer.carry_out(actions)
 
 
-def _restore_version(client: Anthropic, store: str, what: str, version_id: str, dry_run: bool) -> Done:
+def _restore_version(client: ApiClient, store: str, what: str, version_id: str, dry_run: bool) -> Done:
     """Put the version's content into the memory as it is now; or, if that was deleted, into a new one at its path.
 
     Raises:
         InvalidRequest: the version is another memory's, a deletion, or its text no longer exists.
     """
-    from anthropic import NotFoundError
-
-    api = client.beta.memory_stores
     memory_id = memory_id_of(client, store, what)
-    old = api.memory_versions.retrieve(version_id, memory_store_id=store, extra_headers=AT_HOME)
+    old = client.versions.retrieve(version_id, memory_store_id=store)
     if old.memory_id != memory_id:
         raise InvalidRequest("--version", f"{version_id} is a version of another memory, {old.memory_id}")
     if old.content is None or old.path is None:
         raise InvalidRequest("--version", f"{version_id} has no text: it is a deletion, was erased, or is withheld")
     try:
-        now = api.memories.retrieve(memory_id, memory_store_id=store, view="basic", extra_headers=AT_HOME)
-    except NotFoundError:
-        holder = live_at(client, store, old.path)
+        now = client.memories.retrieve(memory_id, memory_store_id=store, view="basic")
+    except ApiRefused as error:
+        if error.status != NOT_FOUND:
+            raise
+        holder = client.memories.at(store, old.path)
         if holder is not None:
             raise InvalidRequest("PATH|MEMORY", f"{old.path} is held by another memory now, {holder.id}") from None
         if not dry_run:
-            api.memories.create(store, path=old.path, content=old.content)
+            client.memories.create(store, path=old.path, content=old.content)
         return Done(Action("create", None, _seen(memory_id, old.path, old)), not dry_run)
     if not dry_run:
         still: Any = {"type": "content_sha256", "content_sha256": now.content_sha256}
-        api.memories.update(memory_id, memory_store_id=store, content=old.content, precondition=still)
+        client.memories.update(memory_id, memory_store_id=store, content=old.content, precondition=still)
     return Done(Action("update", _seen(memory_id, now.path, now), _seen(memory_id, now.path, old)), not dry_run)
 
 
@@ -136,4 +136,4 @@ def _show(done: Sequence[Done], dry_run: bool, as_json: bool) -> None:
     if rows:
         show_rows(rows, COLUMNS, as_json=False)
     else:
-        console.print("nothing to do: it is already so", highlight=False)
+        say("nothing to do: it is already so")

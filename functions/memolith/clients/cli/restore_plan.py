@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from memolith.clients.transfer.read_headers import AT_HOME, reason_of
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
+from memolith.clients.api.client import ApiClient
+from memolith.clients.api.http import ApiRefused
 
 Kind = Literal["delete", "update", "create", "none"]
 
@@ -111,20 +109,20 @@ class Restorer:
         tell: called with each action as it is done, or given up.
     """
 
-    def __init__(self, client: Anthropic, store_id: str, as_of: str, tell: Callable[[Done], None]) -> None:
-        self._memories = client.beta.memory_stores.memories
+    def __init__(self, client: ApiClient, store_id: str, as_of: str, tell: Callable[[Done], None]) -> None:
+        self._memories = client.repeating_writes().memories
         self._store_id = store_id
-        self._as_of = {"as_of": as_of}
+        self._as_of = as_of
         self._tell = tell
 
     def then(self) -> list[Seen]:
         """Return the store as it was. As many calls as it has pages."""
-        pages = self._memories.list(self._store_id, limit=100, extra_query=self._as_of, extra_headers=AT_HOME)
+        pages = self._memories.list(self._store_id, limit=100, as_of=self._as_of)
         return [Seen(row.id, row.path, row.content_sha256) for row in pages if row.type == "memory"]
 
     def now(self) -> list[Seen]:
         """Return the store as its home knows it. As many calls as it has pages."""
-        pages = self._memories.list(self._store_id, limit=100, extra_headers=AT_HOME)
+        pages = self._memories.list(self._store_id)
         return [Seen(row.id, row.path, row.content_sha256) for row in pages if row.type == "memory"]
 
     def carry_out(self, actions: Iterable[Action]) -> list[Done]:
@@ -133,7 +131,7 @@ class Restorer:
         Two calls an action. A refused action is reported and skipped; an address that does not answer ends the run.
 
         Raises:
-            anthropic.APIConnectionError; anthropic.APIStatusError: 401, 403 and 5xx.
+            ApiUnanswered; ApiRefused: 401, 403 and 5xx.
         """
         by_kind: dict[Kind, list[Action]] = {"delete": [], "update": [], "create": [], "none": []}
         for action in actions:
@@ -180,15 +178,13 @@ class Restorer:
 
     def _attempt(self, write: Callable[[], None]) -> str | None:
         """Run the write. Return None if it was done, else why the API refused it."""
-        from anthropic import APIStatusError
-
         try:
             write()
         except _Withheld:
             return "its text of that time cannot be read any more"
-        except APIStatusError as error:
-            if error.status_code in (400, 404, 409, 413):
-                return f"{error.type}: {reason_of(error)}"
+        except ApiRefused as error:
+            if error.status in (400, 404, 409, 413):
+                return f"{error.kind}: {error.message}"
             raise
         return None
 
@@ -202,7 +198,7 @@ class Restorer:
         if now is not None and now.sha256 == then.sha256:
             self._memories.update(now.id, memory_store_id=store, path=then.path, precondition=_still(now))
             return
-        was = self._memories.retrieve(then.id, memory_store_id=store, extra_query=self._as_of, extra_headers=AT_HOME)
+        was = self._memories.retrieve(then.id, memory_store_id=store, as_of=self._as_of)
         content = was.content
         if content is None:
             raise _Withheld

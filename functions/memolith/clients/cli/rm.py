@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memory, once, speaking
+from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memory, speaking
 from memolith.clients.cli.failures import Exit, exit_of, explain
 from memolith.clients.cli.output import Json, show_rows
 from memolith.core.errors import MemolithError
@@ -35,9 +35,7 @@ def rm(
         try:
             with speaking():
                 memory = find_memory(client, store, one)
-                once(client).beta.memory_stores.memories.delete(
-                    memory.id, memory_store_id=store, expected_content_sha256=memory.content_sha256
-                )
+                client.memories.delete(memory.id, memory_store_id=store, expected_content_sha256=memory.content_sha256)
         except MemolithError as error:
             failures.append(error)
             rows.append({"result": "kept", "path": one, "memory": None, "reason": error.message})

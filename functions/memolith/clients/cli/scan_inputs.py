@@ -103,13 +103,13 @@ def memories(store_id: str, api_url: str | None, api_key: str | None) -> list[So
         api_url, api_key: as they were given; where they were not, `memolith.clients.cli.api_address` says which.
 
     Raises:
-        InvalidRequest: no address is known, or the SDK is not installed.
+        InvalidRequest: no address is known, or no key for it.
         StoreUnreadableError: the API refused or did not answer.
     """
     try:
         with speaking():
             client = connect(api_url, api_key)
-            listed = list(client.beta.memory_stores.memories.list(store_id, view="full", limit=20))
+            listed = list(client.memories.list(store_id, view="full", limit=20))
     except ApiFailed as error:
         raise StoreUnreadableError(f"{store_id} cannot be read: {error.message}") from error
     return [_memory(store_id, memory) for memory in listed if memory.type == "memory"]

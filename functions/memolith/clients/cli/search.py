@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, get, speaking
-from memolith.clients.cli.output import Json, console
+from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.output import Json, say, visible
 from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -36,11 +36,11 @@ def search(
     if folder is not None:
         asked["path_prefix"] = folder
     with speaking():
-        found = get(connect(url, key), f"/v1/memory_stores/{store}/search", **asked)["data"]
+        found = connect(url, key).get(f"/v1/memory_stores/{store}/search", asked)["data"]
     if as_json:
         print(json.dumps(found))
         return
     for hit in found:
-        console.print(hit["memory"]["path"], style="bold", highlight=False, markup=False, soft_wrap=True)
+        say(visible(hit["memory"]["path"]), "bold")
         for line in hit["excerpt"].splitlines():
-            console.print(f"    {line}", highlight=False, markup=False, soft_wrap=True)
+            say(f"    {visible(line)}")

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, get, post, rows, speaking
-from memolith.clients.cli.output import Json, console, show_fields, show_rows
+from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.output import Json, say, show_fields, show_rows
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
@@ -48,7 +48,7 @@ def begin(
         raise InvalidRequest("STORE", "name at least one, to write or as --read-only")
     body = {"resources": resources, "title": title, "token_lifetime_seconds": lifetime_s}
     with speaking():
-        _show_token(post(connect(url, key), "/v1/sessions", _given(body)), as_json)
+        _show_token(connect(url, key).post("/v1/sessions", _given(body)), as_json)
 
 
 @app.command("list")
@@ -66,7 +66,7 @@ def list_sessions(
     """
     filters = {"api_key_id": made_by, "memory_store_id": store, "include_archived": "true" if ended else None}
     with speaking():
-        found = list(rows(connect(url, key), "/v1/sessions", **_given(filters)))
+        found = list(connect(url, key).rows("/v1/sessions", _given(filters)))
     listed = [
         {
             **one,
@@ -86,14 +86,14 @@ def show(session: SessionId, url: Url = None, key: Key = None, as_json: Json = F
     """
     address = _of(session)
     with speaking():
-        found = get(connect(url, key), address)
+        found = connect(url, key).get(address)
     if as_json:
         print(json.dumps(found))
         return
     show_fields({name: value for name, value in found.items() if name != "resources"}, as_json=False)
     for one in found["resources"]:
         line = f"{one['access']}  {one['memory_store_id']}  {one['mount_path']}  {one['name']}"
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(line)
 
 
 @app.command()
@@ -106,7 +106,7 @@ def token(
     """
     address = f"{_of(session)}/token"
     with speaking():
-        _show_token(post(connect(url, key), address, _given({"token_lifetime_seconds": lifetime_s})), as_json)
+        _show_token(connect(url, key).post(address, _given({"token_lifetime_seconds": lifetime_s})), as_json)
 
 
 @app.command()
@@ -117,11 +117,11 @@ def end(session: SessionId, url: Url = None, key: Key = None, as_json: Json = Fa
     """
     address = f"{_of(session)}/archive"
     with speaking():
-        ended = post(connect(url, key), address)
+        ended = connect(url, key).post(address)
     if as_json:
         print(json.dumps(ended))
     else:
-        console.print(f"{session} has ended", highlight=False)
+        say(f"{session} has ended")
 
 
 def _resource(store: str, access: str) -> dict[str, str]:
@@ -145,5 +145,5 @@ def _show_token(session: Mapping[str, Any], as_json: bool) -> None:
         print(json.dumps(session))
         return
     line = f"{session['id']}  its token is valid until {session['token_expires_at']}"
-    console.print(line, highlight=False, soft_wrap=True)
+    say(line)
     print(session["token"])

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, connect, once, post, rows, speaking, store_address
-from memolith.clients.cli.output import Json, confirm, console, show_fields, show_rows
+from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking, store_address
+from memolith.clients.cli.output import Json, confirm, say, show_fields, show_rows
 from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(
@@ -53,7 +53,7 @@ def list_stores(
         raise InvalidRequest("--deleted", "lists archived stores too: leave --archived out")
     with speaking():
         query: dict[str, str | int] = {"deleted": "true"} if deleted else {"include_archived": str(archived).lower()}
-        found = list(rows(connect(url, key), STORES, limit=100, **query))
+        found = list(connect(url, key).rows(STORES, {"limit": 100, **query}))
     more = ("erase_after",) if deleted else ("archived_at",) if archived else ()
     show_rows(found, ("id", "name", "updated_at", *more), as_json)
 
@@ -76,9 +76,9 @@ def create(
     fields = _given(description=description, metadata=_pairs(metadata, removing=False))
     ours = _given(durability=durability, second_region=second_region)
     with speaking():
-        store = once(connect(url, key)).beta.memory_stores.create(name=name, extra_body=ours or None, **fields)
+        store = connect(url, key).stores.create(name=name, **fields, **ours)
     if as_json:
-        print(json.dumps(store.to_dict(mode="json")))
+        print(json.dumps(store))
     else:
         print(store.id)
 
@@ -90,8 +90,8 @@ def show(store: Store, url: Url = None, key: Key = None, as_json: Json = False) 
     Example: memolith stores show memstore_useast1_01kb…
     """
     with speaking():
-        found = connect(url, key).beta.memory_stores.retrieve(store)
-    show_fields(found.to_dict(mode="json"), as_json)
+        found = connect(url, key).stores.retrieve(store)
+    show_fields(found, as_json)
 
 
 @app.command()
@@ -117,8 +117,8 @@ def update(
     if not fields and not ours:
         raise InvalidRequest("", "nothing to change: give --name, --description, --metadata or --durability")
     with speaking():
-        changed = once(connect(url, key)).beta.memory_stores.update(store, extra_body=ours or None, **fields)
-    show_fields(changed.to_dict(mode="json"), as_json)
+        changed = connect(url, key).stores.update(store, **fields, **ours)
+    show_fields(changed, as_json)
 
 
 @app.command()
@@ -129,10 +129,10 @@ def archive(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as
     """
     with speaking():
         client = connect(url, key)
-        found = client.beta.memory_stores.retrieve(store)
+        found = client.stores.retrieve(store)
         confirm(f"Archive {found.name} ({store})? It can never be written again.", yes)
-        archived = once(client).beta.memory_stores.archive(store)
-    show_fields(archived.to_dict(mode="json"), as_json)
+        archived = client.stores.archive(store)
+    show_fields(archived, as_json)
 
 
 @app.command()
@@ -146,16 +146,14 @@ def delete(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_
     """
     with speaking():
         client = connect(url, key)
-        found = client.beta.memory_stores.retrieve(store)
+        found = client.stores.retrieve(store)
         confirm(f"Delete {found.name} ({store}) with everything in it?", yes)
-        gone = once(client).beta.memory_stores.delete(store)
+        gone = client.stores.delete(store)
     if as_json:
-        print(json.dumps(gone.to_dict(mode="json")))
+        print(json.dumps(gone))
     else:
-        console.print(
+        say(
             f"{store} is deleted. `memolith stores list --deleted` says until when it can be restored.",
-            highlight=False,
-            soft_wrap=True,
         )
 
 
@@ -168,7 +166,7 @@ def restore(store: Store, url: Url = None, key: Key = None, as_json: Json = Fals
     Example: memolith stores restore memstore_useast1_01kb…
     """
     with speaking():
-        restored = post(connect(url, key), store_address(store, "restore"))
+        restored = connect(url, key).post(store_address(store, "restore"))
     show_fields(restored, as_json)
 
 

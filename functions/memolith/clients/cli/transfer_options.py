@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.output import visible
@@ -41,9 +40,15 @@ Replace = Annotated[bool, typer.Option("--replace", help="Overwrite texts that d
 @contextmanager
 def counting(doing: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Show a bar on standard error while the block runs, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda number: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from memolith.clients.cli.consoles import aside
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=aside, transient=True) as bar:
         task = bar.add_task(doing, total=total)
         yield lambda number: bar.advance(task, number)
 

@@ -15,15 +15,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer import history
-from memolith.clients.transfer.read_headers import SHOW_WITHHELD
 from memolith.clients.transfer.report import Tell
 from memolith.core.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
 
 FORMAT = "memolith-backup"
 SCHEMA = 1
@@ -48,7 +45,7 @@ class StoredHistory:
 
 
 def write(
-    client: Anthropic, folder: Path, wanted: Iterable[str], tell: Tell, advance: Callable[[int], None]
+    client: ApiClient, folder: Path, wanted: Iterable[str], tell: Tell, advance: Callable[[int], None]
 ) -> list[StoredHistory]:
     """Back up these stores, or every store of the key's workspace if none is named, into a new or empty folder.
 
@@ -56,21 +53,21 @@ def write(
     backup has no manifest. It asks for withheld texts too, which an admin's key alone is given.
 
     Raises:
-        InvalidRequest: the folder has something in it. OSError: it cannot be written. What the SDK raises.
+        InvalidRequest: the folder has something in it. OSError: it cannot be written. ApiRefused, ApiUnanswered.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidRequest("FOLDER", f"{folder} must be new or empty: a backup overwrites nothing")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    client = client.with_options(default_headers=SHOW_WITHHELD)
-    stores = client.beta.memory_stores
+    client = client.showing_withheld()
+    stores = client.stores
     named = [stores.retrieve(store_id) for store_id in dict.fromkeys(wanted)]
     written = []
-    for store in named or list(stores.list(include_archived=True, limit=100)):
+    for store in named or list(stores.list(include_archived="true")):
         path = folder / f"{store.id}.tar.gz"
         versions = history.export(client, store.id, path, tell, advance)
         path.chmod(0o600)
         sha256 = _sha256(path)
-        written.append(StoredHistory(store.to_dict(mode="json"), path.name, path.stat().st_size, sha256, versions))
+        written.append(StoredHistory(store, path.name, path.stat().st_size, sha256, versions))
     _write_manifest(folder, written)
     return written
 

@@ -14,14 +14,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer.discovery import VERSION_CONTROL
-from memolith.clients.transfer.read_headers import AT_HOME
 from memolith.clients.transfer.report import Result, Row, Tell
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
+from memolith.core.times import parse_rfc3339
 
 
 class Target(Protocol):
@@ -99,11 +97,9 @@ class Tar:
         return Row(name, "written")
 
 
-def memories(client: Anthropic, store_id: str, prefix: str) -> Iterable[Any]:
+def memories(client: ApiClient, store_id: str, prefix: str) -> Iterable[Any]:
     """Yield every memory below `prefix`, with its text, as the store's home knows it. A request for 20 memories."""
-    listed = client.beta.memory_stores.memories.list(
-        store_id, path_prefix=prefix, view="full", limit=20, extra_headers=AT_HOME
-    )
+    listed = client.memories.list(store_id, path_prefix=prefix, view="full", limit=20)
     return (row for row in listed if row.type == "memory")
 
 
@@ -113,14 +109,15 @@ def export(listed: Iterable[Any], target: Target, prefix: str, tell: Tell) -> No
         if memory.content is None:
             tell(Row(memory.path, "left out", _why_no_text(memory)))
             continue
-        row = target.write(memory.path[len(prefix) :], memory.content.encode(), memory.updated_at.timestamp())
+        row = target.write(
+            memory.path[len(prefix) :], memory.content.encode(), parse_rfc3339(memory.updated_at) / 1_000_000
+        )
         tell(Row(memory.path, row.result, row.reason))
 
 
 def _why_no_text(memory: Any) -> str:
-    extra = memory.model_extra or {}
-    withheld = extra.get("withheld")
-    if extra.get("damaged"):
+    withheld = memory.get("withheld")
+    if memory.get("damaged"):
         return "its text is damaged in every region"
     if not withheld:
         return "its text was not told"

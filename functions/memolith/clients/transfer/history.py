@@ -20,15 +20,12 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-from memolith.clients.transfer.read_headers import AT_HOME
+from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer.report import Row, Tell
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import IMPORT_MAX_VERSIONS
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
 
 FORMAT = "memolith-history"
 FORMAT_VERSION = 1
@@ -56,20 +53,20 @@ class Manifest:
 # ---- out ------------------------------------------------------------------------------------------------------------
 
 
-def export(client: Anthropic, store_id: str, path: Path, tell: Tell, advance: Callable[[int], None]) -> int:
+def export(client: ApiClient, store_id: str, path: Path, tell: Tell, advance: Callable[[int], None]) -> int:
     """Write the tar, and report each text that is missing from it; return how many versions it has.
 
     The API lists versions newest first, so a temporary file keeps them until all are there. A request for 20.
 
     Raises:
-        OSError: the tar cannot be written. What the SDK raises.
+        OSError: the tar cannot be written. ApiRefused, ApiUnanswered.
     """
-    store = client.beta.memory_stores.retrieve(store_id).to_dict(mode="json")
+    store = client.stores.retrieve(store_id)
     names = ("id", "name", "description", "metadata", "created_at", "scan_policy", "retention")
     kept = {name: store[name] for name in names if name in store}
     with TemporaryFile() as spool:
         starts = []
-        listed = client.beta.memory_stores.memory_versions.list(store_id, view="full", limit=20, extra_headers=AT_HOME)
+        listed = client.versions.list(store_id, view="full", limit=20)
         for version in listed:
             starts.append(spool.tell())
             spool.write(_line(version, tell))
@@ -82,7 +79,7 @@ _NO_TEXT = {False: "its text was not told", True: "its text is damaged in every 
 
 
 def _line(version: Any, tell: Tell) -> bytes:
-    shown = version.to_dict(mode="json")
+    shown: Mapping[str, Any] = version
     fields = {name: shown.get(name) for name in _TOLD}
     withheld, damaged = shown.get("withheld"), shown.get("damaged")
     if withheld:
@@ -219,8 +216,8 @@ class HistoryImporter:
         advance: called with how many versions were settled.
     """
 
-    def __init__(self, client: Anthropic, store_id: str, advance: Callable[[int], None]) -> None:
-        self._client = client
+    def __init__(self, client: ApiClient, store_id: str, advance: Callable[[int], None]) -> None:
+        self._client = client.repeating_writes()
         self._store_id = store_id
         self._advance = advance
         self._memories: dict[str, _Memory] = {}
@@ -231,7 +228,7 @@ class HistoryImporter:
         Repeatable: a version that is there already is known by its id.
 
         Raises:
-            What the SDK raises; what was imported stays, and the same call goes on after it.
+            ApiRefused, ApiUnanswered; what was imported stays, and the same call goes on after it.
         """
         waiting = self._pass(self._in_order(versions))
         while waiting:
@@ -277,7 +274,7 @@ class HistoryImporter:
     def _send(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Send one call; return those of its versions that have to wait."""
         path = f"/v1/memory_stores/{self._store_id}/memory_versions"
-        answer: Any = self._client.post(path, cast_to=object, body={"versions": batch})
+        answer: Any = self._client.post(path, {"versions": batch})
         rows = answer["data"]
         waiting = []
         for version, row in zip(batch, rows, strict=True):

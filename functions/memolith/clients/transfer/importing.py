@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from memolith.clients.api.client import ApiClient
+from memolith.clients.api.http import ApiRefused
 from memolith.clients.transfer.discovery import File, text_of
-from memolith.clients.transfer.read_headers import AT_HOME, live_at, reason_of
 from memolith.clients.transfer.report import Row, Tell
 from memolith.core.decide import sha256_hex
-
-if TYPE_CHECKING:
-    from anthropic import Anthropic
 
 IN_FLIGHT = 8
 """Writes at once: their round trips overlap, and one caller does not take a deployment's concurrency for itself."""
 
-_REFUSALS = frozenset({400, 404, 409, 413})
+CONFLICT = 409
+_REFUSALS = frozenset({400, 404, 413})
 """What ends one file's import; any other error ends them all."""
 
 
@@ -33,9 +32,8 @@ class Importer:
             was listed; otherwise it is kept.
     """
 
-    def __init__(self, client: Anthropic, store_id: str, *, replace: bool = False, dry_run: bool = False) -> None:
-        self._client = client
-        self._memories = client.beta.memory_stores.memories
+    def __init__(self, client: ApiClient, store_id: str, *, replace: bool = False, dry_run: bool = False) -> None:
+        self._memories = client.repeating_writes().memories
         self._store_id = store_id
         self._replace = replace
         self._dry_run = dry_run
@@ -44,7 +42,7 @@ class Importer:
         """Import files and report what became of each, in any order. A call per new or changed file, and a listing.
 
         Raises:
-            anthropic.APIConnectionError; anthropic.APIStatusError: 401, 403, 429 and 5xx. What was reported was done.
+            ApiUnanswered; ApiRefused: 401, 403, 429 and 5xx. What was reported was done.
         """
         there = self._there()
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
@@ -63,7 +61,7 @@ class Importer:
     def _there(self) -> Mapping[str, Any]:
         if not self._store_id:
             return {}
-        pages = self._memories.list(self._store_id, limit=100, extra_headers=AT_HOME)
+        pages = self._memories.list(self._store_id)
         return {row.path: row for row in pages if row.type == "memory"}
 
     def _submit(self, pool: ThreadPoolExecutor, file: File, there: Mapping[str, Any]) -> Future[Row]:
@@ -86,8 +84,6 @@ class Importer:
         return done
 
     def _bring(self, path: str, text: str, live: Any) -> Row:
-        from anthropic import APIStatusError, ConflictError
-
         try:
             if live is None:
                 self._memories.create(self._store_id, path=path, content=text)
@@ -95,16 +91,16 @@ class Importer:
             still: Any = {"type": "content_sha256", "content_sha256": live.content_sha256}
             self._memories.update(live.id, memory_store_id=self._store_id, content=text, precondition=still)
             return Row(path, "changed")
-        except ConflictError as error:
-            return self._after_conflict(path, text, error)
-        except APIStatusError as error:
-            if error.status_code in _REFUSALS:
-                return Row(path, "refused", reason_of(error))
+        except ApiRefused as error:
+            if error.status == CONFLICT:
+                return self._after_conflict(path, text, error)
+            if error.status in _REFUSALS:
+                return Row(path, "refused", error.message)
             raise
 
-    def _after_conflict(self, path: str, text: str, error: Exception) -> Row:
+    def _after_conflict(self, path: str, text: str, error: ApiRefused) -> Row:
         """Recognise a write that was repeated after its answer was lost and now conflicts with itself."""
-        live = live_at(self._client, self._store_id, path)
+        live = self._memories.at(self._store_id, path)
         if live is not None and live.content_sha256 == sha256_hex(text):
             return Row(path, "created")
-        return Row(path, "kept", reason_of(error))
+        return Row(path, "kept", error.message)

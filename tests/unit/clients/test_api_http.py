@@ -1,0 +1,139 @@
+"""Requests of the command line: what is sent again, what is not, and what is said of a server that does not answer."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from memolith.adapters.memory import ManualClock
+from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
+
+ROOT = Path(__file__).parents[3]
+HEAVY = ("anthropic", "boto3", "httpx2", "hyperscan", "mcp", "rich", "asyncio", "cryptography")
+"""Packages that take longer to import than a command may take to answer. Typer itself imports pydantic."""
+
+COMMANDS = (
+    "stores list",
+    "ls memstore_1",
+    "cat memstore_1 /a",
+    "log memstore_1 /a",
+    "search memstore_1 word",
+    "rm memstore_1 /a",
+    "mv memstore_1 /a /b",
+    "diff memstore_1 /a",
+    "put memstore_1 /a /dev/null",
+    "restore memstore_1 /a --version memver_1",
+    "import . --store memstore_1",
+    "export memstore_1 out",
+    "sessions list",
+    "quarantine list memstore_1",
+)
+IMPORTED = """
+import shlex, sys
+from memolith.clients.cli import main
+try:
+    main.run(shlex.split(sys.argv[1]))
+except SystemExit:
+    pass
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+@contextmanager
+def answering(replies: Sequence[bytes]) -> Iterator[tuple[str, list[bytes]]]:
+    """A server that sends these bytes, one for each request, each over a connection of its own, and what it was sent.
+
+    An empty reply closes the connection instead.
+    """
+    requests: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            for reply in replies:
+                connection, _ = server.accept()
+                with connection:
+                    requests.append(connection.recv(65_536))
+                    connection.sendall(reply)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", requests
+        thread.join(10)
+
+
+def reply(status: int, body: object, headers: str = "") -> bytes:
+    content = json.dumps(body).encode()
+    return (
+        f"HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {len(content)}\r\n{headers}\r\n".encode()
+        + content
+    )
+
+
+BUSY = reply(503, {"error": {"type": "overloaded_error", "message": "not now"}}, "retry-after: 2\r\n")
+DONE = reply(200, {"id": "x"})
+
+
+def test_a_read_is_sent_again_after_503_and_after_a_connection_that_was_cut() -> None:
+    clock = ManualClock()
+    began = clock.now_us()
+    with answering([BUSY, b"", DONE]) as (url, requests):
+        assert HttpApi(url, "key", clock).send("GET", "/v1/x", {"a b": "ü&"}) == {"id": "x"}
+    assert len(requests) == 3 and requests[0].startswith(b"GET /v1/x?a%20b=%C3%BC%26 HTTP/1.1\r\n")
+    assert clock.now_us() - began == 2_500_000
+
+
+def test_a_write_is_sent_once_and_its_lost_reply_is_told_as_unknown() -> None:
+    with answering([b""]) as (url, requests), pytest.raises(ApiUnanswered) as raised:
+        HttpApi(url, "key", ManualClock()).send("POST", "/v1/x", None, {"a": 1})
+    assert raised.value.maybe_done and len(requests) == 1
+    with answering([BUSY]) as (url, _), pytest.raises(ApiRefused) as refused:
+        HttpApi(url, "key", ManualClock()).send("POST", "/v1/x", None, {"a": 1})
+    assert (refused.value.kind, refused.value.message) == ("overloaded_error", "not now")
+
+
+def test_a_caller_who_can_repeat_writes_has_them_sent_again() -> None:
+    with answering([BUSY, b"", DONE]) as (url, requests):
+        HttpApi(url, "key", ManualClock()).repeating_writes().send("POST", "/v1/x", None, {"a": 1})
+    assert len(requests) == 3
+
+
+def test_an_address_that_refuses_the_connection_is_asked_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    clock = ManualClock()
+    began = clock.now_us()
+    with pytest.raises(ApiUnanswered) as raised:
+        HttpApi(f"http://127.0.0.1:{port}", "key", clock).send("GET", "/v1/x")
+    assert (clock.now_us(), raised.value.maybe_done) == (began, False)
+
+
+def test_an_answer_that_is_not_of_the_api_is_refused_without_its_text() -> None:
+    page = b"HTTP/1.1 404 X\r\ncontent-length: 19\r\n\r\n<html>secret</html>"
+    with answering([page]) as (url, _), pytest.raises(ApiRefused) as refused:
+        HttpApi(url, "key", ManualClock()).send("GET", "/")
+    assert (refused.value.status, refused.value.body, refused.value.kind) == (404, None, "")
+
+
+def test_no_command_imports_a_package_that_is_slow_to_import(tmp_path: Path) -> None:
+    environment = {
+        "HOME": str(tmp_path),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT / "functions"),
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "ANTHROPIC_API_KEY": "k",
+    }
+    for command in COMMANDS:
+        words = [sys.executable, "-c", IMPORTED, command]
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=tmp_path)
+        assert "127.0.0.1:9 does not answer" in done.stderr, (command, done.stderr)
+        assert "memolith serve" in done.stderr
+        imported = set(done.stdout.split())
+        assert "memolith" in imported and not imported & set(HEAVY), (command, imported & set(HEAVY))
