@@ -178,4 +178,5 @@ def _rule(entry: dict[str, Any]) -> Rule:
     """Return a rule as `asdict` wrote it: JSON has no tuples and no enumerations."""
     values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()}
     values["family"] = Family(entry["family"])
+    values["signs"] = tuple(map(tuple, entry["signs"]))
     return Rule(**values)

@@ -21,6 +21,7 @@ from typing import Any
 
 import hyperscan
 
+from memolith.scanner import sentences
 from memolith.scanner.budget import Budget
 from memolith.scanner.offsets import in_characters
 from memolith.scanner.prefilter import SENTENCE_ENDS
@@ -44,7 +45,9 @@ class Match:
     """A confirmed match of a rule, with positions in the text that was scanned."""
 
     rule: Rule
-    found: re.Match[str]
+    span: tuple[int, int]
+    found: re.Match[str] | None = None
+    """The match itself, but for a rule of signs."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ class Engine:
         heaviest = sorted(hits, key=lambda index: (-self._patterns[index].rule.weight, index))
         begin = budget.meter()
         for index in heaviest:
-            _ = self._patterns[index].compiled, self._patterns[index].width
+            _ = self._patterns[index].compiled, self._patterns[index].width, self._patterns[index].signs
         budget.forgive(begin)
         for done, index in enumerate(heaviest):
             share = budget.part(1 / (len(heaviest) - done))
@@ -178,7 +181,11 @@ def _clusters(pattern: Pattern, ends: list[int]) -> list[tuple[int, int]]:
 def _confirm(pattern: Pattern, text: str, clusters: list[tuple[int, int]], budget: Budget) -> Iterator[Match]:
     """Match the expression itself in the windows around the reported ends; overlapping windows are one."""
     done = 0
-    for start, stop in _merged(_window(pattern, text, first, last) for first, last in clusters):
+    windows = _merged(_window(pattern, text, first, last) for first, last in clusters)
+    if pattern.signs:
+        yield from _confirm_signs(pattern, text, windows, budget)
+        return
+    for start, stop in windows:
         for left in range(max(start, done), stop, _STRIDE):
             if budget.spent():
                 return
@@ -186,8 +193,18 @@ def _confirm(pattern: Pattern, text: str, clusters: list[tuple[int, int]], budge
             for match in pattern.compiled.finditer(text, max(left, done), min(stop, left + _STRIDE + pattern.width)):
                 if match.start() >= left + _STRIDE:
                     break
-                yield Match(pattern.rule, match)
+                yield Match(pattern.rule, match.span(), match)
                 done = match.end()
+
+
+def _confirm_signs(pattern: Pattern, text: str, windows: Iterable[tuple[int, int]], budget: Budget) -> Iterator[Match]:
+    for window in windows:
+        for start, stop in sentences.sentences(text, *window):
+            if budget.spent():
+                return
+            for signs in pattern.signs:
+                for span in sentences.spans_of(signs, text, start, stop):
+                    yield Match(pattern.rule, span)
 
 
 def _window(pattern: Pattern, text: str, first: int, last: int) -> tuple[int, int]:
@@ -196,6 +213,8 @@ def _window(pattern: Pattern, text: str, first: int, last: int) -> tuple[int, in
     Before an anchor it stays within the anchor's sentence.
     """
     start = max(0, first - pattern.width)
+    if pattern.rule.signs:
+        return start, min(len(text), last + sentences.REACH)
     if pattern.rule.anchor:
         start = max(start, *(text.rfind(mark, start, first) + 1 for mark in SENTENCE_ENDS))
     return start, min(len(text), last + (pattern.rule.reach or _AFTER))

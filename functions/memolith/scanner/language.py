@@ -85,5 +85,5 @@ def hits_in(reading: Reading, engine: Engine, budget: Budget, least_weight: floa
 
 def _confirmed(reading: Reading, matches: Iterable[Match], least_weight: float = 0.0) -> Iterator[Hit]:
     for match in matches:
-        if match.rule.weight >= least_weight and CHECKS[match.rule.check](match.found):
-            yield Hit(match.rule, *reading.origin(*match.found.span()), reading.how)
+        if match.rule.weight >= least_weight and (match.found is None or CHECKS[match.rule.check](match.found)):
+            yield Hit(match.rule, *reading.origin(*match.span), reading.how)

@@ -10,6 +10,9 @@ no accents on Latin letters, no invisible characters, straight quotes). Three sh
 
 A file may name meanings instead of rules: patterns that are one rule for each language of the file, with its words.
 
+Instead of patterns a rule may have ``signs``: lists of expressions that stand in one sentence, in any order
+(`memolith.scanner.sentences`). Its ``anchor`` is what the engine looks for.
+
 Every pattern has a bounded width, so that one look at a hit costs the same wherever it stands.
 """
 
@@ -26,6 +29,7 @@ from pathlib import Path
 from re import _parser  # type: ignore[attr-defined]  # the only way to ask a pattern for its width
 from typing import Any
 
+from memolith.scanner import sentences
 from memolith.scanner.findings import Family
 from memolith.scanner.prefilter import GAP, SENTENCE, loosen
 
@@ -53,6 +57,10 @@ class Rule:
         anchor: if not empty, what the engine looks for instead: a rare word around which the patterns are tried. What
             stands before it in a match belongs to its sentence.
         reach: how many characters after the anchor's end a match may still take.
+        signs: instead of patterns; the expressions of any one list, all in one sentence, are a hit.
+        near: whether it says so little that it adds up only with what stands close to it.
+        bare: whether it only clears the way for an order and carries nothing out by itself; whoever quotes it in a
+            sentence of his own, and nothing else with it, is not refused (`memolith.scanner.context.mentioned`).
         check: the name of a further test of the match, in `memolith.scanner.checks`, or empty.
         positives: texts that it must find.
         negatives: texts that it must not find.
@@ -72,6 +80,9 @@ class Rule:
     positives: tuple[str, ...] = ()
     negatives: tuple[str, ...] = ()
     general: bool = False
+    signs: tuple[tuple[str, ...], ...] = ()
+    near: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,12 +102,17 @@ class Pattern:
     @cached_property
     def width(self) -> int:
         """The longest match, in characters."""
-        return pattern_width(self.expression)
+        return sentences.REACH if self.rule.signs else pattern_width(self.expression)
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
         """Compiled on the first hit, not at start: there are hundreds, and a text hits few."""
         return re.compile(self.expression)
+
+    @cached_property
+    def signs(self) -> tuple[tuple[re.Pattern[str], ...], ...]:
+        """Those of the rule, compiled on the first hit."""
+        return tuple(tuple(map(re.compile, signs)) for signs in self.rule.signs)
 
 
 def patterns_of(rules: Iterable[Rule]) -> tuple[Pattern, ...]:
@@ -106,7 +122,9 @@ def patterns_of(rules: Iterable[Rule]) -> tuple[Pattern, ...]:
     """
     patterns: list[Pattern] = []
     for rule in rules:
-        if rule.anchor:
+        if rule.signs:
+            patterns.append(Pattern(rule, "", rule.anchor))
+        elif rule.anchor:
             patterns.append(Pattern(rule, "|".join(f"(?:{expression})" for expression in rule.patterns), rule.anchor))
         else:
             patterns += map(Pattern, repeat(rule), rule.patterns, rule.loose)
@@ -181,6 +199,14 @@ def _edge(spaced: bool, words: Iterable[str]) -> str:
     return r"\b" if "".join(words).isascii() else r"(?<!\w)"
 
 
+def _stems(spaced: bool, words: Iterable[str]) -> str:
+    """Return an expression of a list's words; those that begin with a class or an anchor need no edge."""
+    marked = [word for word in words if word.startswith(("[", "(?:^"))]
+    plain = [word for word in words if word not in marked]
+    stems = [f"{_edge(spaced, plain)}(?:{'|'.join(plain)})"] if plain else []
+    return "|".join([*stems, *marked])
+
+
 def _meanings(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
     """Every meaning in every language that has examples of it: an entry as of a rule, and its word lists.
 
@@ -188,7 +214,7 @@ def _meanings(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
     """
     for language, table in document.get("language", {}).items():
         words = {
-            key: f"{_edge(table['spaced'], value)}(?:{'|'.join(value)})"
+            key: _stems(table["spaced"], value)
             for key, value in table.items()
             if isinstance(value, list) and key != "negatives"
         }
@@ -213,7 +239,8 @@ def _rules_of(name: str, document: Mapping[str, Any]) -> list[Rule]:
     family = Family(document["family"])
     rules = []
     for entry, words in (*((entry, lists) for entry in document.get("rule", [])), *_meanings(document)):
-        missing = {"id", "reason", "remedy", "weight", "patterns"} - set(entry)
+        body = {"signs", "anchor"} if "signs" in entry else {"patterns"}
+        missing = {"id", "reason", "remedy", "weight", *body} - set(entry)
         if missing:
             raise RuleError(f"{name}.toml: {entry.get('id', '?')} lacks {', '.join(sorted(missing))}")
         rules.append(
@@ -223,14 +250,17 @@ def _rules_of(name: str, document: Mapping[str, Any]) -> list[Rule]:
                 reason=entry["reason"],
                 remedy=entry["remedy"],
                 weight=float(entry["weight"]),
-                patterns=tuple(expand(pattern, words) for pattern in entry["patterns"]),
-                loose=tuple(loosen(expand(pattern, words)) for pattern in entry["patterns"]),
-                anchor=expand(entry.get("anchor", ""), words),
+                patterns=tuple(expand(pattern, words) for pattern in entry.get("patterns", ())),
+                loose=tuple(loosen(expand(pattern, words)) for pattern in entry.get("patterns", ())),
+                anchor=loosen(expand(entry.get("anchor", ""), words)),
                 reach=int(entry.get("reach", 0)),
                 check=entry.get("check", ""),
                 positives=tuple(entry.get("positives", ())),
                 negatives=tuple(entry.get("negatives", ())),
                 general=bool(entry.get("general", False)),
+                signs=tuple(tuple(expand(sign, words) for sign in signs) for signs in entry.get("signs", ())),
+                near=bool(entry.get("near", False)),
+                bare=bool(entry.get("bare", False)),
             )
         )
     return rules

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from memolith.scanner.context import share_kept
+from memolith.scanner.context import MENTIONED, mentioned, share_kept
 from memolith.scanner.excerpts import Spot
 from memolith.scanner.findings import Family, Severity
 from memolith.scanner.rules import Rule
@@ -27,6 +27,9 @@ MEDIUM = 5.0
 SUM_BAR = 7.0
 REACH = 2_500
 """Characters within which several signs add up."""
+
+NEAR = 400
+"""The same for signs that say little by themselves: rules that are `near`."""
 
 Emphasis = Callable[[int, int, str], float]
 """By how much the place of a match raises its weight; given its range, and what had to be undone to see it."""
@@ -93,6 +96,9 @@ def _weighed(hits: Iterable[Hit], text: str, emphasis: Emphasis) -> list[tuple[H
     """Every hit with its points, in the order of the text."""
     weighed: list[tuple[Hit, float]] = []
     for hit in sorted(hits, key=lambda hit: (hit.start, hit.end)):
+        if hit.rule.bare and mentioned(text, hit.start, hit.end):
+            weighed.append((hit, min(hit.rule.weight, MENTIONED)))
+            continue
         described = hit.rule.family is Family.PERSONA  # descriptions of a persona are full of negations
         kept = 1.0 if described else share_kept(text, hit.start, hit.rule.weight)
         weighed.append((hit, hit.rule.weight * kept * (emphasis(hit.start, hit.end, hit.how) if kept == 1.0 else 1.0)))
@@ -111,27 +117,41 @@ def _heaviest(weighed: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
 def _together(weighed: Sequence[tuple[Hit, float]]) -> list[Spot]:
     """Return the passage of at most `REACH` characters whose rules add up to most, if that reaches `SUM_BAR`.
 
-    What is negated does not add up, and of rules that match the same words only the heaviest does.
+    What is negated does not add up, and of rules that match the same words only the heaviest does. What is mentioned
+    adds up with a sign close to it, and no two mentions do with each other.
     """
     weighed = _thinned(weighed)
-    best: tuple[float, list[Hit]] = (0.0, [])
-    first = 0
-    for last, (hit, _) in enumerate(weighed):
-        while weighed[first][0].start < hit.start - REACH:
-            first += 1
-        passage = _heaviest(weighed[first : last + 1])
-        said = _apart((hit, points) for hit, points in passage if points >= hit.rule.weight)
-        total = sum(points for _, points in said)
-        if total > best[0]:
-            best = (total, [hit for hit, _ in said])
-    points, signs = best
-    if points < SUM_BAR or len(signs) < 2:
+    wide = [(hit, points) for hit, points in weighed if not hit.rule.near and not _is_mention(hit, points)]
+    total, signs = max(_densest(wide, REACH), _densest(weighed, NEAR), key=lambda passage: passage[0])
+    if total < SUM_BAR or len(signs) < 2:
         return []
     strongest = max(signs, key=lambda hit: hit.rule.weight)
     reason = f"{TOGETHER_REASON}: {', '.join(sorted({hit.rule.id for hit in signs}))}"
     return [
-        Spot(TOGETHER, Family.INJECTION, Severity.HIGH, reason, TOGETHER_REMEDY, strongest.start, strongest.end, points)
+        Spot(TOGETHER, Family.INJECTION, Severity.HIGH, reason, TOGETHER_REMEDY, strongest.start, strongest.end, total)
     ]
+
+
+def _densest(weighed: Sequence[tuple[Hit, float]], reach: int) -> tuple[float, list[Hit]]:
+    """Return the points and the hits of the passage of at most that length whose rules add up to most."""
+    best: tuple[float, list[Hit]] = (0.0, [])
+    first = 0
+    for last, (hit, _) in enumerate(weighed):
+        while weighed[first][0].start < hit.start - reach:
+            first += 1
+        passage = _heaviest(weighed[first : last + 1])
+        said = _apart((hit, points) for hit, points in passage if points >= hit.rule.weight or _is_mention(hit, points))
+        mentions = [(hit, points) for hit, points in said if _is_mention(hit, points)]
+        said = [entry for entry in said if entry not in mentions]
+        said += mentions[:1] if said else []
+        total = sum(points for _, points in said)
+        if total > best[0]:
+            best = (total, [hit for hit, _ in said])
+    return best
+
+
+def _is_mention(hit: Hit, points: float) -> bool:
+    return hit.rule.bare and points == MENTIONED < hit.rule.weight
 
 
 def _thinned(weighed: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:

@@ -238,6 +238,8 @@ def _batches(ranges: Iterable[tuple[int, int]]) -> Iterator[list[tuple[int, int]
 def _own_spots(matches: Iterable[Match]) -> Iterator[Spot]:
     for match in matches:
         rule, found = match.rule, match.found
+        if found is None:
+            continue
         start, end = found.span(found.lastindex or 0)
         if VALUE_CHECKS[rule.check](found[found.lastindex or 0]):
             severity = Severity.HIGH if rule.weight >= HIGH_WEIGHT else Severity.MEDIUM
