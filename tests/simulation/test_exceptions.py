@@ -51,7 +51,7 @@ NEEDED = {
     "was_redacted_before_what_came_late": Needed(failing_over, 193, "a_region_never_goes_back"),
     "is_gone_by_a_cut": Needed(tearing, 43, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 300001, "a_history_of_the_store_is_whole"),
-    "lacks_an_abort_entry": Needed(losing, 200009, "replicas_converge"),
+    "lacks_an_abort_entry": Needed(losing, 200065, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 82, "a_head_is_never_blanked"),
     "is_of_a_deleted_store": Needed(eroding, 200043, "replicas_converge"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),

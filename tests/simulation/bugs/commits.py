@@ -7,12 +7,13 @@ from typing import Any
 
 from memolith.app.api import service as facade
 from memolith.app.commit import log_steps, parts, rename, reservation, sync_replica, writer
-from memolith.app.commit.attempt import Outcome
+from memolith.app.commit.attempt import Outcome, Step
 from memolith.app.index import parts as index_parts
 from memolith.app.index import path_claims
 from memolith.app.kernel.region import View
 from memolith.app.log import conditional_put, log_reader
 from memolith.app.log.conditional_put import Put
+from memolith.core import decide
 from memolith.core.commands import Command
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, Slot
@@ -172,11 +173,21 @@ class UndoubtingSlots(conditional_put.ConditionalPut):
             raise Unavailable("the bucket refuses writes now; try again") from error
 
 
-class IndexedRefusals(log_steps.LogSteps):
-    """What is refused, and what changes nothing, is decided by the index, whatever the log holds beyond."""
+_confirm = writer.Writer._confirm
 
-    def has_more(self, attempt: Any, head: MemoryRow) -> bool:
-        return False
+
+def confirmed_by_the_index(kind: type[decide.NoChange] | type[decide.Refused]) -> Any:
+    """Return a `Writer._confirm` that lets one kind of decision hold whatever the log has beyond the index."""
+
+    def confirm(self: Any, attempt: Any, head: MemoryRow | None, decision: Any) -> Step:
+        if not isinstance(decision, kind):
+            return _confirm(self, attempt, head, decision)
+        attempt.outcome.memory = head
+        if isinstance(decision, decide.Refused):
+            attempt.outcome.error = decision.error
+        return Step.DECIDED
+
+    return confirm
 
 
 BUGS = (
@@ -242,8 +253,14 @@ BUGS = (
     ),
     Bug(
         "a refusal is decided by the index",
-        lambda: in_place_of((parts, "LogSteps", IndexedRefusals)),
+        lambda: in_place_of((writer.Writer, "_confirm", confirmed_by_the_index(decide.Refused))),
         ("operations_are_linearizable", "one_memory_one_path"),
+        vanishing,
+    ),
+    Bug(
+        "what changes nothing is decided by the index",
+        lambda: in_place_of((writer.Writer, "_confirm", confirmed_by_the_index(decide.NoChange))),
+        ("a_demanded_read_is_no_older", "operations_are_linearizable"),
         vanishing,
     ),
     Bug(
