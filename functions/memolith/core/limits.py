@@ -155,6 +155,14 @@ DRAIN_S = 5.0
 """How long a region that ends a home's term waits, until no lease can be valid at any pace of either clock."""
 
 
+LAPTOP_LEASE_US = 250_000
+"""`LEASE_US` where all of a deployment is on one machine, whose calls take milliseconds; a longer one checks again."""
+
+
+LAPTOP_DRAIN_S = 0.45
+"""`DRAIN_S` for such leases, in the same proportion."""
+
+
 IMPORT_MAX_VERSIONS = 50
 """Versions that one call brings in; each costs as much as a write."""
 

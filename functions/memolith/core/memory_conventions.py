@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -239,15 +239,21 @@ class Remark:
     message: str
 
 
-def lint(path: str, text: str, paths: Set[str]) -> list[Remark]:
+def folders_of(paths: Iterable[str]) -> frozenset[str]:
+    """Return every folder that one of these paths is in, each with a slash at its end."""
+    return frozenset(path[: end + 1] for path in paths for end in range(len(path)) if path[end] == "/")
+
+
+def lint(path: str, text: str, paths: Set[str], folders: Set[str] | None = None) -> list[Remark]:
     """List everything amiss in one memory, in order of its lines.
 
     Args:
         path: the memory's.
         text: the memory's.
         paths: of all memories of its store, to which links may lead.
+        folders: `folders_of` these paths; who checks many memories of a store makes them once.
     """
-    remarks = list(_dead_links(path, text, paths))
+    remarks = list(_dead_links(path, text, paths, folders_of(paths) if folders is None else folders))
     if posixpath.basename(path) == posixpath.basename(INDEX_PATH):
         remarks += _index_remarks(path, text)
     elif path.endswith(".md"):
@@ -281,8 +287,7 @@ def _memory_remarks(path: str, text: str) -> Iterator[Remark]:
             )
 
 
-def _dead_links(path: str, text: str, paths: Set[str]) -> Iterator[Remark]:
-    folders = {path[: end + 1] for path in paths for end in range(len(path)) if path[end] == "/"}
+def _dead_links(path: str, text: str, paths: Set[str], folders: Set[str]) -> Iterator[Remark]:
     for number, line in enumerate(text.split("\n"), 1):
         for match in _LINK.finditer(line):
             target = match[1] if match[1] is not None else match[2]

@@ -48,7 +48,7 @@ from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
 from memolith.app.search.packer import make_packer
 from memolith.core.errors import MemolithError
-from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, MEMORIES_PER_STORE_DEFAULT
+from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, LAPTOP_DRAIN_S, LAPTOP_LEASE_US, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from memolith.core.retention import DAY_US
 from memolith.core.rows.base import mark_key
@@ -131,6 +131,8 @@ class LocalSite:
                 parallel=ThreadParallel(),
                 memories_per_store=memories_per_store,
                 erase_delay_us=erase_delay_days * DAY_US,
+                lease_us=LAPTOP_LEASE_US,
+                drain_s=LAPTOP_DRAIN_S,
             )
         )
         packs = SqlitePacks()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,3 +151,15 @@ def test_an_index_line_has_title_path_and_description() -> None:
 )
 def test_the_lint_tells_what_is_amiss_and_nothing_else(path: str, text: str, rules: list[str]) -> None:
     assert [remark.rule for remark in memory_conventions.lint(path, text, {"/a.md", "/n/e.md", "/MEMORY.md"})] == rules
+
+
+def test_checking_a_memory_does_not_go_through_the_paths_of_all_others() -> None:
+    class Asked(frozenset[str]):
+        def __iter__(self) -> Iterator[str]:
+            raise AssertionError("ten thousand memories would take minutes")
+
+    paths = ["/a.md", "/n/b.md"]
+    text = "---\nname: a\ndescription: a\ntype: user\n---\n[b](n/b.md) [n](n/) [gone](gone.md)\n"
+    folders = Asked(memory_conventions.folders_of(paths))
+    (remark,) = memory_conventions.lint("/a.md", text, Asked(paths), folders)
+    assert remark.message == "no memory is at gone.md"

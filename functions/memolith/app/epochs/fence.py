@@ -2,19 +2,18 @@
 
     read the store's record -> decide, put, read the log -> the reply is in: still within the lease? -> answer
 
-A call learns from the store's record that this region is the store's home; that holds for `LEASE_US` after it began to
-read the record, by ticks that are never set. A region that ends a home's term puts that into the store's log of
-records, then waits until every lease has run out (`DRAIN_S`), and only then looks at what the home has left behind. So
-what is put under a lease is seen; nothing is put past one without reading the record again; and an answer that is later
-than its lease stands only if the record, read again, is unchanged. The lease begins with each read and ends with its
-call: between two invocations a process's ticks may stand still.
+A call learns from the store's record that this region is the store's home; that holds for the region's `lease_us` after
+it began to read the record, by ticks that are never set. A region that ends a home's term puts that into the store's
+log of records, then waits until every lease has run out (`drain_s`), and only then looks at what the home has left
+behind. So what is put under a lease is seen; nothing is put past one without reading the record again; and an answer
+that is later than its lease stands only if the record, read again, is unchanged. The lease begins with each read and
+ends with its call: between two invocations a process's ticks may stand still.
 """
 
 from __future__ import annotations
 
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region, View
-from memolith.core.limits import LEASE_US
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import to_row
@@ -64,7 +63,7 @@ class Fence:
     def _is_recent(self, view: View) -> bool:
         if view.ticks_us is None:
             return False
-        return 0 <= self._region.clock.ticks_us() - view.ticks_us <= LEASE_US
+        return 0 <= self._region.clock.ticks_us() - view.ticks_us <= self._region.lease_us
 
 
 def _same_term(store: StoreRow, now: StoreRow) -> bool:

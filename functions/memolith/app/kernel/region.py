@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from memolith.core import ids, watermark
 from memolith.core.errors import Unavailable
-from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, MEMORIES_PER_STORE_DEFAULT
+from memolith.core.limits import DRAIN_S, ERASE_DELAY_DAYS_DEFAULT, LEASE_US, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.retention import DAY_US
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
@@ -72,6 +72,8 @@ class Region:
     """The ports of one region. `index` is re-pointed when a rebuild has switched generations.
 
     `erase_delay_us` is how long a store that is deleted here, at its home, can be restored before it is erased.
+    `lease_us` is for how long a call may answer on a record that it has read, and `drain_s` after how long no such
+    lease runs any more; every process of a deployment has the same.
     """
 
     name: str
@@ -85,6 +87,8 @@ class Region:
     parallel: Parallel
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
     erase_delay_us: int = ERASE_DELAY_DAYS_DEFAULT * DAY_US
+    lease_us: int = LEASE_US
+    drain_s: float = DRAIN_S
     completeness: dict[int, CompletenessRow] = field(default_factory=dict)
 
     def view(self, keys: Sequence[RowKey] = (), marked: Iterable[str] = ()) -> View:

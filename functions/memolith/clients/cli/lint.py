@@ -17,7 +17,7 @@ from memolith.clients.cli.failures import explain
 from memolith.clients.cli.output import Json, visible
 from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories
 from memolith.core.errors import MemolithError
-from memolith.core.memory_conventions import Remark, lint
+from memolith.core.memory_conventions import Remark, folders_of, lint
 
 EXIT_CLEAN, EXIT_REMARKS, EXIT_UNFINISHED = 0, 1, 2
 """Nothing amiss; something is; the memories could not be read, and nothing is said about them."""
@@ -60,6 +60,7 @@ def command(
 def _remarks(sources: list[Source]) -> tuple[list[Remark], int]:
     """List what is amiss, and count the memories that were read."""
     paths = frozenset(source.path for source in sources)
+    folders = folders_of(paths)
     remarks: list[Remark] = []
     read = 0
     for source in sources:
@@ -69,7 +70,7 @@ def _remarks(sources: list[Source]) -> tuple[list[Remark], int]:
             remarks.append(Remark(source.path, 1, "unread", str(error)))
             continue
         read += 1
-        remarks += lint(source.path, text, paths)
+        remarks += lint(source.path, text, paths, folders)
     return remarks, read
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from memolith.clients.cli.api_client import connect, speaking
+from memolith.clients.cli.api_client import connect, speaking, store_address
 from memolith.clients.cli.failures import ApiFailed
 from memolith.core.errors import InvalidRequest, MemolithError
 
@@ -96,7 +96,7 @@ def _text_of(path: Path) -> str:
 
 
 def memories(store_id: str, api_url: str | None, api_key: str | None) -> list[Source]:
-    """List every memory of a live store, through its API. Makes all requests, one for 20 memories, before scanning.
+    """List every memory of a live store, through its API. One request for a thousand memories.
 
     Args:
         store_id: ``memstore_…``.
@@ -109,10 +109,10 @@ def memories(store_id: str, api_url: str | None, api_key: str | None) -> list[So
     try:
         with speaking():
             client = connect(api_url, api_key)
-            listed = list(client.memories.list(store_id, view="full", limit=20))
+            listed = list(client.rows(store_address(store_id, "pack"), at_home=True))
     except ApiFailed as error:
         raise StoreUnreadableError(f"{store_id} cannot be read: {error.message}") from error
-    return [_memory(store_id, memory) for memory in listed if memory.type == "memory"]
+    return [_memory(store_id, memory) for memory in listed]
 
 
 def _memory(store_id: str, memory: Any) -> Source:

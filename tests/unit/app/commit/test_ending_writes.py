@@ -12,7 +12,7 @@ import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.core.errors import MemolithError, OutcomeUnknown
-from memolith.core.limits import DRAIN_S, LEASE_US
+from memolith.core.limits import DRAIN_S, LAPTOP_DRAIN_S, LAPTOP_LEASE_US, LEASE_US
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 T = TypeVar("T")
@@ -133,3 +133,22 @@ def test_a_write_that_outlived_its_lease_is_acknowledged_though_one_region_is_en
 
     with scene.intercepted_by(Frozen(slowly)):
         assert scene.update(memory, "two").content_sha256
+
+
+@pytest.mark.parametrize("end", list(ENDS))
+def test_ending_a_store_waits_for_as_long_as_its_deployment_s_leases_last(end: str) -> None:
+    scene = Scene()
+    for site in scene.cloud.sites.values():
+        site.region.lease_us, site.region.drain_s = LAPTOP_LEASE_US, LAPTOP_DRAIN_S
+    before = scene.clock.ticks_us()
+    ENDS[end](scene, HOME)
+    assert LAPTOP_LEASE_US < scene.clock.ticks_us() - before < DRAIN_S * 1_000_000
+
+
+def test_a_write_that_outlived_a_shorter_lease_is_not_acknowledged_after_the_store_was_ended() -> None:
+    scene = Scene()
+    for site in scene.cloud.sites.values():
+        site.region.lease_us, site.region.drain_s = LAPTOP_LEASE_US, LAPTOP_DRAIN_S
+    memory = scene.create("/a", "one")
+    with scene.intercepted_by(Frozen(lambda: ENDS["archive"](scene, HOME))), pytest.raises(OutcomeUnknown):
+        scene.update(memory, "two")
