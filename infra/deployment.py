@@ -35,31 +35,14 @@ FUNCTIONS = (
 )
 ARCHITECTURES = ("x86_64", "arm64")
 BUNDLINGS = ("lambda", "host")
+ROLLOUTS = ("gradual", "at_once", "unversioned")
+ALIAS = "live"
+"""What every caller of a function invokes: the version that serves. A deployment moves it to a new one."""
+
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 RETENTION_DAYS = (
-    1,
-    3,
-    5,
-    7,
-    14,
-    30,
-    60,
-    90,
-    120,
-    150,
-    180,
-    365,
-    400,
-    545,
-    731,
-    1096,
-    1827,
-    2192,
-    2557,
-    2922,
-    3288,
-    3653,
-)
+    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+)  # fmt: skip
 """What CloudWatch Logs accepts. Source: PutRetentionPolicy, ``retentionInDays``."""
 
 _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}(?<!-)")
@@ -183,6 +166,8 @@ class Deployment:
         index_generation: Region to the generation of its index tables that the stack declares; 1 where absent.
         guardrails: Region to the Bedrock guardrail that its scanner asks, ``{"id": …, "version": …}``; none by default.
         routing: One name for all regions; none by default, and each region then answers at its own address alone.
+        rollout: How a deployment moves callers to a function's new version: ``gradual``, a tenth of the calls first and
+            back again when an alarm rings; ``at_once``; ``unversioned``, without versions and aliases, for an emulator.
         log_retention_days: How long logs are kept.
         log_level: Of every function.
         emulated: Deployed to the local cloud. The templates are the same; only cdk-nag, which takes its time, is left.
@@ -201,6 +186,7 @@ class Deployment:
     index_generation: Mapping[str, int] = field(default_factory=dict)
     guardrails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     routing: Routing | None = None
+    rollout: str = "gradual"
     log_retention_days: int = 30
     log_level: str = "INFO"
     emulated: bool = False
@@ -229,6 +215,7 @@ class Deployment:
                 raise InvalidDeployment(name, getattr(self, name), "must be true or false")
         _one_of("architecture", self.architecture, ARCHITECTURES)
         _one_of("bundling", self.bundling, BUNDLINGS)
+        _one_of("rollout", self.rollout, ROLLOUTS)
         _text(
             "python_version",
             self.python_version,
@@ -279,6 +266,15 @@ class Deployment:
     def function(self, name: str) -> str:
         """Return the name of a function; the same in every region."""
         return f"{self.prefix}-{name}"
+
+    @property
+    def alias(self) -> str | None:
+        """The alias by which functions are invoked; None where they have no versions."""
+        return None if self.rollout == "unversioned" else ALIAS
+
+    def invoked(self, name: str) -> str:
+        """Return the name under which a function is invoked: that of its alias, if it has one."""
+        return self.function(name) + (f":{self.alias}" if self.alias else "")
 
     def regional(self, name: str, region: str) -> str:
         """Return a name with the region in it: for roles, since IAM is global, and for what runs in a deployment."""

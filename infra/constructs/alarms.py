@@ -85,6 +85,7 @@ class RegionAlarms(Construct):
         self._region = region
         self._late = LAG_PROMISED if deployment.replication_time_control else LAG_UNPROMISED
         self.topic = self._topic()
+        self.by_name: dict[str, cloudwatch.Alarm] = {}
         for alarm in (
             *self._queues(queues),
             *self._functions(functions),
@@ -329,5 +330,6 @@ class RegionAlarms(Construct):
             evaluation_periods=wanted.periods,
             treat_missing_data=MISSING[wanted.never_silent],
         )
+        self.by_name[wanted.name] = alarm
         alarm.add_alarm_action(actions.SnsAction(self.topic))
         alarm.add_ok_action(actions.SnsAction(self.topic))

@@ -46,9 +46,9 @@ class RegionApi(Construct):
         scope: Construct,
         deployment: Deployment,
         *,
-        reader: lambda_.Function,
-        writer: lambda_.Function,
-        mcp: lambda_.Function,
+        reader: lambda_.IFunction,
+        writer: lambda_.IFunction,
+        mcp: lambda_.IFunction,
     ) -> None:
         """Make the API; `url` is where it answers, `stage` what serves it."""
         super().__init__(scope, "Api")

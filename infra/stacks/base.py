@@ -14,6 +14,7 @@ from infra.constructs.functions.packer import SHAPE as PACKER
 from infra.constructs.functions.region import RegionFunctions
 from infra.constructs.functions.scanner import SHAPE as SCANNER
 from infra.constructs.queues import RegionQueues
+from infra.constructs.rollout import GradualRollout
 from infra.constructs.routing import RegionRouting
 from infra.constructs.signing import SigningSecrets
 from infra.constructs.tables import RegionTables
@@ -49,13 +50,15 @@ class BaseStack(Stack):
         api = RegionApi(
             self,
             deployment,
-            reader=functions.reader.function,
-            writer=functions.writer.function,
-            mcp=functions.mcp.function,
+            reader=functions.reader.invoked,
+            writer=functions.writer.invoked,
+            mcp=functions.mcp.invoked,
         )
         if deployment.routing is not None:
             RegionRouting(self, deployment.routing, region, api=api)
-        RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)
+        alarms = RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)
+        if deployment.rollout == "gradual":
+            GradualRollout(self, deployment, region, functions=functions, alarms=alarms)
         RegionDashboard(self, deployment, region, queues=queues, functions=functions, api=api)
         CfnOutput(self, "ApiUrl", value=api.url)
         CfnOutput(self, "ApiId", value=api.id)

@@ -57,7 +57,8 @@ class Plan:
     def context(self) -> str:
         """Write the overrides of ``cdk.json``'s record, as JSON.
 
-        Bundles are for this machine's Python; cdk-nag is left out. Two indexers a region at a time, the fewest there
+        Bundles are for this machine's Python; cdk-nag is left out, and so is CodeDeploy,
+        which the emulator lacks. Two indexers a region at a time, the fewest there
         can be: each is a process, and all regions share this machine. A deleted store is erased at once: what a
         developer wants to see of an erasure should not take a week.
         """
@@ -68,6 +69,7 @@ class Plan:
             "bundling": "host",
             "python_version": f"{sys.version_info.major}.{sys.version_info.minor}",
             "emulated": True,
+            "rollout": "unversioned",
             "limits": {"indexer_concurrency": 2, "erase_delay_days": 0},
         }
         return json.dumps(merged(local, self.overrides))

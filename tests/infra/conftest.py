@@ -45,4 +45,4 @@ def three_regions(synthesized: Synthesize) -> App:
 @pytest.fixture(scope="session")
 def emulated(synthesized: Synthesize) -> App:
     """A deployment to the local cloud."""
-    return synthesized(record(HERE, THERE, emulated=True, bundling="host"))
+    return synthesized(record(HERE, THERE, emulated=True, bundling="host", rollout="unversioned"))

@@ -83,6 +83,10 @@ class Template:
         if set(value) == {"Fn::Join"}:
             separator, parts = value["Fn::Join"]
             return separator.join(str(self._resolved(part)) for part in parts)
+        if set(value) == {"Fn::Select"} and set(value["Fn::Select"][1]) == {"Fn::Split"}:
+            number, (separator, whole) = value["Fn::Select"][0], value["Fn::Select"][1]["Fn::Split"]
+            parts = str(self._resolved(whole)).split(separator)
+            return parts[int(number)] if int(number) < len(parts) else value
         if set(value) == {"Ref"}:
             return self._name(value["Ref"])
         if set(value) == {"Fn::GetAtt"}:
@@ -90,7 +94,10 @@ class Template:
         return {key: self._resolved(inner) for key, inner in value.items()}
 
     def _name(self, logical_id: str) -> str:
-        properties = self.body["Resources"].get(logical_id, {}).get("Properties", {})
+        resource = self.body["Resources"].get(logical_id, {})
+        properties = resource.get("Properties", {})
+        if resource.get("Type") == "AWS::Lambda::Alias":
+            return f"{self._resolved({'Fn::GetAtt': [properties['FunctionName']['Ref'], 'Arn']})}:{properties['Name']}"
         names = ("BucketName", "TableName", "FunctionName", "QueueName", "RoleName", "TopicName", "LayerName")
         return next((properties[field] for field in names if field in properties), f"<{logical_id}>")
 

@@ -10,21 +10,18 @@ from tests.infra.synthesized import HERE, App
 
 def test_get_goes_to_the_reader_what_is_below_mcp_to_mcp_and_everything_else_to_the_writer(one_region: App) -> None:
     template = one_region.base(HERE)
+    names = template.resources("AWS::ApiGatewayV2::Integration")
     targets = {
-        f"integrations/<{name}>": body["Properties"]["IntegrationUri"]["Fn::GetAtt"][0]
-        for name, body in template.resources("AWS::ApiGatewayV2::Integration").items()
+        f"integrations/<{name}>": one["IntegrationUri"].partition(":function:")[2]
+        for name, one in zip(names, template.properties("AWS::ApiGatewayV2::Integration"), strict=True)
     }
-    functions = template.resources("AWS::Lambda::Function")
-    routes = {
-        route["RouteKey"]: functions[targets[route["Target"]]]["Properties"]["FunctionName"]
-        for route in template.properties("AWS::ApiGatewayV2::Route")
-    }
+    routes = {route["RouteKey"]: targets[route["Target"]] for route in template.properties("AWS::ApiGatewayV2::Route")}
     assert routes == {
-        "GET /{proxy+}": "memolith-test-reader",
-        "POST /{proxy+}": "memolith-test-writer",
-        "DELETE /{proxy+}": "memolith-test-writer",
-        "ANY /mcp": "memolith-test-mcp",
-        "ANY /mcp/{memory_store_id}": "memolith-test-mcp",
+        "GET /{proxy+}": "memolith-test-reader:live",
+        "POST /{proxy+}": "memolith-test-writer:live",
+        "DELETE /{proxy+}": "memolith-test-writer:live",
+        "ANY /mcp": "memolith-test-mcp:live",
+        "ANY /mcp/{memory_store_id}": "memolith-test-mcp:live",
     }
 
 

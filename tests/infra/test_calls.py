@@ -132,10 +132,11 @@ def test_a_role_may_invoke_the_functions_of_its_row_and_no_others(three_regions:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_no_role_may_invoke_a_version_or_an_alias_of_a_function(three_regions: App, name: str) -> None:
+def test_no_role_may_invoke_a_function_but_by_the_alias_that_serves(three_regions: App, name: str) -> None:
     for target in FUNCTIONS:
-        arn = f"{function(target, HERE)}:any"
-        assert by_role(grants(three_regions, name), "lambda:InvokeFunction", arn) == "ImplicitDeny"
+        whole = function(target, HERE).removesuffix(":live")
+        for arn in (whole, f"{whole}:7", f"{whole}:$LATEST", f"{whole}:any"):
+            assert by_role(grants(three_regions, name), "lambda:InvokeFunction", arn) == "ImplicitDeny"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

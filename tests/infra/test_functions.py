@@ -37,7 +37,8 @@ def queue(name: str) -> str:
 
 
 def function(name: str, region: str) -> str:
-    return f"arn:aws:lambda:{region}:{ACCOUNT}:function:memolith-test-{name}"
+    """What callers of a function invoke: its alias."""
+    return f"arn:aws:lambda:{region}:{ACCOUNT}:function:memolith-test-{name}:live"
 
 
 def log(name: str) -> str:
@@ -354,6 +355,7 @@ def test_a_deployment_of_one_region_names_no_other(one_region: App) -> None:
 def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: App, name: str) -> None:
     made = two_regions.base(THERE).named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
     assert made["Environment"]["Variables"] == {
+        "MEMOLITH_FUNCTION_ALIAS": "live",
         "MEMOLITH_STAGE": "test",
         "MEMOLITH_REGIONS": f"{HERE},{THERE}",
         "MEMOLITH_ACCOUNT": ACCOUNT,
@@ -425,9 +427,9 @@ def test_lambda_repeats_no_scheduled_event_and_keeps_none_for_hours(two_regions:
     for region in (HERE, THERE):
         template = two_regions.base(region)
         rules = template.properties("AWS::Events::Rule")
-        scheduled = {target["Arn"].rpartition(":")[2] for rule in rules for target in rule["Targets"]}
+        scheduled = {target["Arn"].split(":")[6] for rule in rules for target in rule["Targets"]}
         configured = {one["FunctionName"]: one for one in template.properties("AWS::Lambda::EventInvokeConfig")}
         assert set(configured) == scheduled == {"memolith-test-eraser", "memolith-test-reconciler"}
         for one in configured.values():
-            assert (one["Qualifier"], one["MaximumRetryAttempts"]) == ("$LATEST", 0)
+            assert (one["Qualifier"], one["MaximumRetryAttempts"]) == ("live", 0)
             assert one["MaximumEventAgeInSeconds"] <= 300

@@ -50,7 +50,7 @@ def test_its_function_reads_it_and_reports_each_message_by_itself(one_region: Ap
         for mapping in one_region.base(HERE).properties("AWS::Lambda::EventSourceMapping")
         if mapping["EventSourceArn"].endswith(f":memolith-test-{name}")
     ]
-    assert mapping["FunctionName"] == f"memolith-test-{READERS[name]}"
+    assert mapping["FunctionName"] == f"memolith-test-{READERS[name]}:live"
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BatchSize"] == {"rebuild": 1, "pack": 5}.get(name, 10), "some messages are much work"
 

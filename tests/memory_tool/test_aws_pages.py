@@ -80,7 +80,7 @@ def test_the_bedrock_page_sets_up_an_agent_that_has_the_memory_tool(
     names = run("bedrock-agents.md", 0)
     group = aws.asked["CreateAgentActionGroup"]
     offers |= {one["name"]: one for one in group["functionSchema"]["functions"]}
-    assert group["actionGroupExecutor"]["lambda"].endswith(":function:memolith-dev-tool")
+    assert group["actionGroupExecutor"]["lambda"].endswith(":function:memolith-dev-tool:live")
     assert "PrepareAgent" in aws.asked
     assert {name.removeprefix("memory_"): list(one["parameters"]) for name, one in offers.items()} == NEEDED
     assert max(len(one["parameters"]) for one in offers.values()) <= 5

@@ -14,6 +14,7 @@ from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, ERASE_DELAY_DAYS_MAX,
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _STAGE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_ALIAS = re.compile(r"[a-z][a-z0-9_-]{0,127}")
 _ACCOUNT = re.compile(r"\d{12}")
 _GUARDRAIL = re.compile(r"[a-z0-9]+")
 _GUARDRAIL_VERSION = re.compile(r"[1-9][0-9]{0,7}|DRAFT")
@@ -74,6 +75,7 @@ class Settings:
                 regions=regions,
                 region=region,
                 index_generation=_count(environment, "MEMOLITH_INDEX_GENERATION", 1),
+                alias=_alias(environment),
             ),
             memories_per_store=_count(environment, "MEMOLITH_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
             log_level=_log_level(environment),
@@ -82,6 +84,12 @@ class Settings:
             guardrail=_guardrail(environment),
             erase_delay_days=_erase_delay_days(environment),
         )
+
+
+def _alias(environment: Mapping[str, str]) -> str | None:
+    if not environment.get("MEMOLITH_FUNCTION_ALIAS"):
+        return None
+    return _matching(environment, "MEMOLITH_FUNCTION_ALIAS", _ALIAS, "an alias such as live")
 
 
 DEFAULT_ROOT = "~/.memolith"

@@ -34,7 +34,7 @@ def statements(grants: Grants) -> list[iam.PolicyStatement]:
 
 def schedule(scope: Construct, deployment: Deployment, function: Function) -> events.Rule:
     """Wake the eraser with its one call. A sweep that fails is not repeated: the next one goes on."""
-    never_repeat(function.function)
+    never_repeat(function.invoked)
     return events.Rule(
         scope,
         "Sweep",
@@ -43,7 +43,7 @@ def schedule(scope: Construct, deployment: Deployment, function: Function) -> ev
         schedule=events.Schedule.rate(SWEEPS_EVERY),
         targets=[
             targets.LambdaFunction(
-                function.function, event=events.RuleTargetInput.from_object({"call": "sweep"}), retry_attempts=0
+                function.invoked, event=events.RuleTargetInput.from_object({"call": "sweep"}), retry_attempts=0
             )
         ],
     )

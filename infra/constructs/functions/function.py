@@ -1,7 +1,8 @@
 """One Lambda, with its own role and its own log.
 
 The role holds the statements that it is given and those that every function needs (its log, its traces); nothing can
-be added to it afterwards, by CDK neither.
+be added to it afterwards, by CDK neither. Whatever invokes the function invokes its alias, which a deployment moves
+from version to version (`infra.constructs.rollout`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from constructs import Construct
 
 from infra.acknowledge import acknowledge
 from infra.constructs.functions.code import Layers, architecture_of, bundle_of, code_of, runtime_of
-from infra.deployment import Deployment
+from infra.deployment import ALIAS, Deployment
 
 RUNTIME_CHOSEN = {"AwsSolutions-L1": "The Python version is chosen in the record, so that every wheel exists for it."}
 
@@ -84,7 +85,10 @@ class Function(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=log,
             reserved_concurrent_executions=deployment.limits.reserved_concurrency.get(shape.name),
+            current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE),
         )
+        self.alias = _alias(self.function) if deployment.alias else None
+        self.invoked: lambda_.IFunction = self.alias or self.function
         acknowledge(self.function, RUNTIME_CHOSEN)
         self._acknowledge_wildcards(own)
 
@@ -106,6 +110,15 @@ class Function(Construct):
                     acknowledge(self.role, {f"AwsSolutions-IAM5[Resource::{shown(resource)}]": _reason(resource)})
 
 
+def _alias(function: lambda_.Function) -> lambda_.Alias:
+    """Point an alias at the version that a deployment makes whenever the function's code, layers or settings change.
+
+    Versions before it stay, so that a former one can be put back at once. One whose deployment is rolled back goes:
+    Lambda would refuse to publish the same code a second time.
+    """
+    return lambda_.Alias(function, "Alias", alias_name=ALIAS, version=function.current_version)
+
+
 def retention_of(deployment: Deployment) -> logs.RetentionDays:
     """Return the record's retention as CDK names it."""
     named = {
@@ -120,7 +133,9 @@ def retention_of(deployment: Deployment) -> logs.RetentionDays:
 
 def _environment(deployment: Deployment, region: str, name: str) -> dict[str, str]:
     """Return what `memolith.entry.settings` reads; every name of a resource is derived from it."""
+    alias = {"MEMOLITH_FUNCTION_ALIAS": deployment.alias} if deployment.alias else {}
     return {
+        **alias,
         "MEMOLITH_STAGE": deployment.stage,
         "MEMOLITH_REGIONS": ",".join(deployment.regions),
         "MEMOLITH_ACCOUNT": deployment.account_or_token,

@@ -112,9 +112,9 @@ class Grants:
         ]
 
     def invoke(self, sid: str, *targets: tuple[str, Iterable[str]]) -> list[iam.PolicyStatement]:
-        """Invoke functions: each target is a name and the regions in which it may be invoked."""
+        """Invoke functions by their alias: each target is a name and the regions in which it may be invoked."""
         arns = [
-            self._deployment.arn("lambda", region, f"function:{self._deployment.function(name)}")
+            self._deployment.arn("lambda", region, f"function:{self._deployment.invoked(name)}")
             for name, regions in targets
             for region in regions
         ]

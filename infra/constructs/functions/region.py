@@ -75,7 +75,7 @@ class RegionFunctions(Construct):
             "mcp": self.mcp,
             "reconciler": self.reconciler,
         }
-        Schedule(self, deployment, self.reconciler.function)
+        Schedule(self, deployment, self.reconciler.invoked)
         limits = deployment.limits
         for queue, batch_size in ((queues.index, indexer.BATCH_SIZE), (queues.rebuild, indexer.REBUILD_BATCH_SIZE)):
             self._wake(self.indexer, queue, batch_size, limits.indexer_concurrency)
@@ -87,7 +87,7 @@ class RegionFunctions(Construct):
         lambda_.EventSourceMapping(
             self,
             f"{queue.node.id}Wakes{function.node.id}",
-            target=function.function,
+            target=function.invoked,
             event_source_arn=queue.queue.queue_arn,
             batch_size=batch_size,
             max_concurrency=concurrency,

@@ -22,7 +22,7 @@ class Schedule(Construct):
     A comparison is made once a day; the hourly rule begins it, or goes on with one that is under way.
     """
 
-    def __init__(self, scope: Construct, deployment: Deployment, function: lambda_.Function) -> None:
+    def __init__(self, scope: Construct, deployment: Deployment, function: lambda_.IFunction) -> None:
         """Make the rules, and let them invoke the function."""
         super().__init__(scope, "Schedule")
         never_repeat(function)
@@ -41,7 +41,7 @@ class Schedule(Construct):
             )
 
 
-def never_repeat(function: lambda_.Function) -> None:
+def never_repeat(function: lambda_.IFunction) -> None:
     """Have Lambda run each scheduled event once, or not at all where the function stays throttled for `AGE_MAX`.
 
     A rule's own retries are of the delivery. Unless told otherwise Lambda runs an event that failed twice more, and

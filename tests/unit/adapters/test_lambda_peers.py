@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from urllib.parse import unquote
 
 import pytest
 
@@ -35,6 +37,13 @@ def test_the_other_regions_function_of_the_same_name_is_invoked(server: AwkwardS
     assert request.headers["x-amz-invocation-type"] == "RequestResponse"
     assert f"/{FAR}/lambda/" in request.headers["authorization"]
     assert request.json == {"call": "write", "content": "naïve"}
+
+
+def test_a_function_with_versions_is_invoked_by_its_alias(server: AwkwardServer) -> None:
+    server.answer(json_answer(done=True))
+    LambdaPeers(server.clients, replace(DEPLOYMENT, alias="live")).call(FAR, "writer", {})
+    (request,) = server.requests
+    assert unquote(request.path) == "/2015-03-31/functions/memolith-test-writer:live/invocations"
 
 
 def crashed(body: bytes) -> Answer:

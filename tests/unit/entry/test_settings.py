@@ -42,6 +42,14 @@ def test_everything_can_be_set() -> None:
     assert (settings.endpoint_url, settings.erase_delay_days) == ("http://127.0.0.1:4566", 0)
 
 
+def test_functions_are_invoked_by_an_alias_only_where_the_deployment_names_one() -> None:
+    assert Settings.read(COMPLETE).deployment.function("writer") == "memolith-dev-writer"
+    named = Settings.read({**COMPLETE, "MEMOLITH_FUNCTION_ALIAS": "live"})
+    assert named.deployment.function("writer") == "memolith-dev-writer:live"
+    with pytest.raises(SettingsError, match="MEMOLITH_FUNCTION_ALIAS"):
+        Settings.read({**COMPLETE, "MEMOLITH_FUNCTION_ALIAS": "$LATEST"})
+
+
 def test_a_guardrail_is_off_unless_it_is_named_with_its_version() -> None:
     assert Settings.read(COMPLETE).guardrail is None
     assert (

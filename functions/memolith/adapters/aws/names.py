@@ -20,6 +20,7 @@ class Deployment:
         regions: every region of the deployment, this one included.
         region: the one that this process runs in.
         index_generation: which generation of tables the stack deployed.
+        alias: of every function, which names the version that serves; None where functions have no versions.
     """
 
     stage: str
@@ -27,6 +28,7 @@ class Deployment:
     regions: tuple[str, ...]
     region: str
     index_generation: int = 1
+    alias: str | None = None
 
     def __post_init__(self) -> None:
         if self.region not in self.regions:
@@ -66,8 +68,8 @@ class Deployment:
         return f"{self.prefix}-gateway"
 
     def function(self, name: str) -> str:
-        """Return the Lambda function behind a short name; the same in every region."""
-        return f"{self.prefix}-{name}"
+        """Return by what name the Lambda function behind a short name is invoked; the same in every region."""
+        return f"{self.prefix}-{name}" + (f":{self.alias}" if self.alias else "")
 
     def queue(self, name: str) -> str:
         """Return the SQS queue behind a short name."""

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 LOCAL_ACCOUNT = "000000000000"
 
+FUNCTION_ALIAS = "live"
+"""What a deployment on AWS has functions invoked by (`infra.deployment.ALIAS`)."""
+
 Aws = Annotated[bool, typer.Option("--aws", help="Use AWS as cdk.json describes it, even if a local cloud runs here.")]
 
 
@@ -38,13 +41,14 @@ class Target:
     stage: str
     account: str
     regions: tuple[str, ...]
+    alias: str | None = None
 
     def deployment(self, region: str | None = None) -> Deployment:
         """Return names as seen from `region`, by default the first. Raises InvalidRequest for one it does not have."""
         chosen = region or self.regions[0]
         if chosen not in self.regions:
             raise InvalidRequest("--region", f"{chosen} is not one of {', '.join(self.regions)}")
-        return Deployment(self.stage, self.account, self.regions, chosen)
+        return Deployment(self.stage, self.account, self.regions, chosen, alias=self.alias)
 
     def site(self, region: str | None = None) -> Region:
         """Return one region, by default the first, as the use cases take it. Raises InvalidRequest."""
@@ -111,7 +115,8 @@ def find_target(aws: bool) -> Target:
 
     clients = Clients()
     account = record.get("account") or caller_account(clients, record["regions"][0])
-    return Target(clients, record["stage"], account, tuple(record["regions"]))
+    alias = None if record.get("rollout") == "unversioned" else FUNCTION_ALIAS
+    return Target(clients, record["stage"], account, tuple(record["regions"]), alias)
 
 
 def _record() -> dict[str, Any]:
