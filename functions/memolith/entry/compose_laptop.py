@@ -6,6 +6,7 @@
     ROOT/scanner.hsdb   the scanner's patterns, compiled for this machine
     ROOT/key            the API key of the folder's owner
     ROOT/signing.json   the keys that sign the tokens of sessions
+    ROOT/set-aside/     broken files that a start replaced, until something is erased
 
 Reader, writer, peerwriter, eraser, indexer and scanner are the same use cases as in Lambda. Several processes may serve
 one folder: objects, tables and queue are shared between them, and whatever a dead one left in the queue another one
@@ -14,9 +15,8 @@ folds, or the next.
 
 from __future__ import annotations
 
-import hashlib
-import logging
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,6 @@ from typing import Any
 
 from memolith.adapters.layered.translated import translated, translated_erasable
 from memolith.adapters.local import (
-    Database,
     LocalBucket,
     LocalErasableObjects,
     LocalIndex,
@@ -32,7 +31,8 @@ from memolith.adapters.local import (
     LocalQueue,
     LocalSigningKeys,
 )
-from memolith.adapters.local.files import locked, make_folder, write_new
+from memolith.adapters.local.database import Database
+from memolith.adapters.local.files import locked, make_folder, shared, write_new
 from memolith.adapters.local.index import LocalTables
 from memolith.adapters.memory import MemoryPeers
 from memolith.adapters.sqlite import SqlitePacks
@@ -41,7 +41,7 @@ from memolith.app.api.service import Memolith
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.key_searches import KeySearches
 from memolith.app.erasure.service import make_erasures
-from memolith.app.indexer.rebuild import BatchProjector, Rebuild
+from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import Region
 from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
@@ -54,6 +54,18 @@ from memolith.core.retention import DAY_US
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
+from memolith.core.times import rfc3339
+from memolith.entry.laptop_files import (
+    SERVING,
+    forget_set_aside,
+    index_path,
+    open_database,
+    queue_path,
+    remove_others,
+    require_alone,
+    starting,
+)
+from memolith.entry.laptop_rebuild import make_index
 from memolith.entry.laptop_worker import Delayed, LaptopConsumer, LaptopWorker
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
@@ -71,12 +83,13 @@ REGION = "laptop"
 """
 
 WORKSPACE = "wrkspc_default"
+ERASURES = ("erased", "done", "ended", "pending", "blanked", "mended")
+"""What the eraser answers where it has erased something, or may have."""
+
 FOLD_AFTER_S = 1.0
 """When the indexer looks at what was announced: by then a writer that lives has folded it."""
 
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +125,11 @@ class LocalSite:
         erase_delay_days: int,
     ) -> None:
         """Put the ports together. Nothing is served or projected yet; `open_site` does the rest."""
-        make_folder(root)
-        self._databases = (Database(index_path(root)), Database(root / "queue.sqlite", durable=False))
+        moment = rfc3339(machine.clock.now_us()).replace(":", "-")
+        tables = open_database(index_path(root), moment, durable=True)
+        self._databases = (tables, open_database(queue_path(root), moment, durable=False))
+        self._serving = ExitStack()
+        self._serving.enter_context(shared(root / SERVING))
         queue = LocalQueue(self._databases[1], machine.clock)
         bucket = LocalBucket(root, lambda key: queue.send([key], FOLD_AFTER_S))
         self.tables = LocalTables(self._databases[0])
@@ -148,7 +164,7 @@ class LocalSite:
         self.queue = queue
         folding = LaptopConsumer(self.region, indexing, BatchProjector(self.region, indexing), inspecting, packing)
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
-        erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0])
+        erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0], root)
         sweep = partial(erasing, {"call": "sweep"})
         self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, machine.clock)
         peers.register(REGION, "peerwriter", peerwriter_calls(self.memolith))
@@ -161,6 +177,7 @@ class LocalSite:
         self.arrivals.stop()
         for database in self._databases:
             database.close()
+        self._serving.close()
 
 
 def open_site(
@@ -184,23 +201,21 @@ def open_site(
     Raises:
         OSError, PortError, MemolithError: the folder cannot be used.
     """
-    site = LocalSite(root, scanner, deep, machine, memories_per_store, erase_delay_days)
-    with locked(root / "start.lock"):
-        if not site.tables.made():
-            site.tables.make(1)
-        site.arrivals.start()
-        _complete_index(site)
-        _claim_complete(site)
-        for other in root.glob("index-*"):
-            if not other.name.startswith(index_path(root).stem):
-                other.unlink(missing_ok=True)
+    make_folder(root)
+    with starting(root):
+        require_alone(root)
+        site = LocalSite(root, scanner, deep, machine, memories_per_store, erase_delay_days)
+        try:
+            if not site.tables.made():
+                site.tables.make(1)
+            _complete_index(site)
+            _claim_complete(site)
+            remove_others(root, lambda name: name.startswith(index_path(root).stem))
+            site.arrivals.start()
+        except BaseException:
+            site.close()
+            raise
     return site
-
-
-def index_path(root: Path) -> Path:
-    """Return the path of the tables' file. Other table definitions use another file, rebuilt from the objects."""
-    shape = hashlib.sha256(repr(TABLES).encode()).hexdigest()[:8]
-    return root / f"index-{shape}.sqlite"
 
 
 def load_scanner(root: Path) -> Scanner:
@@ -258,10 +273,7 @@ def _complete_index(site: LocalSite) -> None:
         row = ControlRow(serving=1, complete=True).to_attributes()
         site.region.index.commit([Change(ControlRow.KEY, None, row)])
         return
-    _log.warning("the index is made anew from the objects")
-    Rebuild(site.region, make_indexer(site.region), site.tables, site.queue, longest_life_s=0).run(
-        lambda progress: None
-    )
+    make_index(site.region, site.tables)
 
 
 def _claim_complete(site: LocalSite) -> None:
@@ -280,13 +292,15 @@ def _claim_complete(site: LocalSite) -> None:
     index.commit([Change(key, None, row.to_attributes(), unconditional=True), *changes])
 
 
-def _erasing(calls: Rpc, tables: Database) -> Handler:
-    """Wrap the eraser, so that nothing of what it erased stays in the tables' log of writes either."""
+def _erasing(calls: Rpc, tables: Database, root: Path) -> Handler:
+    """Wrap the eraser, so that nothing of what it erased stays in the tables' log or in what was set aside."""
 
     def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         answered = calls(payload)
         if answered.get("erased") or payload["call"] in ("erase_store", "sweep"):
             tables.forget()
+        if any(answered.get(name) for name in ERASURES):
+            forget_set_aside(root)
         return answered
 
     return answer

@@ -20,7 +20,8 @@ from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.kernel.region import Region
 from memolith.app.safety.deep_scan import DeepScan
 from memolith.app.search.packer import Packer
-from memolith.core.errors import MemolithError
+from memolith.core.errors import Damaged, MemolithError
+from memolith.entry.laptop_log import reason_of
 from memolith.ports.clock import Clock
 from memolith.ports.errors import ObjectNotFound, PortError
 from memolith.wire.errors import trace
@@ -31,6 +32,7 @@ BATCH = 20
 IDLE_S = 0.2
 SWEEP_EVERY_S = 3600.0
 ERASE_EVERY_S = 60.0
+TELL_EVERY_US = 60_000_000
 
 _log = logging.getLogger(__name__)
 
@@ -125,6 +127,7 @@ class LaptopWorker:
 
     def _run(self) -> None:
         swept_us = erased_us = 0
+        waits = _Waits()
         while not self._stopped.is_set():
             try:
                 now_us = self._clock.now_us()
@@ -137,8 +140,9 @@ class LaptopWorker:
                     self._erase()
                 taken = self._queue.take(BATCH, LEASE_S)
                 self._queue.finish([message for message in taken if self._is_done(message)])
+                waits.over()
             except (PortError, MemolithError) as error:
-                _log.warning("the indexer waits", extra={"trace": trace(error)})
+                waits.told(error, self._clock.now_us())
                 taken = []
             if not taken:
                 self._stopped.wait(IDLE_S)
@@ -149,12 +153,35 @@ class LaptopWorker:
             return False
         try:
             return self._folding.fold(message.body) or message.taken >= TAKEN_AT_MOST
-        except Malformed as malformed:
-            reason = str(malformed)
+        except (Malformed, Damaged) as never:
+            reason = str(never)
         except Exception as error:  # noqa: BLE001 - whatever one message does to its reader, the others go on
-            _log.warning("a message failed", extra={"trace": trace(error)})
+            reason = reason_of(error)
+            facts = {"reason": reason, "taken": message.taken, "trace": trace(error)}
+            _log.warning("a message failed", extra=facts)
             if message.taken < TAKEN_AT_MOST:
                 return False
-            reason = type(error).__name__
+        _log.error("a message is given up", extra={"reason": reason})
         self._queue.bury(message, reason)
         return True
+
+
+class _Waits:
+    """Why the indexer does nothing, told once a reason and once a minute: it tries again five times a second."""
+
+    def __init__(self) -> None:
+        self._reason = ""
+        self._told_us = 0
+
+    def told(self, error: Exception, now_us: int) -> None:
+        """Log the reason, unless it was logged within the last minute."""
+        reason = reason_of(error)
+        if reason != self._reason or now_us - self._told_us >= TELL_EVERY_US:
+            self._reason, self._told_us = reason, now_us
+            _log.warning("the indexer waits", extra={"reason": reason, "trace": trace(error)})
+
+    def over(self) -> None:
+        """Log that it goes on, if it was told that it does not."""
+        if self._reason:
+            self._reason = ""
+            _log.warning("the indexer goes on")

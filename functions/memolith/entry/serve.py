@@ -7,19 +7,21 @@ request is taken, those under way are finished.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from waitress.server import create_server
 from waitress.wasyncore import close_all
 
+from memolith.adapters.local.failures import explain
 from memolith.core.errors import MemolithError
 from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, load_scanner, open_site, owner_key
+from memolith.entry.laptop_log import start_logging
 from memolith.entry.settings import LocalSettings, SettingsError
 from memolith.ports.errors import PortError
 from memolith.scanner.secrets import ScannerUnavailableError
@@ -29,6 +31,8 @@ HOST = "127.0.0.1"
 THREADS = 16
 LARGEST_BODY_BYTES = 10 * 1024 * 1024
 """As API Gateway has it; the API itself refuses far smaller ones, in its own words."""
+
+ELSEWHERE = "Choose another folder with --root, or see what `memolith doctor` says of this one."
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -81,13 +85,14 @@ def main() -> int:
         settings = LocalSettings.read()
     except SettingsError as error:
         return _fail(str(error), EXIT_USAGE)
-    logging.basicConfig(level=settings.log_level, format="%(levelname)s %(name)s: %(message)s")
+    start_logging(settings.log_level)
     try:
         return _serve(settings)
     except OSError as error:
-        return _fail(f"{settings.root} cannot be used: {error.strerror}. Choose another folder with --root.")
+        cause, hint = explain(error, Path(error.filename or settings.root))
+        return _fail(f"{settings.root} cannot be used: {cause}; {hint}. {ELSEWHERE}")
     except (PortError, MemolithError) as error:
-        return _fail(f"{settings.root} cannot be used: {error}. Choose another folder with --root.")
+        return _fail(f"{settings.root} cannot be used: {error}. {ELSEWHERE}")
     except ScannerUnavailableError as error:
         return _fail(f"the safety scanner does not work here, and nothing is served without it: {error}")
 

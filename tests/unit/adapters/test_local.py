@@ -119,7 +119,7 @@ def test_a_disk_that_is_full_or_read_only_is_unavailable_and_nothing_is_there(
 
     with monkeypatch.context() as patched:
         patched.setattr("memolith.adapters.local.files.os.fsync", refuse)
-        with pytest.raises(Unavailable, match="No space left"):
+        with pytest.raises(Unavailable, match="no space left on the disk of"):
             objects.put_if_absent(KEY, b"text", {})
     with pytest.raises(ObjectNotFound):
         objects.head(KEY)

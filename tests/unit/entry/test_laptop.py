@@ -20,7 +20,8 @@ from memolith.app.safety.deep_scan import DeepScanner
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import Unavailable
 from memolith.core.rows.control import ControlRow
-from memolith.entry.compose_laptop import REGION, LocalSite, Machine, index_path, open_site, owner_key
+from memolith.entry.compose_laptop import REGION, LocalSite, Machine, open_site, owner_key
+from memolith.entry.laptop_files import index_path
 from memolith.wire import auth
 from memolith.wire.rpc import keys_calls
 from tests.support.folders import quick_folder

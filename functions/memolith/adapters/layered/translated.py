@@ -24,6 +24,7 @@ from memolith.adapters.layered.intercepted import (
     InterceptedTables,
 )
 from memolith.app.kernel.region import Region
+from memolith.core.errors import MemolithError
 from memolith.ports import errors as port_errors
 from memolith.ports.dead_letters import DeadLetters
 from memolith.ports.index import Tables
@@ -56,9 +57,10 @@ def translate(call: Call, act: Callable[[], T]) -> T:
         return act()
     except port_errors.Damaged as error:
         message = f"{_far_side(call)} has an object that is not what was put"
-        raise port_errors.Damaged(message, **_facts(call, error), hint=REPAIR) from error
+        raise port_errors.Damaged(message, **_facts(call, error), hint=error.hint or REPAIR) from error
     except port_errors.Unavailable as error:
-        raise port_errors.Unavailable(f"{_far_side(call)} did not answer", **_facts(call, error), hint=RETRY) from error
+        message, hint = f"{_far_side(call)} did not answer", error.hint or RETRY
+        raise port_errors.Unavailable(message, **_facts(call, error), hint=hint) from error
     except port_errors.OutcomeUnknown as error:
         message = f"{_far_side(call)} did not say whether it is done"
         raise port_errors.OutcomeUnknown(message, **_facts(call, error), hint=READ_FIRST) from error
@@ -68,10 +70,10 @@ def _far_side(call: Call) -> str:
     return _FAR_SIDES[call.name.partition(".")[0]]
 
 
-def _facts(call: Call, error: Exception) -> dict[str, str]:
+def _facts(call: Call, error: MemolithError) -> dict[str, str]:
     is_message = call.name.startswith("queue.")
     named = [] if is_message else list(dict.fromkeys(call.subjects))[:SUBJECTS_NAMED]
-    return {"region": call.target, "object": ",".join(named), "cause": str(error)}
+    return {"region": call.target, "object": ",".join(named), "cause": error.cause or error.message}
 
 
 def translated(region: Region) -> Region:

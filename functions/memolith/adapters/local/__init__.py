@@ -6,13 +6,15 @@ cannot have: replicas. Linux and macOS; a local file system with hard links, bec
 shared memory is to be trusted over a network.
 """
 
-from memolith.adapters.local.database import Database
+from memolith.adapters.local.database import Database, is_open_elsewhere
+from memolith.adapters.local.failures import DamagedDatabase
 from memolith.adapters.local.index import LocalIndex, LocalTables
 from memolith.adapters.local.objects import LocalBucket, LocalErasableObjects, LocalObjects
 from memolith.adapters.local.queue import LocalQueue, Message
 from memolith.adapters.local.signing import LocalSigningKeys
 
 __all__ = [
+    "DamagedDatabase",
     "Database",
     "LocalBucket",
     "LocalErasableObjects",
@@ -22,4 +24,5 @@ __all__ = [
     "LocalSigningKeys",
     "LocalTables",
     "Message",
+    "is_open_elsewhere",
 ]

@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from memolith.adapters.local.failures import DamagedDatabase, database_refused, primary_code, refused
 from memolith.adapters.local.files import PRIVATE_FILE, locked, make_folder
-from memolith.ports.errors import OutcomeUnknown, Unavailable
+from memolith.ports.errors import OutcomeUnknown
 
 WAIT_S = 10.0
 
@@ -31,7 +32,7 @@ class Database:
         self._free: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         make_folder(path.parent)
-        with locked(path.with_suffix(".lock")), _mapped():
+        with locked(path.with_suffix(".lock")), self._mapped():
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
             connection = self._connect()
             connection.execute("PRAGMA journal_mode = WAL")
@@ -40,7 +41,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Yield a snapshot: everything committed before its first statement, and nothing after. Raises Unavailable."""
-        with self._connection() as connection, _mapped():
+        with self._connection() as connection, self._mapped():
             connection.execute("BEGIN")
             try:
                 yield connection
@@ -56,7 +57,7 @@ class Database:
             OutcomeUnknown: the commit itself failed.
         """
         with self._connection() as connection:
-            with _mapped():
+            with self._mapped():
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield connection
@@ -67,7 +68,9 @@ class Database:
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
                 _roll_back(connection)
-                raise OutcomeUnknown(f"the commit failed: {error}") from error
+                if primary_code(error) == sqlite3.SQLITE_FULL:  # the log of writes had no room for all of it
+                    raise database_refused(error, self._path) from error
+                raise OutcomeUnknown("the commit failed", cause=f"{error}: {self._path}") from error
 
     def forget(self) -> None:
         """Empty the log of writes, as far as no reader needs it, so that nothing deleted is left in it.
@@ -75,8 +78,20 @@ class Database:
         Raises:
             Unavailable: not done now.
         """
-        with self._connection() as connection, _mapped():
+        with self._connection() as connection, self._mapped():
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def check(self) -> None:
+        """Read every page, and compare the tables' and indexes' forms. Takes a second for a few hundred megabytes.
+
+        Raises:
+            DamagedDatabase: a page makes no sense. Unavailable: not done now.
+        """
+        with self.reading() as connection:
+            found = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found is None or found[0] != "ok":
+            told = "unknown" if found is None else found[0]
+            raise DamagedDatabase("the database is damaged", cause=f"{told}: {self._path}")
 
     def close(self) -> None:
         """Close the connections that are not in use."""
@@ -90,7 +105,7 @@ class Database:
         with self._lock:
             connection = self._free.pop() if self._free else None
         if connection is None:
-            with _mapped():
+            with self._mapped():
                 connection = self._connect()
         try:
             yield connection
@@ -109,14 +124,33 @@ class Database:
         connection.execute("PRAGMA secure_delete = 1")
         return connection
 
+    @contextmanager
+    def _mapped(self) -> Iterator[None]:
+        """Translate what SQLite refuses before a commit: nothing was changed."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise database_refused(error, self._path) from error
+        except OSError as error:
+            raise refused("the database cannot be opened", error, self._path) from error
 
-@contextmanager
-def _mapped() -> Iterator[None]:
-    """Translate what SQLite refuses before a commit: nothing was changed."""
+
+def is_open_elsewhere(path: Path) -> bool:
+    """Tell whether any other connection to this database is open, in whatever process, idle ones too.
+
+    For one that writes ahead holds a shared lock on the file as long as it is open, which an exclusive one meets.
+    Source: https://www.sqlite.org/pragma.html#pragma_locking_mode
+    """
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
-        yield
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("ROLLBACK")
     except sqlite3.Error as error:
-        raise Unavailable(f"the database does not answer: {error}") from error
+        return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    finally:
+        connection.close()
+    return False
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

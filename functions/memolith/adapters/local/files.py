@@ -62,6 +62,32 @@ def write_new(folder: Path, content: bytes) -> Path:
 
 
 @contextmanager
+def shared(path: Path) -> Iterator[None]:
+    """Hold a lock that any number of threads and processes hold at once, for this block; see `is_shared`."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_shared(path: Path) -> bool:
+    """Tell whether anybody holds the lock of `shared` or `locked` on this file now. It is never waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+@contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Lock out all threads and processes that name the same file, for this block; a dead one's lock is free."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)

@@ -1,6 +1,6 @@
 """Buckets as folders: each object one file, written once, its metadata and its body in it.
 
-    {"memolith_object": 1, "key": …, "metadata": {…}, "sha256": …, "size_bytes": 12}
+    {"memolith_object": 1, "key": …, "metadata": {…}, "sha256": …, "size_bytes": 12, "header_sha256": …}
     remember the milk
 
 The first line is JSON, everything after it the body, byte for byte. A put writes and syncs the file under a name that
@@ -24,12 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from memolith.adapters.limits import check_listing, check_object
+from memolith.adapters.local.failures import DOCTOR, refused
 from memolith.adapters.local.files import make_folder, sync_folder, write_new
 from memolith.adapters.local.keys import folder_of, part_of, path_of
 from memolith.ports.errors import Damaged, ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
 from memolith.ports.objects import KeyPage, ObjectVersion, StoredObject, VersionMark, VersionPage
 
 FORMAT = 1
+HEADER_SHA256 = "header_sha256"
 HEADER_MAX_BYTES = 16_384
 """More than any header: a key and metadata have 3 KB, and JSON's escapes make them six times as long at most."""
 
@@ -69,29 +71,30 @@ class LocalBucket:
         except FileNotFoundError:
             raise ObjectNotFound(blank.key) from None
         except OSError as error:
-            raise Unavailable(f"an object cannot be read: {error.strerror}") from error
+            raise refused("an object cannot be read", error, path) from error
         with old:  # open until the end, so that no new file can be given its inode
             with self._written(blank) as written:
                 written.replace(path)
             try:
                 sync_folder(path.parent)
             except OSError as error:
-                raise Unavailable(f"the blank may not be on disk yet: {error.strerror}") from error
+                raise refused("the blank may not be on disk yet", error, path) from error
             gone = os.fstat(old.fileno())
             self._forget(lambda found: os.path.samestat(found, gone))
 
     def read(self, key: str, *, whole: bool) -> StoredObject:
         """Read the object; without its body unless `whole`. Raises ObjectNotFound, Unavailable, Damaged."""
+        path = path_of(self._objects, key)
         try:
-            with path_of(self._objects, key).open("rb") as file:
-                header = _header(file.readline(HEADER_MAX_BYTES), key)
+            with path.open("rb") as file:
+                header = _header(file.readline(HEADER_MAX_BYTES), key, path)
                 body = file.read() if whole else b""
         except FileNotFoundError:
             raise ObjectNotFound(key) from None
         except OSError as error:
-            raise Unavailable(f"an object cannot be read: {error.strerror}") from error
+            raise refused("an object cannot be read", error, path) from error
         if whole and (len(body) != header["size_bytes"] or hashlib.sha256(body).hexdigest() != header["sha256"]):
-            raise Damaged("its body is damaged")
+            raise Damaged("the body is not what its SHA-256 says", cause=f"body damaged: {path}", hint=DOCTOR)
         return StoredObject(key, body, header["metadata"], header["size_bytes"])
 
     def remove(self, key: str) -> bool:
@@ -103,17 +106,18 @@ class LocalBucket:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise Unavailable(f"an object cannot be removed: {error.strerror}") from error
+            raise refused("an object cannot be removed", error, path) from error
         return True
 
     def version(self, key: str) -> ObjectVersion | None:
         """Return the one version of a key, named by its file; None where there is none. Raises Unavailable."""
+        path = path_of(self._objects, key)
         try:
-            file = path_of(self._objects, key).stat()
+            file = path.stat()
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise Unavailable(f"an object cannot be read: {error.strerror}") from error
+            raise refused("an object cannot be read", error, path) from error
         size_bytes = self.read(key, whole=False).size_bytes
         return ObjectVersion(key, f"{file.st_ino}-{file.st_mtime_ns}", True, size_bytes)
 
@@ -123,7 +127,7 @@ class LocalBucket:
         try:
             found = list(islice(_walk(folder, shared, prefix, after), limit + 1))
         except OSError as error:
-            raise Unavailable(f"the objects cannot be listed: {error.strerror}") from error
+            raise refused("the objects cannot be listed", error, self._objects) from error
         return KeyPage(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None)
 
     def sweep(self, before_s: float) -> None:
@@ -142,7 +146,7 @@ class LocalBucket:
             finally:
                 written.unlink(missing_ok=True)
         except OSError as error:
-            raise Unavailable(f"an object cannot be written: {error.strerror}") from error
+            raise refused("an object cannot be written", error, self._objects) from error
 
     def _forget(self, chosen: Callable[[os.stat_result], bool]) -> None:
         """Remove unfinished files; another process may be removing its own."""
@@ -152,7 +156,7 @@ class LocalBucket:
                     if chosen(entry.stat()):
                         Path(entry.path).unlink()
         except OSError as error:
-            raise Unavailable(f"unfinished files cannot be removed: {error.strerror}") from error
+            raise refused("unfinished files cannot be removed", error, self._unfinished) from error
 
 
 class LocalObjects:
@@ -238,25 +242,38 @@ def _framed(new: StoredObject) -> bytes:
         "sha256": hashlib.sha256(new.body).hexdigest(),
         "size_bytes": new.size_bytes,
     }
-    return json.dumps(header).encode() + b"\n" + new.body
+    return json.dumps({**header, HEADER_SHA256: _sha256_of(header)}).encode() + b"\n" + new.body
 
 
-def _header(line: bytes, key: str) -> dict[str, Any]:
+def _sha256_of(header: Mapping[str, Any]) -> str:
+    """Return the hash of all that a first line says but for the hash itself. Files of earlier releases have none."""
+    told = {name: value for name, value in header.items() if name != HEADER_SHA256}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _header(line: bytes, key: str, path: Path) -> dict[str, Any]:
     """Parse the first line of the object's file. Raises Damaged for a line that no put of this key wrote."""
     try:
         header: dict[str, Any] = json.loads(line)
-        if header["memolith_object"] == FORMAT and header["key"] == key:
+        if (
+            header["memolith_object"] == FORMAT
+            and header["key"] == key
+            and isinstance(header["sha256"], str)
+            and isinstance(header["size_bytes"], int)
+            and all(isinstance(value, str) for value in header["metadata"].values())
+            and header.get(HEADER_SHA256) in (None, _sha256_of(header))
+        ):
             return header
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         pass
-    raise Damaged("its first line is damaged")
+    raise Damaged("the first line is not what was put", cause=f"first line damaged: {path}", hint=DOCTOR)
 
 
 def _sync_names(path: Path) -> None:
     try:
         sync_folder(path.parent)
     except OSError as error:
-        raise OutcomeUnknown(f"the object may not be on disk yet: {error.strerror}") from error
+        raise OutcomeUnknown(f"the object may not be on disk yet: {error.strerror}: {path}") from error
 
 
 def _walk(folder: Path, shared: str, prefix: str, after: str | None) -> Iterator[str]:

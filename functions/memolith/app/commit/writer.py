@@ -100,7 +100,7 @@ class Writer:
                 outcome.resolved[:0] = attempt.outcome.resolved
                 return outcome
             self._refresh(attempt)
-        raise Busy("others kept writing here; try again")
+        raise Busy("others kept writing here, or a call that failed may hold the path for ten seconds; try again")
 
     def _try(self, attempt: Attempt, command: WriteCommand) -> Step:
         """Read the facts that the decision asks for, then carry it out."""

@@ -22,6 +22,7 @@ from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.epochs import begins_an_epoch, current_epoch
+from memolith.core.errors import Damaged
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import (
     LOCAL_PREFIX,
@@ -149,6 +150,8 @@ class Indexer:
                 return self._fold_redaction(view, Redaction.from_json(body), own)
         except ValueError as error:
             raise Malformed(key, str(error)) from error
+        except Damaged as error:
+            raise Malformed(key, error.message) from error
         return []
 
     def _fold_record(self, view: View, placed: PlacedRecord, journal: bool) -> list[Callable[[], object]]:
