@@ -29,6 +29,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, Memory, RequestContext
 from memolith.app.safety.write_gate import TextScanner
 from memolith.core import decide
+from memolith.core.drafts import Draft
 from memolith.core.fold import join_memory
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Actor, Entry, Operation
@@ -119,7 +120,7 @@ def bare_put(bench: Bench, number: int) -> None:
     """Put a version and do nothing else: the same body, as much metadata, the same condition."""
     region = bench.region
     key = LogKey("memstore_bench", f"{number:064x}", Slot(Epoch(1, region.name), 1))
-    draft = decide.Draft(region.new_id("memver"), region.new_id("mem"), Actor("api_key", "apikey_bench"), number)
+    draft = Draft(region.new_id("memver"), region.new_id("mem"), Actor("api_key", "apikey_bench"), number)
     entry = decide.created(draft, key, "/bench/notes.md", text(number))
     body = text(number).encode()
     region.objects.put_if_absent(f"local/bench/{entry.version_id}", body, entry.to_metadata(), entry.content_sha256)
@@ -196,7 +197,7 @@ def entries(count: int, memories: int = 100) -> list[Entry]:
         place = number % memories
         head, path = heads[place], f"/folder/{place}.md"
         key = LogKey("memstore_bench", f"{place:064x}", Slot(epoch, number // memories + 1))
-        draft = decide.Draft(f"memver_{number:026d}", f"mem_{place:026d}", actor, number)
+        draft = Draft(f"memver_{number:026d}", f"mem_{place:026d}", actor, number)
         content = f"text {number}"
         if head is None:
             entry = decide.created(draft, key, path, content)

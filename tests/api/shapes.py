@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from memolith.core.trust import NAMES
+
 ERROR_TYPES = {
     400: {"invalid_request_error"},
     401: {"authentication_error"},
@@ -109,11 +111,12 @@ def _check_memory(body: Mapping[str, Any]) -> None:
     _fields(
         body,
         "id memory_store_id memory_version_id path content content_sha256 content_size_bytes created_at updated_at"
-        " flags withheld",
+        " flags withheld trust",
     )
     assert body["id"].startswith("mem_")
     assert body["memory_store_id"].startswith("memstore_")
     assert body["memory_version_id"].startswith("memver_")
+    assert body["trust"] in NAMES
     assert body["path"].startswith("/")
     assert body["content"] is None or isinstance(body["content"], str)
     assert _SHA256.fullmatch(body["content_sha256"])
@@ -159,9 +162,10 @@ def _check_version(body: Mapping[str, Any]) -> None:
     _fields(
         body,
         "id memory_id memory_store_id operation path content content_sha256 content_size_bytes created_at created_by"
-        " redacted_at redacted_by flags withheld imported",
+        " redacted_at redacted_by flags withheld imported trust",
     )
     assert type(body["imported"]) is bool
+    assert body["trust"] in NAMES
     assert body["id"].startswith("memver_")
     assert body["operation"] in {"created", "modified", "deleted"}
     _instants(body, "created_at")
@@ -248,7 +252,7 @@ def _check_context(body: Mapping[str, Any]) -> None:
         names = "memory_store_id access instructions name description mount_path index"
         assert set(one) == set(names.split())
         index = one["index"]
-        shown = "source text remarks lines lines_total truncated more"
+        shown = "source text remarks lines lines_total truncated more trust"
         assert set(index) == set(shown.split())
         assert index["lines"] <= min(index["lines_total"], 200)
         assert len(index["text"].encode()) <= 25_000

@@ -19,6 +19,7 @@ from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.memory import RecordingMetrics
 from memolith.core import decide
+from memolith.core.drafts import Draft
 from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import CheckpointKey
@@ -216,7 +217,7 @@ def put_and_die(aws: Clients, regions: tuple[str, ...], store_id: str, memory_id
     region = region_on_aws(aws, Deployment("dev", "000000000000", regions, regions[0]), RecordingMetrics())
     key = MemoryRow.key(store_id, memory_id)
     head = MemoryRow.from_attributes(region.view([key]).rows[key])
-    draft = decide.Draft(region.new_id("memver"), memory_id, Actor("api_key", "test"), region.clock.now_us())
+    draft = Draft(region.new_id("memver"), memory_id, Actor("api_key", "test"), region.clock.now_us())
     log_key = LogKey(store_id, head.path_hash, Slot.parse(head.slot).following)
     entry = decide.follows(draft, head, log_key, decide.Commit(Operation.MODIFIED, head.path or "", content))
     region.objects.put_if_absent(str(entry.key), content.encode(), entry.to_metadata(), entry.content_sha256)

@@ -18,6 +18,7 @@ from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.memory import RecordingMetrics
 from memolith.core import decide
+from memolith.core.drafts import Draft
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.objects.entry import Actor, Operation
 from memolith.core.rows.content import MemoryRow
@@ -60,7 +61,7 @@ def test_a_write_whose_writer_died_after_its_put_is_in_every_regions_index(
     region = region_on_aws(aws, _deployment(regions, regions[0]), RecordingMetrics())
     view = region.view([MemoryRow.key(store_id, memory.id)])
     head = MemoryRow.from_attributes(view.rows[MemoryRow.key(store_id, memory.id)])
-    draft = decide.Draft(region.new_id("memver"), memory.id, Actor("api_key", "test"), region.clock.now_us())
+    draft = Draft(region.new_id("memver"), memory.id, Actor("api_key", "test"), region.clock.now_us())
     commit = decide.Commit(Operation.MODIFIED, "/a.md", "after")
     entry = decide.follows(draft, head, LogKey(store_id, head.path_hash, Slot.parse(head.slot).following), commit)
     region.objects.put_if_absent(str(entry.key), b"after", entry.to_metadata(), entry.content_sha256)

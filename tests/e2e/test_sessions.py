@@ -65,3 +65,27 @@ def _works(sdk: Anthropic, store_id: str) -> bool:
     except anthropic.AuthenticationError:
         return False
     return True
+
+
+def test_a_session_that_was_shown_an_imported_text_writes_less_trusted_versions_in_both_regions(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str, dev: dict[str, Any]
+) -> None:
+    """The reader cannot write: its indexer records the class, with the one right that it has for that."""
+    here, there = regions
+    memory_id, version_id = f"mem_01k{'0' * 22}7", f"memver_01k{'0' * 22}7"
+    version = {"id": version_id, "memory_id": memory_id, "operation": "created", "path": "/web.md", "content": "text"}
+    body = {"versions": [{**version, "created_at": "2026-01-02T03:04:05Z"}]}
+    sdk[here].post(f"/v1/memory_stores/{store_id}/memory_versions", body=body, cast_to=object)
+    session = begin(sdk[here], {"memory_store_id": store_id})
+    mine = {name: client(dev["regions"][name]["api_url"], session["token"]) for name in regions}
+    assert _trust_of_a_write(mine[here], store_id, "/before") == "agent"
+    assert mine[here].beta.memory_stores.memories.retrieve(memory_id, memory_store_id=store_id).content == "text"
+    assert _trust_of_a_write(mine[here], store_id, "/after") == "imported"
+    until(lambda: knows(sdk[there], store_id))
+    numbers = iter(range(100))
+    until(lambda: _trust_of_a_write(mine[there], store_id, f"/there-{next(numbers)}") == "imported")
+
+
+def _trust_of_a_write(api: Anthropic, store_id: str, path: str) -> str:
+    made = api.beta.memory_stores.memories.create(store_id, path=path, content="by a session")
+    return str(made.to_dict()["trust"])

@@ -129,6 +129,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     "indexer": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/session/*"])
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("index"), queue("rebuild")])
     | each(["sqs:ChangeMessageVisibility"], [queue("index"), queue("rebuild")])
     | each(["sqs:SendMessage"], [queue("index-dlq"), queue("scan"), queue("pack")])

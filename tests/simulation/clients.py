@@ -183,15 +183,17 @@ class Client:
     # ---- writing ------------------------------------------------------------------------------------------------
 
     def _create(self, store_id: str, step: Step) -> None:
-        asked = {"path": step.path, "content": f"text {step.number} of {self.plan.client}."}
+        path, content = step.path, f"text {step.number} of {self.plan.client}."
         self._learn(
             store_id,
             self.invoke(
                 self,
                 store_id,
                 "create",
-                asked,
-                lambda memolith: _seen(memolith.memories.create(self.call(), store_id, full=step.careful, **asked)),
+                {"path": path, "content": content},
+                lambda memolith: _seen(
+                    memolith.memories.create(self.call(), store_id, path=path, content=content, full=step.careful)
+                ),
             ),
         )
 

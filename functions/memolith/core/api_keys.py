@@ -34,9 +34,9 @@ def to_record(row: ApiKeyRow) -> ApiKeyRecord:
 
 
 def joined(before: ApiKeyRow | None, record: ApiKeyRecord) -> ApiKeyRow:
-    """Join one version of a record into the row. The earliest revocation absorbs, and a limit is never lost.
+    """Join one version of a record into the row. The earliest revocation absorbs; no limit, and no holder, is lost.
 
-    Only a release that does not know a limit leaves it out of a later version.
+    Only a release that does not know one of them leaves it out of a later version.
     """
     row = to_row(record)
     if before is None:
@@ -46,6 +46,7 @@ def joined(before: ApiKeyRow | None, record: ApiKeyRecord) -> ApiKeyRow:
         revoked_at=_earlier(before.revoked_at, row.revoked_at),
         expires_at=_earlier(before.expires_at, row.expires_at),
         stores=before.stores if row.stores is None else row.stores,
+        holder=row.holder or before.holder,
     )
 
 

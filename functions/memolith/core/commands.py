@@ -14,11 +14,12 @@ from memolith.core.errors import Unavailable
 from memolith.core.ids import derived_version_id
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.trust import IMPORTED
 
 
 @dataclass(frozen=True, slots=True)
 class CreateMemory:
-    """A new memory at a free path. The ids were made where the call landed."""
+    """A new memory at a free path. The ids were made where the call landed, and `trust` is its text's class there."""
 
     store_id: str
     memory_id: str
@@ -26,11 +27,15 @@ class CreateMemory:
     actor: str
     path: str
     content: str
+    trust: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateMemory:
-    """New content, a new path, or both; None leaves that side alone. The precondition speaks of the current content."""
+    """New content, a new path, or both; None leaves that side alone. The precondition speaks of the current content.
+
+    `trust` is the class of what this caller writes; a text that is kept keeps its own.
+    """
 
     store_id: str
     memory_id: str
@@ -39,6 +44,7 @@ class UpdateMemory:
     content: str | None = None
     path: str | None = None
     expected_content_sha256: str | None = None
+    trust: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,7 @@ class DeleteMemory:
     version_id: str
     actor: str
     expected_content_sha256: str | None = None
+    trust: str | None = None
 
 
 Command = CreateMemory | UpdateMemory | DeleteMemory
@@ -107,6 +114,7 @@ class ImportedVersion:
         created_at: microseconds since 1970.
         redacted_at, redacted_by: of a version that was redacted; one that retention erased has neither.
         withheld_rules, withheld_reason: of a text that was withheld where it comes from.
+        trust: the letter of its class here, as the import allows it.
     """
 
     memory_id: str
@@ -120,6 +128,7 @@ class ImportedVersion:
     redacted_by: str | None = None
     withheld_rules: tuple[str, ...] = ()
     withheld_reason: str | None = None
+    trust: str | None = IMPORTED
 
     @property
     def blank(self) -> bool:

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from memolith.core.commands import AdoptVersion, CreateMemory, DeleteMemory, ImportVersion, UpdateMemory, WriteCommand
+from memolith.core.drafts import Draft
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, PreconditionFailed
 from memolith.core.fold import is_live
 from memolith.core.ids import companion_id
 from memolith.core.log_position import LogKey, LogRef, Slot
-from memolith.core.objects.entry import Actor, Entry, Operation, kept_flags
+from memolith.core.objects.entry import Entry, Operation, kept_flags
 from memolith.core.paths import path_hash
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.times import after
@@ -290,34 +291,6 @@ def decide_neighbour(
 # ---- entries --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What every entry of one write shares."""
-
-    version_id: str
-    memory_id: str
-    actor: Actor
-    now_us: int
-    flags: tuple[str, ...] = ()
-    imported: bool = False
-    adopts: Slot | None = None
-
-
-def draft_of(command: WriteCommand, now_us: int, flags: tuple[str, ...], version_id: str | None = None) -> Draft:
-    """Return the draft of a command's entries. What is adopted or imported keeps the time that it had."""
-    actor, version_id = Actor.parse(command.actor), version_id or command.version_id
-    match command:
-        case AdoptVersion():
-            straggler = command.straggler
-            return Draft(
-                version_id, straggler.memory_id, actor, straggler.created_at, flags, straggler.imported, straggler.slot
-            )
-        case ImportVersion():
-            return Draft(version_id, command.memory_id, actor, command.version.created_at, flags, imported=True)
-        case _:
-            return Draft(version_id, command.memory_id, actor, now_us, flags)
-
-
 def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
     """Make the entry of a memory's first version."""
     return Entry(
@@ -336,6 +309,7 @@ def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
         flags=draft.flags,
         imported=draft.imported,
         adopts=draft.adopts,
+        trust=draft.trust,
     )
 
 
@@ -367,6 +341,7 @@ def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: 
         flags=flags,
         imported=draft.imported,
         adopts=draft.adopts,
+        trust=draft.trust_after(head.trust, kept),
     )
 
 

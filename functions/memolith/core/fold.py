@@ -152,6 +152,7 @@ def join_memory(before: MemoryRow | None, entry: Entry) -> MemoryRow:
         content_size_bytes=None if gone else entry.content_size_bytes,
         flags=list(entry.flags) or None,
         gone=gone,
+        trust=entry.trust,
     )
 
 
@@ -187,6 +188,7 @@ def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str
         flags=list(entry.flags) or None,
         blank=entry.blank,
         imported=entry.imported or None,
+        trust=entry.trust,
         memory_key=f"{entry.key.store_id}#{entry.memory_id}",
         generation_key=f"{entry.generation:010d}",
         time_key=f"{entry.created_at:020d}#{entry.version_id}",

@@ -109,7 +109,8 @@ OBJECT_METADATA_MAX_BYTES = 2_048
 
 
 FLAGS_MAX_BYTES = 200
-"""What a version's flags may take of that, commas and all. The longest path, region and actor leave 230 bytes."""
+"""What a version's flags may take of that, commas and all. The longest path, region and actor, and a
+trust class, leave 227 bytes."""
 
 
 SESSION_STORES_MAX = 8
@@ -161,6 +162,10 @@ LAPTOP_LEASE_US = 250_000
 
 LAPTOP_DRAIN_S = 0.45
 """`DRAIN_S` for such leases, in the same proportion."""
+
+
+SOURCES_MAX = 16
+"""Versions that one write may name as its sources: their rows are read with the memory's own."""
 
 
 IMPORT_MAX_VERSIONS = 50

@@ -80,6 +80,9 @@ class ApiKeyKey:
         return f"{self.region}/key/{self.workspace_id}/{self.key_id}/{self.sequence:010d}"
 
 
+SESSION_TRUST_FROM = 9_999_999_900
+"""Sequences from here on say that a session was shown a text of a lower class: one for each class, by its rank."""
+
 SESSION_UPDATES_FROM = 5_000_000_000
 """Sequences from here on are changes of a session's title or metadata; below are contexts, until the year 2128."""
 
@@ -90,6 +93,7 @@ class SessionKey:
 
     Others are contexts that were pinned later; their sequence is the second in which that was done, since 1970. The
     sequence of a change of title or metadata is that second and `SESSION_UPDATES_FROM`, or one above the last change's.
+    One that lowered the session's trust class has `SESSION_TRUST_FROM` and the rank of the class.
     """
 
     region: str
@@ -108,7 +112,12 @@ class SessionKey:
     @property
     def is_update(self) -> bool:
         """Whether this version changed the title or the metadata."""
-        return self.sequence >= SESSION_UPDATES_FROM
+        return SESSION_UPDATES_FROM <= self.sequence < SESSION_TRUST_FROM
+
+    @property
+    def is_trust(self) -> bool:
+        """Whether this version lowered the session's trust class."""
+        return self.sequence >= SESSION_TRUST_FROM
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,17 +238,19 @@ def load_scanner(root: Path) -> Scanner:
     return Scanner.load(path)
 
 
-def owner_key(root: Path, region: Region) -> str:
+def owner_key(root: Path, region: Region, name: str = "key", holder: str | None = None) -> str:
     """Return the API key in ``ROOT/key``; issue a new one, of scope admin, where it is missing or no longer valid.
+
+    ``ROOT/person.key`` is one that a person holds: what is written with it has the trust class of a person's words.
 
     Raises:
         OSError: the file cannot be read or written. MemolithError: no key can be issued now.
     """
-    path = root / "key"
+    path = root / name
     with locked(root / "start.lock"):
         if path.exists() and _holds(text := path.read_text().strip(), region):
             return text
-        issued = ApiKeys(region, KeySearches(region.clock)).create(WORKSPACE, "memolith serve", "admin")
+        issued = ApiKeys(region, KeySearches(region.clock)).create(WORKSPACE, "memolith serve", "admin", holder=holder)
         write_new(root, issued.api_key.encode() + b"\n").replace(path)
         return issued.api_key
 

@@ -115,6 +115,7 @@ def _serve(settings: LocalSettings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     try:
+        owner_key(settings.root, site.region, "person.key", "person")
         _announce(settings, server.url, owner_key(settings.root, site.region))
         server.run()
     finally:

@@ -25,6 +25,7 @@ from memolith.wire.errors import Failure, MethodNotAllowed, failure_of, trace
 from memolith.wire.exchange import Exchange
 from memolith.wire.requests import method_of, read_event
 from memolith.wire.routes.table import find
+from memolith.wire.shown_texts import lower_class
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +91,9 @@ class HttpApi:
         try:
             call.demand = freshness.demand(request.headers)
             call.shows_withheld = request.shows_withheld()
-            return operation(Exchange(self._memolith, call, request, ids, now_us))
+            answer = operation(Exchange(self._memolith, call, request, ids, now_us))
+            lower_class(self._memolith, call, answer, writes=request.method != "GET")
+            return answer
         except InvalidRequest:
             if not call.admitted:
                 self._memolith.admit(call)

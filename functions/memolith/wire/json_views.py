@@ -24,6 +24,7 @@ from memolith.app.kernel.results import (
 from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.sync_replica import durability_of
 from memolith.core.times import rfc3339
+from memolith.core.trust import name_of
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -75,6 +76,7 @@ def memory(answer: Memory) -> Json:
         "flags": list(answer.flags),
         "withheld": _withheld(answer.withheld),
         **_damaged(answer),
+        "trust": name_of(answer.trust),
     }
 
 
@@ -113,6 +115,7 @@ def version(answer: Version) -> Json:
         "withheld": _withheld(answer.withheld),
         "imported": answer.imported,
         **_damaged(answer),
+        "trust": name_of(answer.trust),
     }
 
 
@@ -234,6 +237,7 @@ def session_context(answer: SessionContext) -> Json:
                     "lines_total": one.lines_total,
                     "truncated": one.truncated,
                     "more": one.more,
+                    "trust": name_of(one.trust),
                 },
             }
             for one in answer.stores

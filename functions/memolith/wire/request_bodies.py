@@ -19,6 +19,7 @@ from memolith.core import ids, limits
 from memolith.core.commands import ImportedVersion
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
+from memolith.core.trust import of_import
 from memolith.wire import strict_json
 from memolith.wire.json_views import actor_text
 from memolith.wire.requests import ID_MAX_CHARS
@@ -143,11 +144,22 @@ class StoreUpdate(Body):
     second_region: Region | None = None
 
 
+Sources = Annotated[
+    list[Annotated[str, Field(max_length=ID_MAX_CHARS), _form(ids.VERSION, "must be the id of a version")]],
+    Field(max_length=limits.SOURCES_MAX, fail_fast=True),
+]
+"""The versions of the same store that a text was made of."""
+TrustName = Literal[
+    "user", "approved", "workspace", "agent", "tool_internal", "tool_external", "untrusted_document", "imported"
+]
+
+
 class MemoryCreate(Body):
     """POST …/memories. The grammar of the path and the size of the content are the core's to check."""
 
     path: Path
     content: Content
+    sources: Sources | None = None
 
 
 class Precondition(Body):
@@ -163,6 +175,7 @@ class MemoryUpdate(Body):
     content: Content | None = None
     path: Path | None = None
     precondition: Annotated[Precondition | None, AfterValidator(_present)] = None
+    sources: Sources | None = None
 
 
 class MemoryStoreResource(Body):
@@ -228,6 +241,7 @@ class SessionContext(Body):
     """POST /v1/sessions/{id}/context; may be empty. Memolith's own."""
 
     refresh: bool | None = None
+    min_trust: TrustName | None = None
 
 
 class Release(Body):
@@ -257,17 +271,24 @@ class VersionToImport(Body):
     redacted_at: Instant | None = None
     redacted_by: Actor | None = None
     withheld: WithheldText | None = None
+    trust: TrustName | Literal["unknown"] | None = None
 
 
 class VersionsToImport(Body):
-    """POST …/memory_versions. Memolith's own."""
+    """POST …/memory_versions. Memolith's own.
+
+    With `max_trust` a version has the class that it tells, if that is no better; without, `imported`.
+    """
 
     versions: Annotated[
         list[VersionToImport], Field(min_length=1, max_length=limits.IMPORT_MAX_VERSIONS, fail_fast=True)
     ]
+    max_trust: TrustName | None = None
 
 
-def imported_version(one: VersionToImport, field: str, importer: str) -> ImportedVersion:
+def imported_version(
+    one: VersionToImport, field: str, importer: str, max_trust: TrustName | None = None
+) -> ImportedVersion:
     """Convert a version for the use cases; the default actor is the `importer`. Raises InvalidRequest."""
     redacted = None if one.redacted_at is None else _instant(one.redacted_at, f"{field}.redacted_at")
     return ImportedVersion(
@@ -282,6 +303,7 @@ def imported_version(one: VersionToImport, field: str, importer: str) -> Importe
         redacted_by=None if one.redacted_by is None else _actor(one.redacted_by, f"{field}.redacted_by"),
         withheld_rules=() if one.withheld is None else tuple(one.withheld.rules),
         withheld_reason=None if one.withheld is None else one.withheld.reason,
+        trust=of_import(one.trust, max_trust),
     )
 
 
@@ -359,7 +381,13 @@ _RULES = {
 }
 
 
-_ITEMS = {"allow": "rules", "rules": "rules", "resources": "memory stores", "versions": "versions"}
+_ITEMS = {
+    "allow": "rules",
+    "rules": "rules",
+    "sources": "versions",
+    "resources": "memory stores",
+    "versions": "versions",
+}
 """What a list is of, by its field."""
 
 

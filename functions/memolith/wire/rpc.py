@@ -211,7 +211,13 @@ def indexer_calls(indexer: Indexer) -> Calls:
         """Confirm here what an object says of an API key: that it is revoked."""
         return {"region": indexer.fold_key(fields["key"]), "confirmed": True}
 
-    return Calls({"fold_key": fold_key}, raising={"arrived": arrived, "judge": judge})
+    def session_shown(fields: Fields) -> dict[str, Any]:
+        """Lower a session's trust class, which is all that this call can do to it."""
+        indexer.lower_session_trust(fields["workspace_id"], fields["session_id"], fields["trust"])
+        return {"session_id": fields["session_id"]}
+
+    raising = {"arrived": arrived, "judge": judge, "session_shown": session_shown}
+    return Calls({"fold_key": fold_key}, raising=raising)
 
 
 def homes_calls(homes: Homes) -> Calls:

@@ -1,4 +1,7 @@
-"""`indexer`: folds what arrived in the bucket, own and replicated, and what a rebuild lists."""
+"""`indexer`: folds what arrived in the bucket, own and replicated, and what a rebuild lists.
+
+It puts one kind of object: what lowers a session's trust class, for the reader, which writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ def statements(grants: Grants, region: str) -> list[iam.PolicyStatement]:
         grants.read_control(),
         grants.note_rebuilt_batches(),
         *grants.read_objects(),
+        grants.put_own_objects(["session"]),
         grants.consume("index", "rebuild"),
         grants.bring_back("index", "rebuild"),
         grants.send("index-dlq", "scan", "pack"),

@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 
+from memolith.app.api.sources import OWN, Origin
 from memolith.app.kernel.results import (
     Hit,
     Memory,
@@ -20,7 +21,8 @@ from memolith.core.errors import (
     PreconditionFailed,
 )
 from memolith.core.paths import check_path, check_path_prefix
-from tests.api.model.state import State, cap, page, shown
+from memolith.core.trust import AGENT, least, rank
+from tests.api.model.state import Shelf, State, cap, page, shown
 
 
 @dataclass
@@ -29,7 +31,9 @@ class Memories:
 
     state: State
 
-    def create(self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool) -> Memory:
+    def create(
+        self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool, origin: Origin = OWN
+    ) -> Memory:
         check_path(path)
         check_content(content)
         shelf = self.state.shelf(call, "write", store_id)
@@ -40,7 +44,18 @@ class Memories:
         now_us = self.state.now()
         size, sha256 = len(content.encode()), hashlib.sha256(content.encode()).hexdigest()
         id = f"mem_{self.state.ulid()}"
-        memory = Memory(id, store_id, self.state.version_id(), path, sha256, size, now_us, now_us, content)
+        memory = Memory(
+            id,
+            store_id,
+            self.state.version_id(),
+            path,
+            sha256,
+            size,
+            now_us,
+            now_us,
+            content,
+            trust=self._trust(shelf, origin),
+        )
         self.state.record(call, shelf, memory, "created")
         return shown(memory, full)
 
@@ -58,6 +73,7 @@ class Memories:
         path: str | None,
         expected_content_sha256: str | None,
         full: bool,
+        origin: Origin = OWN,
     ) -> Memory:
         if path is not None:
             check_path(path)
@@ -82,9 +98,14 @@ class Memories:
             content_sha256=hashlib.sha256(raw).hexdigest(),
             content_size_bytes=len(raw),
             updated_at=self.state.now(),
+            trust=old.trust if content is None else least([old.trust], self._trust(shelf, origin)),
         )
         self.state.record(call, shelf, new, "modified")
         return shown(new, full)
+
+    def _trust(self, shelf: Shelf, origin: Origin) -> str | None:
+        """No key of the model says who holds it."""
+        return least([self.state.version(shelf, one).trust for one in origin.sources], AGENT)
 
     def delete(
         self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
@@ -93,7 +114,7 @@ class Memories:
         old = self.state.memory(shelf, memory_id)
         if expected_content_sha256 not in (None, old.content_sha256):
             raise PreconditionFailed
-        gone = replace(old, version_id=self.state.version_id(), updated_at=self.state.now())
+        gone = replace(old, trust=AGENT, version_id=self.state.version_id(), updated_at=self.state.now())
         self.state.record(call, shelf, gone, "deleted")
         return memory_id
 
@@ -157,7 +178,14 @@ class Search:
     state: State
 
     def search(
-        self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+        self,
+        call: RequestContext,
+        store_id: str,
+        *,
+        query: str,
+        limit: int,
+        path_prefix: str | None = None,
+        min_trust: str | None = None,
     ) -> Page[Hit]:
         """By how many of the query's words, as they are, stand in the path or the content."""
         if not query.strip():
@@ -170,7 +198,8 @@ class Search:
         for memory in shelf.memories.values():
             words = re.findall(r"\w+", f"{memory.path} {memory.content}".lower())
             score = sum(word in words for word in query.lower().split())
-            if score and (prefix is None or memory.path.startswith(prefix)):
+            trusted = rank(memory.trust) >= rank(min_trust)
+            if score and trusted and (prefix is None or memory.path.startswith(prefix)):
                 found.append(Hit(shown(memory, full=False), score, (memory.content or "")[:400]))
         return Page(tuple(sorted(found, key=lambda one: -one.score)[:limit]), None)
 

@@ -128,6 +128,7 @@ class State:
                 born[version.memory_id],
                 version.created_at,
                 version.content,
+                trust=version.trust,
                 blank=version.redacted_at is not None,
             )
             if version.operation == "deleted":
@@ -160,6 +161,7 @@ class State:
                 redacted_at=None,
                 redacted_by=None,
                 content=None if deleted else memory.content,
+                trust=memory.trust,
             )
         )
         if deleted:

@@ -86,7 +86,16 @@ class Imports:
             sha256, born = hashlib.sha256(raw).hexdigest(), one.created_at if old is None else old.created_at
             path = one.path or ""
             memory = Memory(
-                one.memory_id, store_id, one.version_id, path, sha256, len(raw), born, one.created_at, one.content
+                one.memory_id,
+                store_id,
+                one.version_id,
+                path,
+                sha256,
+                len(raw),
+                born,
+                one.created_at,
+                one.content,
+                trust=one.trust,
             )
             self.state.record(call, shelf, memory, one.operation)
             shelf.versions[-1] = replace(shelf.versions[-1], created_by=one.actor, imported=True)

@@ -446,6 +446,13 @@ READS = [
         Stage.visited,
     ),
     Path(
+        "a session that was shown an imported text",
+        lambda s: s.scene.at(HOME).session_trust.lower("wrkspc_default", s.session.record.session_id, "m"),
+        ["read control+keys", "put session", "read keys", "transact journal+keys"],
+        [],
+        Stage.visited,
+    ),
+    Path(
         "another title of a session",
         lambda s: s.scene.at(HOME).sessions.update(s.scene.call(), s.session.record.session_id, title="t", metadata={}),
         ["read control+keys", "put session", "read keys", "transact journal+keys"],

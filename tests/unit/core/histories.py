@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import strategies as st
 
 from memolith.core import decide
+from memolith.core.drafts import Draft
 from memolith.core.fold import join_memory
 from memolith.core.ids import ulid
 from memolith.core.log_position import Epoch, LogKey, Slot
@@ -161,8 +162,8 @@ class History:
         slot = tail.following if tail is not None and tail.epoch == self.epoch else Slot(self.epoch, 1)
         return LogKey(STORE, hash, slot)
 
-    def _draft(self, memory_id: str) -> decide.Draft:
-        return decide.Draft(f"memver_{self._ulid()}", memory_id, ACTOR, self.clock)
+    def _draft(self, memory_id: str) -> Draft:
+        return Draft(f"memver_{self._ulid()}", memory_id, ACTOR, self.clock)
 
     def _ulid(self) -> str:
         self.clock += 1_000

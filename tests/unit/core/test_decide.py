@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memolith.core import decide
 from memolith.core.commands import DeleteMemory, UpdateMemory
+from memolith.core.drafts import Draft
 from memolith.core.errors import NotFound, PreconditionFailed
 from memolith.core.fold import is_live, join_memory
 from memolith.core.ids import companion_id
@@ -96,12 +97,12 @@ def test_a_deletion_is_never_a_no_op(
         assert decision == decide.Commit(Operation.DELETED, there[0], None)
 
 
-drafts = st.builds(decide.Draft, values.version_ids, st.just(MEMORY), values.actors, values.instants_us)
+drafts = st.builds(Draft, values.version_ids, st.just(MEMORY), values.actors, values.instants_us)
 live_heads = values.heads(memory_id=MEMORY).filter(is_live)
 
 
 @given(drafts, values.log_keys, values.paths, values.contents)
-def test_a_first_version_is_live_at_its_path(draft: decide.Draft, key: LogKey, path: str, content: str) -> None:
+def test_a_first_version_is_live_at_its_path(draft: Draft, key: LogKey, path: str, content: str) -> None:
     row = join_memory(None, decide.created(draft, key, path, content))
     assert (row.path, row.content_sha256, row.generation) == (path, decide.sha256_hex(content), 1)
     assert (row.slot, row.arrived, row.created_at, row.updated_at) == (str(key.slot),) * 2 + (draft.now_us,) * 2
@@ -116,7 +117,7 @@ def no_earlier(key: LogKey, head: MemoryRow) -> LogKey:
 
 @given(drafts, live_heads, values.log_keys, values.contents)
 def test_what_a_home_still_writes_that_has_lost_its_store_has_no_say(
-    draft: decide.Draft, head: MemoryRow, key: LogKey, content: str
+    draft: Draft, head: MemoryRow, key: LogKey, content: str
 ) -> None:
     assume(key.slot.epoch.number < 9_999)
     ahead = Slot(replace(key.slot.epoch, number=key.slot.epoch.number + 1), 1)
@@ -127,7 +128,7 @@ def test_what_a_home_still_writes_that_has_lost_its_store_has_no_say(
 
 @given(drafts, live_heads, values.log_keys, values.contents)
 def test_the_next_version_at_the_same_path_changes_what_it_says_and_nothing_else(
-    draft: decide.Draft, head: MemoryRow, key: LogKey, content: str
+    draft: Draft, head: MemoryRow, key: LogKey, content: str
 ) -> None:
     row = join_memory(
         head,
@@ -140,9 +141,7 @@ def test_the_next_version_at_the_same_path_changes_what_it_says_and_nothing_else
 
 
 @given(drafts, live_heads, values.log_keys)
-def test_a_deleted_memory_keeps_its_place_and_none_of_its_text(
-    draft: decide.Draft, head: MemoryRow, key: LogKey
-) -> None:
+def test_a_deleted_memory_keeps_its_place_and_none_of_its_text(draft: Draft, head: MemoryRow, key: LogKey) -> None:
     deletion = decide.Commit(Operation.DELETED, str(head.path), None)
     row = join_memory(head, decide.follows(draft, head, no_earlier(key, head), deletion))
     assert row.gone and not is_live(row)
@@ -151,7 +150,7 @@ def test_a_deleted_memory_keeps_its_place_and_none_of_its_text(
 
 @given(drafts, live_heads, values.log_keys, values.slots, values.paths, st.none() | values.contents)
 def test_a_rename_keeps_the_memory_and_names_both_of_its_places(
-    draft: decide.Draft, head: MemoryRow, key: LogKey, source: Slot, path: str, content: str | None
+    draft: Draft, head: MemoryRow, key: LogKey, source: Slot, path: str, content: str | None
 ) -> None:
     key = no_earlier(key, head)
     arrival = decide.follows(draft, head, key, decide.Commit(Operation.MOVED_IN, path, content), source)

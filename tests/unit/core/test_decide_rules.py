@@ -20,6 +20,7 @@ from memolith.core.commands import (
     version_ids,
 )
 from memolith.core.decide import CatchUp, Facts, Look, Place, Unread
+from memolith.core.drafts import draft_of
 from memolith.core.errors import InvalidRequest, NotFound, PathConflict, PreconditionFailed
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import Epoch, LogKey, Slot
@@ -313,10 +314,10 @@ def test_deletions_are_told_from_writes_of_text_whatever_command_brings_them() -
 
 
 def test_an_adopted_or_imported_version_keeps_its_time_and_a_callers_has_the_clocks() -> None:
-    adopted = decide.draft_of(ADOPTIONS[0], 99, ("flag",))
+    adopted = draft_of(ADOPTIONS[0], 99, ("flag",))
     assert (adopted.now_us, adopted.adopts, adopted.imported) == (20, Slot(EPOCH, 4), True)
-    imported = decide.draft_of(IMPORTS[0], 99, ("flag",))
+    imported = draft_of(IMPORTS[0], 99, ("flag",))
     assert (imported.now_us, imported.adopts, imported.imported) == (7, None, True)
-    own = decide.draft_of(CREATION, 99, ("flag",), "memver_second")
+    own = draft_of(CREATION, 99, ("flag",), "memver_second")
     assert (own.now_us, own.adopts, own.imported, own.version_id) == (99, None, False, "memver_second")
     assert own.flags == imported.flags == adopted.flags == ("flag",)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memolith.adapters.limits import check_object
 from memolith.core import decide
+from memolith.core.drafts import Draft
 from memolith.core.ids import region_code, ulid
 from memolith.core.limits import CONTENT_MAX_BYTES, FLAGS_MAX_BYTES, OBJECT_METADATA_MAX_BYTES, PATH_MAX_BYTES
 from memolith.core.log_position import Epoch, LogKey, Slot
@@ -56,7 +57,7 @@ FULL = ("f" * FLAGS_MAX_BYTES,)
 def longest(operation: Operation) -> Entry:
     """The entry of that operation with every field as long as it may be."""
     actor = max(ACTORS, key=lambda one: len(str(one)))
-    draft = decide.Draft(f"memver_{LAST_ULID}", HEAD.memory_id, actor, LAST_INSTANT_US)
+    draft = Draft(f"memver_{LAST_ULID}", HEAD.memory_id, actor, LAST_INSTANT_US)
     if operation is Operation.VOID:
         return decide.void(KEY, draft.version_id, draft.now_us)
     if operation is Operation.CREATED:

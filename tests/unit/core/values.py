@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from memolith.core import decide
+from memolith.core.drafts import Draft
 from memolith.core.ids import ulid
 from memolith.core.limits import CONTENT_MAX_BYTES
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
@@ -67,7 +68,7 @@ def heads(draw: st.DrawFn, memory_id: str | None = None) -> MemoryRow:
 def entries(draw: st.DrawFn) -> Entry:
     """An entry of any operation, as its maker makes it, blanked or not."""
     key, instant = draw(log_keys), draw(instants_us)
-    draft = decide.Draft(draw(version_ids), draw(memory_ids), draw(actors), instant)
+    draft = Draft(draw(version_ids), draw(memory_ids), draw(actors), instant)
     operation = draw(st.sampled_from(Operation))
     if operation is Operation.VOID:
         return decide.void(key, draft.version_id, instant)

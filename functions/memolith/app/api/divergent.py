@@ -14,6 +14,7 @@ from typing import Any
 
 from memolith.app.api.memories import Memories
 from memolith.app.api.redaction import Redactions
+from memolith.app.api.sources import Origin
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.kernel.listing import rows_of
@@ -164,10 +165,11 @@ class Divergent:
                 self._memories.delete(call, store_id, head.memory_id, expected_content_sha256=expected)
             return None
         entry, content = self._text(row)
+        origin = Origin(at_most=entry.trust)
         if head is None:
             if row.path is None:
                 raise InvalidRequest("version_id", "has no path any more")
-            return self._memories.create(call, store_id, path=row.path, content=content, full=full)
+            return self._memories.create(call, store_id, path=row.path, content=content, full=full, origin=origin)
         return self._memories.update(
             call,
             store_id,
@@ -176,6 +178,7 @@ class Divergent:
             path=row.path if entry.operation is Operation.MOVED_IN else None,
             expected_content_sha256=head.content_sha256,
             full=full,
+            origin=origin,
         )
 
     # ---- rows and texts -----------------------------------------------------------------------------------------

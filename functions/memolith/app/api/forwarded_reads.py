@@ -99,11 +99,14 @@ def forwarded(
 
 
 def _by_name(read: Callable[..., object], *args: object, **kwargs: object) -> dict[str, Any]:
-    """Return what a use case was called with, but for itself and the call, as JSON takes it."""
-    bound = inspect.signature(read).bind(*args, **kwargs)
-    bound.apply_defaults()
-    given = list(bound.arguments.items())[2:]
-    return {name: asdict(value) if isinstance(value, VersionFilter) else value for name, value in given}
+    """Return what a use case was called with, but for itself and the call, as JSON takes it.
+
+    What has its default is left out: a home of an earlier release may not know it.
+    """
+    signature = inspect.signature(read)
+    given = list(signature.bind(*args, **kwargs).arguments.items())[2:]
+    said = [(name, value) for name, value in given if value != signature.parameters[name].default]
+    return {name: asdict(value) if isinstance(value, VersionFilter) else value for name, value in said}
 
 
 def _question(call: RequestContext, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
+from memolith.app.api.sources import OWN, Origin, class_of, source_keys
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.attempt import Outcome, decode_outcome
 from memolith.app.commit.forwarding import Forwarding
@@ -72,8 +73,10 @@ class Memories:
 
     # ---- writing ------------------------------------------------------------------------------------------------
 
-    def create(self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool) -> Memory:
-        """Create a memory at a free path.
+    def create(
+        self, call: RequestContext, store_id: str, *, path: str, content: str, full: bool, origin: Origin = OWN
+    ) -> Memory:
+        """Create a memory at a free path. Its text is no more trusted than its `origin`.
 
         One index read, a write intent, a look, one PUT, one transaction; a HEAD more for a refusal.
 
@@ -82,10 +85,12 @@ class Memories:
         """
         check_path(path)
         _check_content(content)
-        access = self._authorizer.enter_store(call, Scope.write, store_id, self.creation_keys(store_id, path, content))
+        keys = [*self.creation_keys(store_id, path, content), *source_keys(store_id, origin.sources)]
+        access = self._authorizer.enter_store(call, Scope.write, store_id, keys)
         self.remember_salt(access.store)
         memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
-        command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content)
+        trust = class_of(access, self._region.name, origin)
+        command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content, trust)
         return self._answer(self._execute(access, command), TextView(content if full else None))
 
     def update(
@@ -98,8 +103,9 @@ class Memories:
         path: str | None,
         expected_content_sha256: str | None,
         full: bool,
+        origin: Origin = OWN,
     ) -> Memory:
-        """Change content, path, or both, if the content is still the expected one.
+        """Change content, path, or both, if the content is still the expected one; `origin` as `create`.
 
         One index read, one PUT, one transaction; a rename adds its write intent, look and second PUT, and a GET for
         content that it keeps. A change that is already so makes no new version.
@@ -114,10 +120,13 @@ class Memories:
             _check_content(content)
         _check_memory_id(memory_id)
         keys = [MemoryRow.key(store_id, memory_id), *self.creation_keys(store_id, path, content)]
+        keys += source_keys(store_id, origin.sources)
         access = self._authorizer.enter_store(call, Scope.write, store_id, keys)
         self.remember_salt(access.store)
         version_id = self._region.new_id("memver")
-        command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected_content_sha256)
+        trust = class_of(access, self._region.name, origin)
+        expected = expected_content_sha256
+        command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected, trust)
         outcome = self._execute(access, command)
         text = TextView(content if full else None)
         if full and content is None and outcome.memory is not None and outcome.error is None:
@@ -131,7 +140,7 @@ class Memories:
         _check_memory_id(memory_id)
         access = self._authorizer.enter_store(call, Scope.write, store_id, [MemoryRow.key(store_id, memory_id)])
         version_id = self._region.new_id("memver")
-        command = DeleteMemory(store_id, memory_id, version_id, access.actor, expected_content_sha256)
+        command = DeleteMemory(store_id, memory_id, version_id, access.actor, expected_content_sha256, access.trust)
         outcome = self._execute(access, command)
         if outcome.error is not None:
             raise outcome.error
@@ -360,6 +369,7 @@ def to_memory(row: MemoryRow, text: TextView | None = None) -> Memory:
         flags=tuple(dict.fromkeys((*(row.flags or ()), *text.flags))),
         withheld=text.withheld,
         damaged=text.damaged is not None,
+        trust=row.trust,
     )
 
 

@@ -14,6 +14,7 @@ from itertools import chain, islice, takewhile
 from typing import Any
 
 from memolith.app.api.memories import Memories
+from memolith.app.api.sources import Origin
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.index.version_history import VersionHistory
@@ -251,7 +252,7 @@ class Quarantine:
         known = self._verdicts.of(access.view.index, access.store, [head.content_sha256 or ""])
         if withheld_by(known.get(head.content_sha256 or "")) is None:
             return self._memories.retrieve(replace(call, demand=ReadConsistency()), store_id, memory_id, full=full)
-        content = self._last_good(access, memory_id, head)
+        content, trust = self._last_good(access, memory_id, head)
         return self._memories.update(
             call,
             store_id,
@@ -260,17 +261,19 @@ class Quarantine:
             path=None,
             expected_content_sha256=head.content_sha256,
             full=full,
+            origin=Origin(at_most=trust),
         )
 
-    def _last_good(self, access: StoreAccess, memory_id: str, head: MemoryRow) -> str:
+    def _last_good(self, access: StoreAccess, memory_id: str, head: MemoryRow) -> tuple[str, str | None]:
+        """Return the newest text that no verdict withholds, and its trust class."""
         store_id = access.store.store_id
         steps = self._history.of_memory(access.view, store_id, memory_id, None, head)
         while some := list(islice(steps, VERSIONS_AT_ONCE)):
             rows = [step.row for step in some if step.row.content_sha256 is not None and step.row.position is not None]
             wanted = [TextRequest(row.ref, row.content_sha256 or "", row.version_id) for row in rows]
-            for text in self._texts.show_each(access, wanted):
+            for row, text in zip(rows, self._texts.show_each(access, wanted), strict=True):
                 if text.withheld is None and text.content is not None:
-                    return text.content
+                    return text.content, row.trust
         raise InvalidRequest(
             "memory_version_id",
             "every version of the memory is withheld, erased or damaged; delete it, or release a text",

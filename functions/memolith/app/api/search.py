@@ -27,6 +27,7 @@ from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.search import analysis
 from memolith.core.search.ranking import Ranked
+from memolith.core.trust import rank
 from memolith.core.verdicts import withholdings
 from memolith.ports.packs import Document, Packs, Restriction
 
@@ -57,9 +58,17 @@ class Search:
 
     @forwarded("search_memories")
     def search(
-        self, call: RequestContext, store_id: str, *, query: str, limit: int, path_prefix: str | None = None
+        self,
+        call: RequestContext,
+        store_id: str,
+        *,
+        query: str,
+        limit: int,
+        path_prefix: str | None = None,
+        min_trust: str | None = None,
     ) -> Page[Hit]:
-        """Return the memories that answer best, the best first; at most `limit`, none where nothing matches.
+        """Return the memories that answer best, the best first; at most `limit`, none where nothing matches. With
+        `min_trust`, none whose text is of a lower class: these are left out of the candidates, so fewer may be found.
 
         One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
         is too long for the search segment.
@@ -78,7 +87,8 @@ class Search:
         with self._pack_cache.pack(access) as pack:
             candidates = retrieve(self._packs, pack, query, self._region.clock.now_us(), within)
             for some in _parts(candidates.ranked):
-                found += self._confirmed(access, some, candidates.documents)
+                confirmed = self._confirmed(access, some, candidates.documents)
+                found += [one for one in confirmed if rank(one[1].trust) >= rank(min_trust)]
                 if len(found) >= limit:
                     break
             packed = pack.contents([row.memory_id for _, row in found[:limit]])

@@ -24,6 +24,7 @@ from memolith.app.auth.authorizer import Authorizer
 from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_tokens import NO_SIGNING_KEYS, SessionTokens
+from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.commit.adoption import Adoption
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.late_records import LateRecords
@@ -107,7 +108,9 @@ class Memolith:
         self.divergent = Divergent(region, authorizer, self.memories, self.redactions, forwarding, texts)
         contexts = SessionContexts(region, authorizer, texts, verdicts, history)
         tokens = SessionTokens(signing, region.clock)
-        self.sessions = Sessions(region, authorizer, tokens, SessionLog(region), contexts)
+        session_log = SessionLog(region)
+        self.session_trust = SessionTrust(region, session_log)
+        self.sessions = Sessions(region, authorizer, tokens, session_log, contexts, self.session_trust)
         self.peer_requests = PeerRequests(region, logs, records, writer, adoption, late_records)
 
     @property

@@ -15,6 +15,7 @@ from memolith.app.api.session_context import SessionContexts
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_tokens import READ_WRITE, SessionTokens
+from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import (
     NO_AGENT,
@@ -38,6 +39,7 @@ from memolith.core.object_keys import SessionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
+from memolith.core.trust import AGENT, least
 
 MOUNT_ROOT = "/mnt/memory"
 
@@ -57,12 +59,14 @@ class Sessions:
         tokens: SessionTokens,
         records: SessionLog,
         contexts: SessionContexts,
+        trust: SessionTrust,
     ) -> None:
         self._region = region
         self._authorizer = authorizer
         self._tokens = tokens
         self._records = records
         self._contexts = contexts
+        self._trust = trust
 
     def verify(self, token: str) -> SessionCredentials:
         """See `SessionTokens.verify`."""
@@ -231,8 +235,13 @@ class Sessions:
         self._keep(access.view, ended, 2)
         return Session(ended)
 
-    def context(self, call: RequestContext, session_id: str, *, refresh: bool) -> SessionContext:
+    def context(
+        self, call: RequestContext, session_id: str, *, refresh: bool, min_trust: str | None = None
+    ) -> SessionContext:
         """Return what the session's stores had when it began, or was last refreshed: the same bytes until a refresh.
+
+        With `min_trust`, without the texts of lower classes; the session sinks to the least class that is shown, once
+        for each class, for an index read, a PUT, an index read and write.
 
         For the session's own token and for API keys. An index read, a GET of the pins, an index read of what has become
         of them, and for each store its texts at once and what the verdicts say of them. With `refresh` as much as for a
@@ -248,7 +257,11 @@ class Sessions:
             record = self._pin_again(access, record, rank)
         else:
             record = self._records.context(_key_at(record, rank))
-        return self._contexts.build(access, record)
+        context = self._contexts.build(access, record, min_trust)
+        shown = least((one.trust for one in context.stores if one.text), AGENT)
+        if shown != AGENT:
+            self._trust.lower(access.workspace_id, session_id, shown)
+        return context
 
     def _pin_again(self, access: Access, record: SessionRecord, rank: str | None) -> SessionRecord:
         """Pin a session's context as it is now, and keep it. A second one of the same second is the first."""

@@ -229,5 +229,6 @@ def _of_version(head: MemoryRow, row: VersionRow) -> _MemoryAt | None:
         content_size_bytes=row.content_size_bytes or 0,
         updated_at=row.created_at or 0,
         flags=tuple(row.flags or ()),
+        trust=row.trust,
     )
     return _blank(stood) if row.path is None else _MemoryAt(stood, row.ref)

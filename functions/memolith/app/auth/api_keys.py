@@ -24,6 +24,7 @@ from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import ApiKeyRow
+from memolith.core.trust import HOLDERS
 from memolith.ports.index import Change, Index, Query
 
 SCOPES = ("read", "write", "admin")
@@ -54,12 +55,14 @@ class ApiKeys:
         scope: str,
         expires_at: int | None = None,
         stores: Sequence[str] | None = None,
+        holder: str | None = None,
     ) -> IssuedKey:
         """Issue a key; its text is returned only this once. One PUT, one index read and write.
 
         Args:
             expires_at: from when on it is refused, in microseconds since 1970; None: never.
             stores: the only ones that it reaches; None: all of the workspace. They need not be known here yet.
+            holder: who has it: person, agent or service. It decides the trust class of what is written with it.
 
         Raises:
             InvalidRequest: what is malformed, or an `expires_at` that is past. Unavailable, OutcomeUnknown.
@@ -74,16 +77,20 @@ class ApiKeys:
         if expires_at is not None and expires_at <= now_us:
             raise InvalidRequest("expires_at", "must be in the future")
         _check_stores(stores)
+        if holder is not None and holder not in HOLDERS:
+            raise InvalidRequest("holder", f"must be one of {', '.join(HOLDERS)}")
         key_id = self._region.new_regional_id("apikey")
         secret = self._region.randomness.bytes(32).hex()
         text = key_text(workspace_id, key_id, secret)
         digest = hashlib.sha256(text.encode()).hexdigest()
         limited = None if stores is None else tuple(stores)
-        record = ApiKeyRecord(workspace_id, key_id, name, scope, digest, now_us, expires_at=expires_at, stores=limited)
+        record = ApiKeyRecord(
+            workspace_id, key_id, name, scope, digest, now_us, expires_at=expires_at, stores=limited, holder=holder
+        )
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 1)
         put_if_absent(self._region, str(key), record.to_json(), {})
         self.fold(self._region.view(), record, Named(str(key)), own=True)
-        return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at, expires_at, limited)
+        return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at, expires_at, limited, holder)
 
     def revoke(self, workspace_id: str, key_id: str) -> tuple[ApiKeyRecord, ApiKeyKey]:
         """Revoke a key, in this region at once; return the record and its object, which carries it to the others.

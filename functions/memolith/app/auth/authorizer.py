@@ -34,6 +34,7 @@ from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
+from memolith.core.trust import USER, of_holder, of_session
 
 WAITS_S = (0.05, 0.1, 0.2, 0.4)
 """The pauses in which a version that was asked for may still come, before the home is asked: 0.75 s in all."""
@@ -61,6 +62,7 @@ class Access:
     """A caller let in: the index as read, whose workspace it is, the actor its versions carry, and what it may.
 
     `key` is the API key that it came in with; None for a session's token, and for a caller that another region let in.
+    `trust` is the class of what the caller writes (`memolith.core.trust`).
     """
 
     view: View
@@ -68,6 +70,7 @@ class Access:
     actor: str
     scope: Scope
     key: ApiKeyRow | None = None
+    trust: str | None = None
 
     @property
     def sees_all_stores(self) -> bool:
@@ -155,6 +158,7 @@ class Authorizer:
             view = self._view(call, [_key_of(credentials), *keys], marked)
             access = self._admit(view, credentials, scope)
         call.complete_until, call.scope, call.admitted = view.complete_until, access.scope.name, True
+        call.trust = access.trust
         return access
 
     def _view(self, call: RequestContext, keys: Sequence[RowKey], marked: Sequence[str]) -> View:
@@ -273,20 +277,28 @@ class Authorizer:
         if ended is not None:
             raise Unauthenticated(f"the API key {ended}")
         _require(Scope[key.scope], scope, "the API key's scope is")
-        return Access(view, key.workspace_id, credentials.actor, Scope[key.scope], key)
+        return Access(view, key.workspace_id, credentials.actor, Scope[key.scope], key, of_holder(key.holder))
 
     def _admit_session(self, view: View, credentials: SessionCredentials, scope: Scope) -> Access:
-        """Admit a session whose token's signature was checked, unless it, or a key that it comes from, has ended."""
+        """Admit a session whose token's signature was checked, unless it, or a key that it comes from, has ended.
+
+        What it was shown is in its row. Where the row has not arrived, no one here knows: what it writes is of unknown
+        class.
+        """
         attributes = view.rows.get(SessionRow.key(credentials.workspace_id, credentials.session_id))
         session = None if attributes is None else SessionRow.from_attributes(attributes)
         if session is not None and session.archived_at is not None:
             raise Unauthenticated("the token's session has been ended")
+        holders: list[str | None] = []
         for key in self._keys_behind(view, credentials, session):
+            holders.append(key.holder)
             ended = why_ended(key, self._region.clock.now_us())
             if ended is not None:
                 raise Unauthenticated(f"the API key that the token comes from {ended}")
         _require(Scope.write, scope, "a session's token may at most")
-        return Access(view, credentials.workspace_id, credentials.actor, Scope.write)
+        read = None if session is None else session.trust or USER
+        trust = of_session(holders, read)
+        return Access(view, credentials.workspace_id, credentials.actor, Scope.write, trust=trust)
 
     def _keys_behind(
         self, view: View, credentials: SessionCredentials, session: SessionRow | None
@@ -333,6 +345,7 @@ def _in_store(access: Access, store: StoreRow, call: RequestContext) -> StoreAcc
         access.actor,
         access.scope,
         access.key,
+        access.trust,
         store=store,
         asks_withheld=call.shows_withheld,
     )

@@ -21,6 +21,7 @@ from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import SessionRow
+from memolith.core.trust import rank
 from memolith.ports.index import Change, Found, Index, Query
 
 UPDATE_ATTEMPTS = 6
@@ -37,7 +38,8 @@ class SessionLog:
     ) -> None:
         """Join one version of a session's record, which is `at` its key, into every generation of tables.
 
-        The earliest end absorbs, and of contexts, as of changes, the one of the highest rank. `name` is the record's
+        The earliest end absorbs, and so does the least trust class; of contexts, as of changes, the one of the highest
+        rank. `name` is the record's
         object, if it is of this home: it is logged as acknowledged where the record was new to the index, or the
         caller is about to acknowledge it as its `own`.
         """
@@ -125,6 +127,16 @@ class SessionLog:
         found = find(self._region.objects, key)
         return None if found is None else SessionRecord.from_json(found.body) == record
 
+    def put_trust(self, record: SessionRecord, at: SessionKey, trust: str) -> SessionRecord:
+        """Put the version of a record that lowers the session's trust class; an object at its key stays. One PUT.
+
+        Raises:
+            Unavailable, OutcomeUnknown.
+        """
+        lowered = replace(record, archived_at=None, pinned_at=None, pins=(), trust=trust)
+        put_if_absent(self._region, str(at), lowered.to_json(), {})
+        return lowered
+
     def put(self, record: SessionRecord, sequence: int) -> SessionKey:
         """Put one version of a record; an object at its key stays. Return the key, for the caller to project.
 
@@ -137,11 +149,14 @@ class SessionLog:
 
 
 def _join(before: SessionRow | None, record: SessionRecord, context: str | None) -> SessionRow:
-    """Join the record as it began or was last changed, the earliest end that is known, and the newest context."""
+    """Join the record as it began or was last changed, the earliest end that is known, the newest context, and the
+    least class that the session was shown.
+    """
     contexts = [rank for rank in (context, before.context if before else None) if rank is not None]
     ends = [end for end in (record.archived_at, before.archived_at if before else None) if end is not None]
     stands = before is not None and (before.updated or "") > (record.updated or "")
-    began = replace(record, archived_at=None, pinned_at=None, pins=()).to_json().decode()
+    began = replace(record, archived_at=None, pinned_at=None, pins=(), trust=None).to_json().decode()
+    shown = [trust for trust in (record.trust, before.trust if before else None) if trust is not None]
     return SessionRow(
         workspace_id=record.workspace_id,
         session_id=record.session_id,
@@ -149,4 +164,5 @@ def _join(before: SessionRow | None, record: SessionRecord, context: str | None)
         archived_at=min(ends, default=None),
         context=max(contexts, default=None),
         updated=before.updated if before is not None and stands else record.updated,
+        trust=min(shown, key=rank, default=None),
     )

@@ -17,6 +17,7 @@ from memolith.app.log.conditional_put import ConditionalPut, Put
 from memolith.app.log.log_reader import LogReader
 from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
+from memolith.core.drafts import Draft, draft_of
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
@@ -190,9 +191,9 @@ class LogSteps:
         attempt.outcome.memory = fold.join_memory(head, entry)
         return Step.DECIDED
 
-    def draft(self, command: WriteCommand, attempt: Attempt, version_id: str | None = None) -> decide.Draft:
+    def draft(self, command: WriteCommand, attempt: Attempt, version_id: str | None = None) -> Draft:
         """Return what the entries of this attempt share."""
-        return decide.draft_of(command, self._region.clock.now_us(), attempt.flags, version_id)
+        return draft_of(command, self._region.clock.now_us(), attempt.flags, version_id)
 
 
 def known_rows(head: MemoryRow, entry: Entry) -> dict[RowKey, Attributes | None]:

@@ -8,6 +8,7 @@ from functools import partial
 
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.session_log import SessionLog
+from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.epochs.store_repair import StoreRepair
@@ -81,6 +82,7 @@ class Indexer:
         projector: Projector,
         keys: ApiKeys,
         sessions: SessionLog,
+        session_trust: SessionTrust,
         verdicts: Verdicts,
         writer: WriterClient,
         erasures: TextErasures,
@@ -94,6 +96,7 @@ class Indexer:
         self._projector = projector
         self._keys = keys
         self._sessions = sessions
+        self._session_trust = session_trust
         self._verdicts = verdicts
         self._writer = writer
         self._erasures = erasures
@@ -221,6 +224,10 @@ class Indexer:
         )
         for react in self.fold_object(known, key, journal=False):
             react()
+
+    def lower_session_trust(self, workspace_id: str, session_id: str, trust: str | None) -> None:
+        """Record that a session was shown a text of a lower class than its own: see `SessionTrust.lower`."""
+        self._session_trust.lower(workspace_id, session_id, trust)
 
     def fold_key(self, key: str) -> str:
         """Project an API key's record before its event comes, as `ApiKeys.confirm`; return this region's name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_log import SessionLog
+from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.epochs.parts import EpochParts
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.indexer.log_entries import LogEntries
@@ -25,6 +26,7 @@ def make_indexer(
     segment (`app.search.packer`) is behind, to `packings`; where there is no such queue, nowhere.
     """
     parts = parts or EpochParts.of(region)
+    sessions = SessionLog(region)
     writer, segments = WriterClient(region), SegmentRequests(region, packings)
     erasures = TextErasures(region, parts.logs, parts.projector)
     entries = LogEntries(
@@ -38,7 +40,8 @@ def make_indexer(
         parts.store_repair,
         parts.projector,
         ApiKeys(region, KeySearches(region.clock)),
-        SessionLog(region),
+        sessions,
+        SessionTrust(region, sessions),
         Verdicts(region),
         writer,
         erasures,

@@ -82,6 +82,7 @@ class RequestContext:
         complete_until: up to when the region that answers is complete, in microseconds since 1970; None until its
             index was read, and where the region does not know.
         admitted: whether the credentials were looked up, and found good.
+        trust: the class of what the caller writes, as it was when it was let in (`memolith.core.trust`).
         opened: what was read with them, before anything that the caller sent; None once it was made use of.
         shows_withheld: whether the caller asked to be shown withheld texts; only an admin is.
     """
@@ -95,6 +96,7 @@ class RequestContext:
     admitted: bool = field(default=False)
     opened: View | None = field(default=None)
     shows_withheld: bool = False
+    trust: str | None = field(default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ class Memory:
 
     `content` is None unless it was asked for and may be shown; `withheld`, which is known only where content was asked
     for, says why not. An admin is shown both. `blank` is for the past alone: path, hash, size and content of that
-    version have been erased since. `damaged` is for listings: no region has a whole copy of the content.
+    version have been erased since. `damaged` is for listings: no region has a whole copy of the content. `trust` is the
+    letter of its class (`memolith.core.trust`).
     """
 
     id: str
@@ -161,6 +164,7 @@ class Memory:
     withheld: Withheld | None = None
     blank: bool = False
     damaged: bool = False
+    trust: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,7 @@ class Version:
     withheld: Withheld | None = None
     imported: bool = False
     damaged: bool = False
+    trust: str | None = None
 
     @classmethod
     def of(cls, row: VersionRow, content: str | None, flags: Iterable[str], withheld: Withheld | None) -> Version:
@@ -226,6 +231,7 @@ class Version:
             flags=tuple(dict.fromkeys((*(row.flags or ()), *flags))),
             withheld=withheld,
             imported=bool(row.imported),
+            trust=row.trust,
         )
 
 
@@ -284,6 +290,7 @@ class StoreContext:
         lines, lines_total: how many lines of the index are in `text`, and how many it has.
         truncated: whether the index was cut.
         more: whether the store had memories that a made index leaves out.
+        trust: the least class of the texts that are shown; None where one is unknown, or none is shown.
     """
 
     attachment: Attachment
@@ -294,6 +301,7 @@ class StoreContext:
     lines_total: int = 0
     truncated: bool = False
     more: bool = False
+    trust: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +387,7 @@ class IssuedKey:
     created_at: int
     expires_at: int | None = None
     stores: tuple[str, ...] | None = None
+    holder: str | None = None
 
 
 UNSET: object = object()

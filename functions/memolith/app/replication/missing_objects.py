@@ -18,12 +18,21 @@ from memolith.app.log.copy import copy_object
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
-from memolith.core.object_keys import ApiKeyKey, ObjectKey, RedactionKey, SessionKey, StoreKey, parse_key
+from memolith.core.object_keys import (
+    SESSION_TRUST_FROM,
+    ApiKeyKey,
+    ObjectKey,
+    RedactionKey,
+    SessionKey,
+    StoreKey,
+    parse_key,
+)
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LATE_PREFIX, UNSEEN_DEPARTURE, UNSEEN_ENTRY, UNSEEN_ORDER, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
+from memolith.core.trust import rank
 from memolith.ports import errors as port_errors
 
 ROWS_PER_READ = 100
@@ -261,4 +270,6 @@ def _shows_session(row: SessionRow, key: SessionKey) -> bool:
         return True
     if key.sequence == 2:
         return row.archived_at is not None
+    if key.is_trust:
+        return row.trust is not None and rank(row.trust) <= key.sequence - SESSION_TRUST_FROM
     return ((row.updated if key.is_update else row.context) or "") >= key.rank

@@ -44,6 +44,10 @@ def create(
         list[str] | None,
         typer.Option("--store", metavar="STORE", help="Limit it to this store; may be repeated, up to 16 times."),
     ] = None,
+    holder: Annotated[
+        str | None,
+        typer.Option("--holder", help="Who has it: person, agent or service; decides the trust class of its writes."),
+    ] = None,
     region: Region = None,
     aws: Aws = False,
     as_json: Json = False,
@@ -52,7 +56,11 @@ def create(
 
     Example: memolith keys create --scope read --store memstore_useast1_01kb… --expires-at 2026-12-31T00:00:00Z
     """
-    limits: dict[str, Any] = {"expires_at": None if expires_at is None else _instant(expires_at), "stores": store}
+    limits: dict[str, Any] = {
+        "expires_at": None if expires_at is None else _instant(expires_at),
+        "stores": store,
+        "holder": holder,
+    }
     asked = {name: limit for name, limit in limits.items() if limit not in (None, [])}
     target = find_target(aws)
     payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope, **asked}
@@ -83,10 +91,11 @@ def list_keys(
             "revoked_at": key["revoked_at"] and rfc3339(key["revoked_at"]),
             "expires_at": key.get("expires_at") and rfc3339(key["expires_at"]),
             "stores": key.get("stores"),
+            "holder": key.get("holder"),
         }
         for key in found["keys"]
     ]
-    show_rows(rows, ("key_id", "name", "scope", "created_at", "revoked_at", "expires_at", "stores"), as_json)
+    show_rows(rows, ("key_id", "name", "scope", "created_at", "revoked_at", "expires_at", "stores", "holder"), as_json)
 
 
 @app.command()

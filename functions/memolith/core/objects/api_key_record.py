@@ -15,6 +15,8 @@ from memolith.core.objects.schema import SCHEMA, _load, known
 class ApiKeyRecord:
     """One version of an API key's record. The secret itself stands nowhere; `secret_sha256` is of the whole key text.
 
+    `holder` is who has it, ``person``, ``agent`` or ``service``; None where its issuer did not say.
+
     A key's secret has 256 random bits, so an unsalted hash cannot be searched. Without `expires_at` a key never
     expires, and without `stores` it reaches every store of its workspace; neither changes once the key was issued.
     """
@@ -28,6 +30,7 @@ class ApiKeyRecord:
     revoked_at: int | None = None
     expires_at: int | None = None
     stores: tuple[str, ...] | None = None
+    holder: str | None = None
 
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True).encode()

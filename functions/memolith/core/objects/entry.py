@@ -62,6 +62,8 @@ class Entry:
         imported: it was brought in from elsewhere, as its time and its actor were told
             (`memolith.app.api.history_import`).
         blank: body, path and hash were erased; the slot stays taken.
+        trust: the letter of its trust class (`memolith.core.trust`); None for a version of an earlier release, and for
+            what has no text of its own.
         adopts: the slot of an earlier epoch, of the same log, at which this very version stood when it came late.
     """
 
@@ -86,6 +88,7 @@ class Entry:
     blank: bool = False
     imported: bool = False
     adopts: Slot | None = None
+    trust: str | None = None
 
     @property
     def slot(self) -> Slot:
@@ -148,6 +151,7 @@ class Entry:
             "blank": "1" if self.blank else None,
             "imp": "1" if self.imported else None,
             "adopts": self.adopts,
+            "tr": self.trust,
         }
         return {name: str(value) for name, value in fields.items() if value is not None}
 
@@ -178,6 +182,7 @@ class Entry:
                 blank=metadata.get("blank") == "1",
                 imported=metadata.get("imp") == "1",
                 adopts=_optional(Slot.parse, metadata.get("adopts")),
+                trust=metadata.get("tr"),
             )
         except (KeyError, ValueError) as error:
             raise ValueError(f"{key}: metadata cannot be read ({error})") from error

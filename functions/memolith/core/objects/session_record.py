@@ -75,6 +75,7 @@ class SessionRecord:
 
     `key_id` is the API key that began the session, and with which it ends. `updated` names the newest version that
     changed `title` or `metadata`, by its rank (`memolith.core.object_keys.SessionKey`), and `updated_at` is its time.
+    `trust` is the letter of a class that the session was shown (`memolith.core.trust`); of versions that say so alone.
     `agent_id`, `agent_version` and `environment_id` are as the caller gave them; nothing here rests on them.
     """
 
@@ -94,6 +95,7 @@ class SessionRecord:
     agent_id: str | None = None
     agent_version: int | None = None
     environment_id: str | None = None
+    trust: str | None = None
 
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()

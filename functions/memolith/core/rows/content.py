@@ -42,6 +42,7 @@ class MemoryRow(Row):
     content_size_bytes: int | None = None
     flags: list[str] | None = None
     gone: bool = False
+    trust: str | None = None
 
     @staticmethod
     def key(store_id: str, memory_id: str) -> RowKey:
@@ -113,6 +114,7 @@ class VersionRow(Row):
     flags: list[str] | None = None
     blank: bool = False
     imported: bool | None = None
+    trust: str | None = None
     redacted_at: int | None = None
     redacted_by: str | None = None
     unseen: list[str] | None = None

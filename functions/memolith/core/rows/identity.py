@@ -60,7 +60,7 @@ class StoreRow(Row):
 class ApiKeyRow(Row):
     """An API key's record. A revocation absorbs: it may be written in any region and is never undone.
 
-    None in `expires_at` and in `stores` is no limit.
+    None in `expires_at` and in `stores` is no limit, and in `holder` that its issuer did not say who has it.
     """
 
     workspace_id: str
@@ -72,6 +72,7 @@ class ApiKeyRow(Row):
     revoked_at: int | None = None
     expires_at: int | None = None
     stores: list[str] | None = None
+    holder: str | None = None
 
     @staticmethod
     def key(workspace_id: str, key_id: str) -> RowKey:
@@ -85,6 +86,8 @@ class SessionRow(Row):
     The end of a session absorbs, like the revocation of a key, whose table this is too. `context` is the rank of the
     newest object that has pins (`memolith.core.object_keys.SessionKey`); the pins themselves are not here, where every
     call would read them. `updated` is the rank of the newest change of title or metadata, which `record` shows.
+    `trust` is the letter of the least class that the session was shown; None until that is below an agent's own, and
+    ``?`` once it was shown a text of unknown class.
     """
 
     workspace_id: str
@@ -93,6 +96,7 @@ class SessionRow(Row):
     archived_at: int | None = None
     context: str | None = None
     updated: str | None = None
+    trust: str | None = None
 
     @staticmethod
     def key(workspace_id: str, session_id: str) -> RowKey:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from memolith.app.api.sources import Origin
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
+from memolith.core.trust import LETTERS, of_name
 from memolith.wire import json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
@@ -17,7 +19,12 @@ def create_memory(exchange: Exchange) -> Json:
     body = parse(MemoryCreate, exchange.request.body())
     return json_views.memory(
         exchange.memolith.memories.create(
-            exchange.call, exchange.store_id, path=body.path, content=body.content, full=full
+            exchange.call,
+            exchange.store_id,
+            path=body.path,
+            content=body.content,
+            full=full,
+            origin=Origin(body.sources or ()),
         )
     )
 
@@ -46,12 +53,14 @@ def search_memories(exchange: Exchange) -> Json:
     text = query.words("query")
     if text is None:
         raise InvalidRequest("query", "must be given")
+    trust = query.one_of("min_trust", *LETTERS)
     answer = exchange.memolith.search.search(
         exchange.call,
         exchange.store_id,
         query=text,
         limit=query.limit(SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX),
         path_prefix=query.words("path_prefix"),
+        min_trust=None if trust is None else of_name(trust),
     )
     return exchange.page(("search",), answer, json_views.hit)
 
@@ -88,6 +97,7 @@ def update_memory(exchange: Exchange) -> Json:
             path=body.path,
             expected_content_sha256=body.precondition.content_sha256 if body.precondition else None,
             full=full,
+            origin=Origin(body.sources or ()),
         )
     )
 

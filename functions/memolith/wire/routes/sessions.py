@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memolith.app.kernel.results import UNSET, SessionAgent, SessionFilter, StoreToAttach
+from memolith.core.trust import of_name
 from memolith.wire import freshness, json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
@@ -88,7 +89,12 @@ def session_context(exchange: Exchange) -> Json:
     raw = exchange.request.body()
     body = parse(SessionContext, raw if raw.strip() else b"{}")
     return json_views.session_context(
-        exchange.memolith.sessions.context(exchange.call, exchange.ids[0], refresh=body.refresh or False)
+        exchange.memolith.sessions.context(
+            exchange.call,
+            exchange.ids[0],
+            refresh=body.refresh or False,
+            min_trust=None if body.min_trust is None else of_name(body.min_trust),
+        )
     )
 
 

@@ -52,7 +52,8 @@ def import_versions(exchange: Exchange) -> Json:
 
     body = parse(VersionsToImport, exchange.request.body())
     versions = [
-        imported_version(one, f"versions.{n}", exchange.call.credentials.actor) for n, one in enumerate(body.versions)
+        imported_version(one, f"versions.{n}", exchange.call.credentials.actor, body.max_trust)
+        for n, one in enumerate(body.versions)
     ]
     done = exchange.memolith.imports.import_versions(exchange.call, exchange.store_id, versions)
     return {"data": [json_views.imported_version(one) for one in done], "next_page": None}
