@@ -54,7 +54,7 @@ ANSWERS: dict[str, set[str]] = {
     "indexer": {"arrived", "judge", "fold_key", "session_shown", QUEUE},
     "packer": {"pack", QUEUE},
     "scanner": {TEXT, QUEUE},
-    "eraser": {"erase", "erase_store", "erase_packs", "sweep", "erasure.status", "erasure.search"},
+    "eraser": {"erase", "erase_store", "erase_packs", "sweep", "erasure.status", "erasure.search", "repair.page"},
     "reconciler": {"tick", "compare", "homes.list", "homes.is_held"} | (ENDS_SOMETHING - {"keys.revoke"}),
 }
 ASKS: dict[str, tuple[set[str], set[str]]] = {

@@ -139,7 +139,9 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | each(WRITE, [table("control")])
     | each(["dynamodb:DeleteItem", "dynamodb:UpdateItem"], [table(f"{name}-g*") for name in ERASED_TABLES])
     | each(["s3:GetObject", "s3:GetObjectVersion", "s3:PutObject", "s3:DeleteObjectVersion"], [f"{bucket(HERE)}/*"])
-    | each(["s3:ListBucket", "s3:ListBucketVersions"], [bucket(HERE)]),
+    | each(["s3:ListBucket", "s3:ListBucketVersions"], [bucket(HERE)])
+    | each(["s3:GetObject"], [f"{bucket(region)}/*" for region in (THERE, FAR)])
+    | each(["s3:ListBucket"], [bucket(THERE), bucket(FAR)]),
     "scanner": READ_INDEX
     | each(WRITE, [table("verdicts-g*"), table("journal")])
     | READ_OBJECTS
@@ -266,7 +268,9 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
         ("eraser", "s3:PutObject", OTHERS_SLOT, True),
         ("eraser", "s3:DeleteObjectVersion", OTHERS_SLOT, True),
         ("eraser", "s3:DeleteObjectVersion", ABROAD, False),
-        ("eraser", "s3:GetObject", ABROAD, False),
+        ("eraser", "s3:GetObject", ABROAD, True),
+        ("eraser", "s3:PutObject", ABROAD, False),
+        ("eraser", "s3:GetObjectVersion", ABROAD, False),
         ("eraser", "dynamodb:PutItem", table("memories-g1"), False),
         ("eraser", "dynamodb:UpdateItem", table("versions-g2"), True),
         ("eraser", "dynamodb:UpdateItem", table("logs-g1"), False),

@@ -91,9 +91,9 @@ class ErasableObjects(Protocol):
     """What only the eraser may do, and only in its own region."""
 
     def erase(self, key: str, body: bytes, metadata: Mapping[str, str]) -> int:
-        """Put the blank over `key`, then delete every older version of it. Repeatable.
+        """Put a blank, or a whole copy, over `key`, then delete every older version of it. Repeatable.
 
-        The blank comes first, so that the slot is never free for a moment. Returns how many older versions it deleted.
+        What is put comes first, so that the slot is never free. Returns how many older versions it deleted.
 
         Raises:
             ObjectNotFound: the key was never here. Unavailable: not finished; repeat it.

@@ -238,12 +238,14 @@ def homes_calls(homes: Homes) -> Calls:
 def eraser_calls(erasures: Erasures) -> Calls:
     """Return what answers the eraser's callers, its schedule among them.
 
-    Memolith's own calls raise what the use cases do; an operator's, ``erasure.…``, answer errors under ``error``.
+    Memolith's own calls raise what the use cases do; an operator's, ``erasure.…`` and ``repair.page``, answer errors
+    under ``error``.
     """
     return Calls(
         {
             "erasure.status": lambda fields: erasures.status(fields["store_id"], fields["id"]),
             "erasure.search": lambda fields: erasures.search(fields),
+            "repair.page": lambda fields: erasures.repair(fields),
         },
         raising={
             "erase": lambda fields: {"erased": erasures.erase(fields["key"])},

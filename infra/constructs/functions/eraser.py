@@ -1,5 +1,7 @@
 """`eraser`: blanks an object and deletes its older versions, in its own region. No other function may.
 
+It also repairs a damaged object from another region's copy, which is putting over it too.
+
 A schedule wakes it for what no event brings to an end: stores that are not erased yet, and retention.
 """
 
@@ -29,6 +31,7 @@ def statements(grants: Grants) -> list[iam.PolicyStatement]:
         grants.note_erasures(),
         grants.erase_rows(),
         *grants.erase_objects(),
+        *grants.read_copies(),
     ]
 
 

@@ -79,6 +79,16 @@ class Grants:
             self._allow("ListObjects", ["s3:ListBucket"], buckets),
         ]
 
+    def read_copies(self) -> list[iam.PolicyStatement]:
+        """Read and list the other regions' buckets, for a whole copy of what is damaged here."""
+        buckets = [self._bucket(peer) for peer in self._deployment.peers(self._region)]
+        if not buckets:
+            return []
+        return [
+            self._allow("ReadCopies", ["s3:GetObject"], [f"{bucket}/*" for bucket in buckets]),
+            self._allow("ListCopies", ["s3:ListBucket"], buckets),
+        ]
+
     def put_own_objects(self, kinds: Iterable[str]) -> iam.PolicyStatement:
         """Put objects of these kinds under the region's own prefix of its own bucket."""
         own = f"{self._bucket(self._region)}/{self._region}"

@@ -18,10 +18,12 @@ from memolith.adapters.system import SystemRandomness
 from memolith.app.kernel.results import Memory, RequestContext, VersionFilter
 from memolith.app.safety.deep_scan import DeepScanner
 from memolith.app.safety.write_gate import LettingAllThrough
-from memolith.core.errors import Unavailable
+from memolith.core.errors import Damaged, Unavailable
 from memolith.core.rows.control import ControlRow
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine, open_site, owner_key
 from memolith.entry.laptop_files import index_path
+from memolith.entry.repair import damaged
+from memolith.entry.settings import LocalSettings
 from memolith.wire import auth
 from memolith.wire.rpc import keys_calls
 from tests.support.folders import quick_folder
@@ -259,3 +261,25 @@ def test_an_object_says_in_its_first_line_whose_it_is(laptop: Laptop) -> None:
     (header, _, body) = objects[0].read_bytes().partition(b"\n")
     assert body == b"text"
     assert memory.id in json.dumps(json.loads(header)["metadata"])
+
+
+def test_a_damaged_text_of_a_folder_is_repaired_from_its_search_pack(laptop: Laptop) -> None:
+    call, store_id = laptop.call, laptop.store_id
+    with laptop.site() as site:
+        made = site.memolith.memories.create(call, store_id, path="/a", content="the true text", full=False)
+        assert "error" not in site.region.peers.call(REGION, "packer", {"call": "pack", "store_id": store_id})
+    paths = [path for path in (laptop.root / "objects").rglob("*") if path.is_file()]
+    [file] = [path for path in paths if b"\nthe true text" in path.read_bytes()]
+    before = file.read_bytes()
+    file.write_bytes(before.replace(b"true", b"evil"))
+    with laptop.site() as site, pytest.raises(Damaged, match="altered"):
+        site.memolith.memories.retrieve(call, store_id, made.id, full=True)
+    settings = LocalSettings(laptop.root)
+    looked = list(damaged(settings, None, look_only=True))
+    assert [(one["outcome"], one["damage"]) for one in looked] == [("damaged", "altered")]
+    assert [one["outcome"] for one in damaged(settings, None, look_only=False)] == ["repaired"]
+    assert file.read_bytes() == before
+    assert list(damaged(settings, store_id, look_only=False)) == []
+    with laptop.site() as site:
+        read = site.memolith.memories.retrieve(call, store_id, made.id, full=True)
+        assert read.content == "the true text"

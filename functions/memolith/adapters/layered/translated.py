@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 RETRY = "try again"
 READ_FIRST = "read before trying again"
-REPAIR = "put a whole copy back: docs/operations/objects-damaged.md says how"
+REPAIR = "run 'memolith repair'"
 
 SUBJECTS_NAMED = 3
 """How many of the keys or tables of one call an error names."""

@@ -11,6 +11,7 @@ from typing import Any
 from memolith.app.erasure.deadlines import Deadlines
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.erasure.repair import Repair
 from memolith.app.erasure.retention import RetentionCallbacks, RetentionPass
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.verification import SearchTerms, Verification
@@ -44,6 +45,7 @@ class Erasures:
         deadlines: Deadlines,
         versions: VersionPurge,
         remains: Verification,
+        repairs: Repair,
     ) -> None:
         self._region = region
         self._retaining = retaining
@@ -53,6 +55,7 @@ class Erasures:
         self._deadlines = deadlines
         self._versions = versions
         self._remains = remains
+        self._repairs = repairs
 
     def erase(self, key: str) -> bool:
         """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done."""
@@ -132,6 +135,14 @@ class Erasures:
         needles = SearchTerms(given("texts"), given("paths"), given("hashes"))
         return asdict(self._remains.search(asked["store_id"], needles, asked.get("at")))
 
+    def repair(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Look at a page of texts, and repair damaged ones (`Repair.page`)."""
+        at: Sequence[str] | None = asked.get("at")
+        page = self._repairs.page(
+            asked.get("store_id"), None if at is None else (at[0], at[1]), bool(asked.get("look_only"))
+        )
+        return asdict(page)
+
 
 def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_us: int = DAY_US) -> Erasures:
     """Put together what erases in a region. No call."""
@@ -143,4 +154,5 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
     versions = VersionPurge(region, erasable, eraser, stores)
     deadlines = Deadlines(region, parts.store_log)
     remains = Verification(region, erasable, stores, packs, parts)
-    return Erasures(region, retaining, eraser, removal, stores, deadlines, versions, remains)
+    repairs = Repair(region, erasable, eraser, packs)
+    return Erasures(region, retaining, eraser, removal, stores, deadlines, versions, remains, repairs)

@@ -9,9 +9,10 @@ never copied into another version by a rename, and never searched or scanned as 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Damaged, Unavailable
 from memolith.core.integrity import Acknowledged, Damage, damage_of
@@ -21,7 +22,7 @@ from memolith.ports.objects import StoredObject
 
 _log = logging.getLogger(__name__)
 
-REPAIR = "put a whole copy back: docs/operations/objects-damaged.md says how"
+REPAIR = "run 'memolith repair', which restores it where a whole copy is left"
 
 
 @dataclass(slots=True)
@@ -77,20 +78,37 @@ def _find(region: Region, search: _Search) -> StoredObject:
 def _look(region: Region, search: _Search, at: str) -> StoredObject | None:
     """Return a region's copy if it is whole; otherwise note what is wrong with it."""
     try:
-        found = find(region.objects, str(search.key), at)
-    except Damaged:
-        search.damaged[at] = Damage.UNREADABLE
-        return None
+        found, damage = copy_at(region, search.key, search.acknowledged, at)
     except Unavailable as error:
         search.silent = error
         return None
-    damage = None
-    if found is not None:
-        damage = damage_of(search.key, found.metadata, found.body, search.acknowledged)
     if damage is None:
         return found
-    search.damaged[at] = damage
+    if damage is not Damage.MISSING:
+        search.damaged[at] = damage
     return None
+
+
+def copy_at(
+    region: Region, key: LogKey, acknowledged: Acknowledged, at: str
+) -> tuple[StoredObject | None, Damage | None]:
+    """Return the copy in one region's bucket, and what is wrong with it. One GET; a HEAD where that is refused.
+
+    Of a body that the adapter itself refuses, only the head is returned, with an empty body; None where that is damaged
+    too.
+
+    Raises:
+        Unavailable: the bucket does not answer.
+    """
+    try:
+        found = find(region.objects, str(key), at)
+    except Damaged:
+        with suppress(Damaged):
+            return find_head(region.objects, str(key), at), Damage.ALTERED
+        return None, Damage.UNREADABLE
+    if found is None:
+        return None, Damage.MISSING
+    return found, damage_of(key, found.metadata, found.body, acknowledged)
 
 
 def _report(region: Region, search: _Search) -> None:

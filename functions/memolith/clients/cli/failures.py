@@ -73,7 +73,7 @@ _REFUSALS: dict[str, tuple[Exit, str]] = {
     ),
     "memory_damaged_error": (
         Exit.FAILED,
-        "docs/operations/objects-damaged.md says how a whole copy is put back.",
+        "`memolith repair` restores it where a whole copy is left; a laptop's with --root.",
     ),
     "memory_snapshot_incomplete_error": (Exit.NO_ANSWER, ""),
     "overloaded_error": (Exit.NO_ANSWER, "Nothing was changed. Try again."),

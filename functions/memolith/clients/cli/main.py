@@ -50,6 +50,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("memolith.clients.cli.keys", "Create, list and revoke API keys."),
     "index": ("memolith.clients.cli.index", "Show and rebuild a region's index; redrive dead letters."),
     "erasure": ("memolith.clients.cli.erasure", "Show how far an erasure is, and search for leftovers."),
+    "repair": ("memolith.clients.cli.repair", "Restore damaged texts from a copy that is whole."),
     "divergent": ("memolith.clients.cli.divergent", "List, show, restore and dismiss divergent versions."),
     "homes": ("memolith.clients.cli.homes", "List and move stores' home regions; fail over and return."),
     "regions": ("memolith.clients.cli.regions", "Add a region to the deployment."),
@@ -66,7 +67,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("lint", "scan", "quarantine"): "Check and scan texts; review withheld ones.",
     ("sessions", "context"): "Manage agents' sessions; print their context.",
     ("mount", "sync", "mcp"): "Show a store as a folder, or to MCP clients.",
-    ("index", "erasure"): "Inspect and rebuild an index; verify erasure.",
+    ("index", "erasure", "repair"): "Rebuild an index; verify erasure; repair.",
     ("divergent", "homes", "regions"): "Move homes, fail over, add regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""

@@ -109,7 +109,7 @@ def test_without_a_whole_copy_the_text_is_called_damaged_and_listings_go_on(
 ) -> None:
     key = damage(scene, change, HOME, AWAY, FAR)
     for read in (lambda: scene.read(memory, at=at), lambda: scene.version(memory.version_id, at=at)):
-        with pytest.raises(Damaged, match="put a whole copy back") as raised:
+        with pytest.raises(Damaged, match="memolith repair") as raised:
             read()
         assert (raised.value.object, raised.value.version_id) == (key, memory.version_id)
         assert raised.value.region in (HOME, at)
