@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +18,8 @@ from memolith.clients.cli.failures import explain
 from memolith.clients.cli.output import Json, visible
 from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories
 from memolith.core.errors import MemolithError
+from memolith.core.graph import resolution
+from memolith.core.graph.note import Note, parse
 from memolith.core.memory_conventions import Remark, folders_of, lint
 
 EXIT_CLEAN, EXIT_REMARKS, EXIT_UNFINISHED = 0, 1, 2
@@ -36,7 +39,7 @@ def command(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Check memories for mistakes: frontmatter, Why and How-to-apply lines, lines and links of the index.
+    """Check memories for mistakes: frontmatter, Why and How-to-apply lines, the index, links, observations.
 
     What cannot be read as text (withheld, not UTF-8) is listed as unread; links to it are not reported as broken.
 
@@ -62,6 +65,7 @@ def _remarks(sources: list[Source]) -> tuple[list[Remark], int]:
     paths = frozenset(source.path for source in sources)
     folders = folders_of(paths)
     remarks: list[Remark] = []
+    notes: dict[str, Note] = {}
     read = 0
     for source in sources:
         try:
@@ -71,7 +75,16 @@ def _remarks(sources: list[Source]) -> tuple[list[Remark], int]:
             continue
         read += 1
         remarks += lint(source.path, text, paths, folders)
-    return remarks, read
+        if source.path.endswith(".md"):
+            notes[source.path] = parse(source.path, text)
+    remarks += _of_links(notes, paths)
+    return sorted(remarks, key=lambda remark: (remark.path, remark.line, remark.rule, remark.message)), read
+
+
+def _of_links(notes: dict[str, Note], paths: frozenset[str]) -> Iterator[Remark]:
+    """Yield what is amiss with links; those to what could not be read are not reported as broken."""
+    unread = {path: parse(path, "") for path in paths if path not in notes}
+    yield from resolution.lint({**unread, **notes})
 
 
 def _print(remarks: list[Remark], read: int, as_json: bool) -> None:
