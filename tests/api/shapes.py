@@ -258,6 +258,37 @@ def _check_context(body: Mapping[str, Any]) -> None:
         assert len(index["text"].encode()) <= 25_000
 
 
+def _check_graph(body: Mapping[str, Any]) -> None:
+    _fields(body, "nodes edges candidates truncated")
+    for node in body["nodes"]:
+        _check_node(node)
+    for edge in body["edges"]:
+        assert set(edge) == _names("from to type target_text context line candidates")
+
+
+def _check_graph_context(body: Mapping[str, Any]) -> None:
+    _fields(body, "results metadata candidates has_more page page_size")
+    for result in body["results"]:
+        assert set(result) == _names("primary_result observations related_results truncated")
+        assert result["primary_result"]["type"] == "entity"
+        assert {one["type"] for one in result["observations"]} <= {"observation"}
+        assert {one["type"] for one in result["related_results"]} <= {"entity", "relation"}
+
+
+def _check_observations(body: Mapping[str, Any]) -> None:
+    _fields(body, "observations truncated")
+    for one in body["observations"]:
+        assert set(one) == _names("memory_id line category content tags context valid memory")
+        _check_node(one["memory"])
+
+
+def _check_node(node: Mapping[str, Any]) -> None:
+    names = "memory_id path title type permalink tags created_at updated_at age distance flags"
+    assert set(node) == set(names.split())
+    assert node["memory_id"].startswith("mem_")
+    _instants(node, "created_at", "updated_at")
+
+
 def _check_health(body: Mapping[str, Any]) -> None:
     _fields(body, "status")
 
@@ -278,8 +309,15 @@ _CHECKS = {
     "memory_deleted": _check_tombstone,
     "memory_store_deleted": _check_tombstone,
     "session_deleted": _check_tombstone,
+    "memory_graph": _check_graph,
+    "memory_context": _check_graph_context,
+    "memory_observations": _check_observations,
     "health": _check_health,
 }
+
+
+def _names(names: str) -> set[str]:
+    return set(names.split())
 
 
 def _fields(body: Mapping[str, Any], names: str) -> None:

@@ -145,3 +145,18 @@ def _found(aws: Clients, dev: dict[str, Any], region: str, store_id: str, text: 
         if text in got["Body"].read():
             return True
     return False
+
+
+def test_the_graph_of_a_store_is_asked_in_every_region(here: Anthropic, store_id: str) -> None:
+    memories = here.beta.memory_stores.memories
+    ada = memories.create(store_id, path="/graph/ada.md", content="# Ada of graphs\n\n- [fact] counts #math\n")
+    memories.create(store_id, path="/graph/eve.md", content="- knows [[Ada of graphs]]\n")
+
+    def ask(what: str, **query: str) -> Any:
+        return here.get(f"/v1/memory_stores/{store_id}/{what}", cast_to=object, options={"params": query})
+
+    into = ask("graph", memory_id=ada.id, direction="in")
+    assert [node["path"] for node in into["nodes"]] == ["/graph/ada.md", "/graph/eve.md"]
+    [result] = ask("context", url="memory://graph/ada")["results"]
+    assert [one["content"] for one in result["observations"]] == ["counts #math"]
+    assert ask("observations", tag="math")["observations"][0]["memory"]["memory_id"] == ada.id

@@ -19,7 +19,7 @@ from memolith.adapters.memory import ManualClock, MemoryPeers
 from memolith.adapters.system import SystemClock, SystemRandomness
 from memolith.entry.compose_mcp import mcp_on
 from memolith.ports.errors import Unavailable
-from memolith.wire.mcp.server import OpenStore, server_on
+from memolith.wire.mcp.server import TOOLS, OpenStore, server_on
 from memolith.wire.wsgi import body_of, to_event
 from tests.memory_tool.conftest import Fresh
 
@@ -112,7 +112,7 @@ def test_a_client_of_either_age_of_the_protocol_lists_calls_and_reads(remote: Re
         ]
 
     tools, first, second, note, uris, role = remote.ask(act, mode=mode)
-    assert (len(tools), role) == (8, "user")
+    assert (len(tools), role) == (len(TOOLS), "user")
     assert isinstance(first.content[0], TextContent)
     assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
     assert second.is_error
@@ -284,5 +284,5 @@ def test_the_pages_configuration_serves_the_tools(remote: Remote) -> None:
     )
     configured = json.loads(filled)["mcpServers"]["memory"]
     path, bearer = configured["url"].removeprefix("https://API"), configured["headers"]["Authorization"].split(" ")[1]
-    assert len(remote.ask(lambda client: client.list_tools(), path=path, bearer=bearer).tools) == 8
+    assert len(remote.ask(lambda client: client.list_tools(), path=path, bearer=bearer).tools) == len(TOOLS)
     assert set(remote.gateway.statuses) <= {200, 202}

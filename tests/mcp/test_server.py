@@ -13,7 +13,7 @@ from mcp_types import TextContent, TextResourceContents
 from tests.mcp.conftest import Server
 
 TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
-TOOLS += ["recent_activity", "list_directory", "memory_versions"]
+TOOLS += ["recent_activity", "build_context", "backlinks", "list_directory", "memory_versions"]
 
 
 def sha256(text: str) -> str:
@@ -33,7 +33,7 @@ def test_every_tool_says_what_it_takes_what_it_gives_and_what_it_may_do(server: 
         assert all(field.get("description") or "enum" in field for field in tool.input_schema["properties"].values())
         assert (tool.output_schema or {})["properties"]
     hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations is not None}
-    reading = {"search_notes", "read_note", "recent_activity", "list_directory", "memory_versions"}
+    reading = set(TOOLS) - {"memory", "write_note", "edit_note"}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == reading
     assert {name for name, hint in hints.items() if hint.destructive_hint} == set(TOOLS) - reading
     assert {name for name, hint in hints.items() if hint.idempotent_hint} == {*reading, "write_note"}
@@ -265,3 +265,24 @@ def test_a_note_that_is_older_than_a_day_says_how_old_it_is_and_what_to_verify(s
     assert "not live state" in note["caution"]
     assert (server.call("search_notes", query="vim")[1] or {})["hits"][0]["age"] == "47 days ago"
     assert (server.call("recent_activity", timeframe="7d")[1] or {})["versions"] == []
+
+
+def test_a_context_and_backlinks_follow_the_links_of_notes(server: Server) -> None:
+    put(server, "/people/ada.md", "# Ada\n\n- [fact] mathematician #people\n- works_with [[Charles]]\n")
+    put(server, "/people/charles.md", "# Charles\n")
+    for url in ("memory://people/ada", "/memories/people/ada.md", "memories/people/ada", "Ada"):
+        context = server.call("build_context", url=url, project="memories", depth=1, timeframe="7d")[1] or {}
+        [result] = context["results"]
+        assert [one["content"] for one in result["observations"]] == ["mathematician #people"]
+        assert [one["title"] for one in result["related_results"] if one["type"] == "entity"] == ["Charles"]
+    assert len((server.call("build_context", url="people/*")[1] or {})["results"]) == 2
+    [link] = (server.call("backlinks", path="people/charles.md")[1] or {})["links"]
+    assert (link["path"], link["title"], link["type"], link["line"]) == (
+        "/memories/people/ada.md",
+        "Ada",
+        "works_with",
+        4,
+    )
+    assert "does not exist" in server.call("backlinks", path="nobody.md")[0]
+    text, _, failed = server.call("build_context", url="http://a")
+    assert failed and "url: must be a memory:// URL" in text

@@ -15,6 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from memolith.clients.cli import main
+from memolith.wire.mcp.server import TOOLS
 from tests.api.loopback import serving
 from tests.mcp.conftest import with_client
 from tests.memory_tool.conftest import Fresh
@@ -50,13 +51,43 @@ def test_a_client_lists_and_calls_and_reads_over_stdio(fresh: Fresh, desktop: St
         ]
 
     tools, first, second, note, uris, prompt = with_client(desktop, act)
-    assert len(tools) == 8
+    assert len(tools) == len(TOOLS)
     assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
     assert (second.is_error, second.content[0].text) == (True, "File /memories/a.md already exists")
     assert note["content"] == "1\n"
     assert uris == [f"memolith://{fresh.store_id}/a.md"]
     assert prompt == "memory_guide"
     assert fresh.paths() == {"/a.md": "1\n"}
+
+
+def test_the_procedure_of_basic_memorys_specification_18_succeeds_step_by_step(
+    fresh: Fresh, desktop: StdioServerParameters
+) -> None:
+    """Create a memory below memories/user, view and edit it, search it, see it in the activity, build its context."""
+    path = "memories/user/preferences.md"
+    text = "# Preferences\n\n- [editor] uses vim #tools\n- part_of [[User]]\n"
+
+    async def act(client: Client) -> list[Any]:
+        return [
+            await client.call_tool("memory", {"command": "create", "path": path, "file_text": text}),
+            await client.call_tool("memory", {"command": "view", "path": path}),
+            await client.call_tool(
+                "memory", {"command": "str_replace", "path": path, "old_str": "vim", "new_str": "helix"}
+            ),
+            await client.call_tool("search_notes", {"query": "which editor?", "project": "memories"}),
+            await client.call_tool("recent_activity", {"project": "memories", "timeframe": "7d"}),
+            await client.call_tool("build_context", {"url": "memory://user/preferences", "project": "memories"}),
+        ]
+
+    answers = with_client(desktop, act)
+    assert [answer.is_error for answer in answers] == [False] * 6
+    searched, activity, context = (answer.structured_content for answer in answers[3:])
+    assert searched["hits"][0]["path"] == "/memories/user/preferences.md"
+    assert [row["operation"] for row in activity["versions"]] == ["modified", "created"]
+    [result] = context["results"]
+    assert [one["content"] for one in result["observations"]] == ["uses helix #tools"]
+    assert [one["to_name"] for one in result["related_results"]] == ["User"]
+    assert fresh.paths() == {"/user/preferences.md": text.replace("vim", "helix")}
 
 
 def test_a_sessions_token_serves_its_store_in_its_mode(fresh: Fresh) -> None:

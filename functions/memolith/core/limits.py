@@ -71,6 +71,28 @@ TIMEFRAME_MAX_DAYS = 366
 """How far back recent activity reaches."""
 
 
+GRAPH_DEPTH_MAX = 3
+
+
+GRAPH_LIMIT_DEFAULT = 50
+
+
+GRAPH_LIMIT_MAX = 100
+
+
+GRAPH_TYPES_MAX = 16
+"""Types of relations that one call may name."""
+
+
+CONTEXT_PAGE_MAX = 50
+
+
+CONTEXT_PAGES_MAX = 200
+
+
+CONTEXT_RELATED_MAX = 100
+
+
 LOAD_MAX_MEMORIES = 1_000
 
 

@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from memolith.core.graph.note import Note
+from memolith.ports.graph import GraphPack
+
 Property = tuple[str, str]
 """A name and a value in lower case by which memories can be filtered, such as ``("tag", "deploy")``."""
 
@@ -27,6 +30,7 @@ class Document:
         names: words of it that look like names, and those of its path, in lower case.
         properties: what it says of itself, to filter by.
         content: the text; None where it is too long to be kept twice.
+        note: what it is in the graph; None where it is no Markdown. A document that comes back has none.
     """
 
     memory_id: str
@@ -42,6 +46,7 @@ class Document:
     names: frozenset[str]
     properties: frozenset[Property] = frozenset()
     content: str | None = None
+    note: Note | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class DamagedPack(Exception):
     """It is no pack, or one of another format; it is made anew."""
 
 
-class Pack(Protocol):
+class Pack(GraphPack, Protocol):
     """An open pack. Reads run side by side; a change excludes all else. None lasts until it is kept (`to_bytes`).
 
     Every method raises DamagedPack.

@@ -83,11 +83,15 @@ class Query:
 
     def limit(self, default: int = LIST_DEFAULT, highest: int = LIST_MAX) -> int:
         """Return a limit from 1 to 100. Full listings apply their cap of 20 themselves: larger limits are valid."""
-        text = self.text("limit")
+        return self.number("limit", default, highest)
+
+    def number(self, name: str, default: int, highest: int, lowest: int = 1) -> int:
+        """Return a whole number from `lowest` to `highest`. Raises InvalidRequest."""
+        text = self.text(name)
         if text is None:
             return default
-        if not (text.isascii() and text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= highest):
-            raise InvalidRequest("limit", f"must be a whole number from 1 to {highest}")
+        if not (text.isascii() and text.isdecimal() and len(text) <= 9 and lowest <= int(text) <= highest):
+            raise InvalidRequest(name, f"must be a whole number from {lowest} to {highest}")
         return int(text)
 
     def instant(self, name: str) -> int | None:

@@ -187,6 +187,11 @@ class Stage:
         self.searched()
         self.updated()
 
+    def graph(self) -> None:
+        self.scene.at(HOME).graph.reach(
+            self.scene.call(), self.scene.store, root=self.a.id, direction="both", depth=1, types=[], limit=10
+        )
+
     def search(self) -> None:
         self.scene.at(HOME).search.search(self.scene.call(), self.scene.store, query="n", limit=10)
 
@@ -514,6 +519,13 @@ SEARCHES = [
         [OPEN_SEARCH, "query versions", "read memories", "read verdicts", "get log", HITS],
         [],
         Stage.changed,
+    ),
+    Path(
+        "what is linked with a memory: as a search, and what the heads and the verdicts say of it",
+        Stage.graph,
+        [OPEN_SEARCH, "query versions", "read memories", "read verdicts"],
+        [],
+        Stage.searched,
     ),
     Path(
         "a whole store in a process just started",

@@ -35,6 +35,21 @@ def test_a_store_is_created_listed_shown_changed_archived_and_deleted(desk: Desk
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "stores", "show", store)
 
 
+def test_the_graph_is_shown_by_a_name_and_observations_by_what_they_state(desk: Desk) -> None:
+    desk.put("/ada.md", "# Ada\n\n- [fact] counts #math\n- knows [[Charles]]\n- wrote [[Note G]]\n")
+    desk.put("/charles.md", "# Charles\n")
+    shown = desk.ok("graph", desk.store, "Ada", "--direction", "out")
+    assert "1  /charles.md  Charles" in shown
+    assert "/ada.md:4: knows /charles.md" in shown and "/ada.md:5: wrote [[Note G]]" in shown
+    back = desk.json("graph", desk.store, "charles.md", "-d", "in")
+    assert [node["title"] for node in back["nodes"]] == ["Charles", "Ada"]
+    assert desk.ok("observations", desk.store, "-c", "fact").strip() == "/ada.md:3: [fact] counts #math"
+    desk.put("/one.md", "# Twice\n")
+    desk.put("/two.md", "# Twice\n")
+    assert "/one.md, /two.md" in desk.fails(Exit.NOT_FOUND, "graph", desk.store, "Twice")
+    assert "was not found" in desk.fails(Exit.NOT_FOUND, "graph", desk.store, "Nobody")
+
+
 def test_a_terminal_is_told_a_memorys_age_and_a_pipe_gets_the_text_alone(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

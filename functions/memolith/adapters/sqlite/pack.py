@@ -4,6 +4,7 @@
     words        FTS5 over the stems (t) and the names (n), without a copy of them: contentless
     stem         in how many memories each stem is, and in how many it is a name
     property     what memories say of themselves, to filter by
+    note, name, relation, observation   the graph of notes (`graph_tables`)
     vector       what a model makes of each memory's passages, where there is a model
 
 The stems are made outside, so that FTS5 parts them at blanks and does nothing else (``ascii`` leaves every letter
@@ -25,10 +26,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from memolith.adapters.sqlite import graph_tables
 from memolith.adapters.sqlite.database import SharedDatabase
 from memolith.ports.packs import DamagedPack, Document, Matching, Restriction
 
-FORMAT = 2
+FORMAT = 3
 """Another format, or other rules of taking a text apart, is another number: then packs are made anew."""
 
 MAGIC = b"SQLite format 3\0"
@@ -54,6 +56,7 @@ CREATE INDEX property_doc ON property (doc);
 CREATE TABLE vector (doc INTEGER PRIMARY KEY, model TEXT NOT NULL, passages BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(t, n, content='', detail=full, tokenize="ascii");
 INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.5)');
+{graph_tables.SCHEMA}
 PRAGMA user_version = {FORMAT};
 """
 _COLUMNS = (
@@ -63,7 +66,7 @@ _COLUMNS = (
 _WITHIN = "((created_at >= :since AND created_at < :until) OR (updated_at >= :since AND updated_at < :until))"
 
 
-class SqlitePack:
+class SqlitePack(graph_tables.GraphTables):
     """`ports.packs.Pack`."""
 
     def __init__(self, database: SharedDatabase) -> None:
@@ -276,6 +279,8 @@ def _insert(connection: sqlite3.Connection, document: Document, counted: Counter
     connection.execute("INSERT INTO words (rowid, t, n) VALUES (?, ?, ?)", (id, stems, names))
     properties = [(name, value, id) for name, value in document.properties]
     connection.executemany("INSERT INTO property (name, value, doc) VALUES (?, ?, ?)", properties)
+    if document.note is not None and id is not None:
+        graph_tables.insert(connection, id, document.path, document.note)
     counted.update((stem, False) for stem in set(stems.split()))
     counted.update((name, True) for name in document.names)
 
@@ -284,6 +289,7 @@ def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], counted: 
     for row in _rows(connection, memory_ids):
         id, names, stems = row[0], str(row[8]), _decompressed(row[10])
         connection.execute("INSERT INTO words (words, rowid, t, n) VALUES ('delete', ?, ?, ?)", (id, stems, names))
+        graph_tables.remove(connection, id)
         for table, column in (("property", "doc"), ("vector", "doc"), ("doc", "id")):
             connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (id,))
         counted.subtract((stem, False) for stem in set(stems.split()))

@@ -48,8 +48,10 @@ from memolith.ports.signing import SigningKeys
 
 if TYPE_CHECKING:
     from memolith.app.api.bulk_read import BulkRead
+    from memolith.app.api.graph import Graph
     from memolith.app.api.search import Search
     from memolith.app.search.pack_cache import PackCache
+    from memolith.app.search.packs import Heads
 
 _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 
@@ -57,7 +59,7 @@ _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 class Memolith:
     """The use cases of one region, over helpers of which each is built once. They raise `core.errors` only.
 
-    `search` and `bulk_read` are imported with the first call that needs them, and not with a start.
+    `search`, `graph` and `bulk_read` are imported with the first call that needs them, and not with a start.
     """
 
     def __init__(
@@ -133,16 +135,24 @@ class Memolith:
         return BulkRead(self._region, self._authorizer, self._reads, self._pack_cache, self._verdicts, self._texts)
 
     @cached_property
+    def graph(self) -> Graph:
+        from memolith.app.api.graph import Graph
+
+        return Graph(self._authorizer, self._reads, self._pack_cache, self._heads)
+
+    @cached_property
+    def _heads(self) -> Heads:
+        from memolith.app.search.packs import Heads
+
+        return Heads(self._region, self._packs, self._texts, self._verdicts)
+
+    @cached_property
     def _pack_cache(self) -> PackCache:
         """The packs that this process holds."""
         from memolith.app.search.pack_cache import PackCache
-        from memolith.app.search.packs import Heads, KeptPacks
+        from memolith.app.search.packs import KeptPacks
 
-        kept, heads = (
-            KeptPacks(self._region, self._packs),
-            Heads(self._region, self._packs, self._texts, self._verdicts),
-        )
-        return PackCache(self._region, self._packs, kept, heads)
+        return PackCache(self._region, self._packs, KeptPacks(self._region, self._packs), self._heads)
 
     def admit(self, call: RequestContext, named: Sequence[str] = ()) -> None:
         """See `Authorizer.admit`."""

@@ -20,6 +20,7 @@ from memolith.app.safety.verdicts import Verdicts
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import Damaged
 from memolith.core.fold import is_live
+from memolith.core.graph.note import is_note, parse
 from memolith.core.integrity import Acknowledged
 from memolith.core.objects.search_pack import Manifest, PackKey
 from memolith.core.rows.content import MemoryRow
@@ -162,6 +163,7 @@ class Heads:
             length=analysis.length((stems, *found.passages)),
             names=found.names | names,
             content=text if whole else None,
+            note=parse(path, searched) if is_note(path) else None,
         )
 
     def _withheld(self, view: View, store: StoreRow) -> set[str]:

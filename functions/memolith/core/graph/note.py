@@ -50,6 +50,12 @@ class Note:
     too_large: bool = False
 
 
+def is_note(path: str) -> bool:
+    """Tell whether a memory is read as Markdown: ``.md``, ``.markdown``, ``.txt``, or a name without an ending."""
+    ending = posixpath.splitext(path)[1].lower()
+    return ending in ("", ".md", ".markdown", ".txt")
+
+
 def parse(path: str, text: str) -> Note:
     """Parse a memory. The time is linear in its text."""
     text = text.removeprefix("\ufeff").replace("\x00", "")

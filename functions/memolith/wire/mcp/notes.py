@@ -10,7 +10,20 @@ from memolith.core import ages
 from memolith.core.times import parse_rfc3339, rfc3339
 from memolith.ports.clock import Clock
 from memolith.wire.mcp import texts
-from memolith.wire.mcp.schemas import Directory, Entry, Found, Hits, Note, Version, Versions, Written
+from memolith.wire.mcp.schemas import (
+    Backlink,
+    Backlinks,
+    Context,
+    ContextArguments,
+    Directory,
+    Entry,
+    Found,
+    Hits,
+    Note,
+    Version,
+    Versions,
+    Written,
+)
 from memolith.wire.memory_tool import texts as tool_texts
 from memolith.wire.memory_tool.places import ROOT, note_place
 from memolith.wire.memory_tool.texts import ToolFailure, text
@@ -90,6 +103,35 @@ class Notes:
         file = self._file(path)
         return Versions(versions=[_version(row) for row in self._tree.versions(limit, file.id)])
 
+    def context(self, asked: ContextArguments) -> Context:
+        """Return a note, or a folder's notes, with what is linked with them. One question to the graph."""
+        query = asked.model_dump(exclude={"project"})
+        answer = self._tree.graph("context", query | {"url": _url(asked.url)})
+        return Context.model_validate({name: answer[name] for name in Context.model_fields})
+
+    def backlinks(self, path: str, limit: int) -> Backlinks:
+        """List the notes that link to one. One question to the graph."""
+        try:
+            answer = self._tree.graph("graph", {"path": _url(path), "direction": "in", "limit": limit})
+        except Gone:
+            raise ToolFailure(tool_texts.VIEW_MISSING.format(path=path)) from None
+        if answer["candidates"]:
+            raise ToolFailure(texts.SEVERAL_NOTES.format(path=path, paths=", ".join(answer["candidates"])))
+        nodes = {node["memory_id"]: node for node in answer["nodes"]}
+        edges = [edge for edge in answer["edges"] if edge["from"] in nodes]
+        return Backlinks(
+            links=[
+                Backlink(
+                    path=f"{ROOT}{nodes[edge['from']]['path']}",
+                    title=nodes[edge["from"]]["title"],
+                    age=nodes[edge["from"]]["age"],
+                    type=edge["type"],
+                    line=edge["line"],
+                )
+                for edge in edges
+            ]
+        )
+
     def _file(self, path: str) -> File:
         found = self._tree.find(note_place(path))
         if found is None:
@@ -113,6 +155,11 @@ class Notes:
         except Gone:
             raise ToolFailure(texts.NOT_THERE.format(path=path)) from None
         return outcome
+
+
+def _url(text: str) -> str:
+    """Return what the graph is asked for: a path of the memory tool as the store's, and anything else as it is."""
+    return text[len(ROOT) :] if text.startswith(f"{ROOT}/") else text
 
 
 def _unchanged_or_refused(path: str, standing: File, sha256: str) -> Written:

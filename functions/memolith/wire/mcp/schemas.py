@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from memolith.core.graph.urls import URL_MAX_CHARS
 from memolith.core.limits import (
     CONTENT_MAX_BYTES,
+    CONTEXT_PAGE_MAX,
+    CONTEXT_RELATED_MAX,
+    GRAPH_DEPTH_MAX,
     PATH_MAX_BYTES,
     SEARCH_LIMIT_DEFAULT,
     SEARCH_LIMIT_MAX,
@@ -148,6 +152,31 @@ class SearchArguments(NoteArguments):
     )
 
 
+class ContextArguments(NoteArguments):
+    """Of `build_context`."""
+
+    url: Annotated[
+        str,
+        Field(
+            max_length=URL_MAX_CHARS,
+            description="memory://folder/note, folder/*, a title or a path",
+            validation_alias=AliasChoices("url", "uri", "memory_url"),
+        ),
+    ]
+    depth: Annotated[int, Field(ge=1, le=GRAPH_DEPTH_MAX, description="How many links away")] = 1
+    timeframe: Timeframe = None
+    page: PageNumber = 1
+    page_size: Annotated[int, Field(ge=1, le=CONTEXT_PAGE_MAX, description="Notes of a folder on a page")] = 10
+    max_related: Annotated[int, Field(ge=0, le=CONTEXT_RELATED_MAX, description="Related notes in all")] = 10
+
+
+class BacklinksArguments(NoteArguments):
+    """Of `backlinks`."""
+
+    path: Path
+    limit: Limit = ROWS_DEFAULT
+
+
 class Said(BaseModel):
     """What a command of the memory tool answered."""
 
@@ -208,6 +237,33 @@ class Directory(BaseModel):
 
     path: str
     entries: list[Entry]
+
+
+class Context(BaseModel):
+    """Notes with what they state and what they are linked with; `candidates` where a title is that of several."""
+
+    results: list[dict[str, Any]]
+    metadata: dict[str, Any]
+    candidates: list[str]
+    has_more: bool
+    page: int
+    page_size: int
+
+
+class Backlink(BaseModel):
+    """A note that links to another, by which type of relation, and in which line."""
+
+    path: str
+    title: str
+    age: str
+    type: str
+    line: int
+
+
+class Backlinks(BaseModel):
+    """Links to a note, those of the notes changed last first."""
+
+    links: list[Backlink]
 
 
 class Version(BaseModel):

@@ -159,6 +159,20 @@ TOOLS: dict[str, Offered] = {
         _annotated(reads=True),
         lambda store, given: store.notes.activity(given.limit, given.page, given.timeframe),
     ),
+    "build_context": Offered(
+        schemas.ContextArguments,
+        schemas.Context,
+        texts.BUILD_CONTEXT,
+        _annotated(reads=True),
+        lambda store, given: store.notes.context(given),
+    ),
+    "backlinks": Offered(
+        schemas.BacklinksArguments,
+        schemas.Backlinks,
+        texts.BACKLINKS,
+        _annotated(reads=True),
+        lambda store, given: store.notes.backlinks(given.path, given.limit),
+    ),
     "list_directory": Offered(
         schemas.DirectoryArguments,
         schemas.Directory,

@@ -29,6 +29,12 @@ RECENT_ACTIVITY = (
     "What was created, modified and deleted in this store last, by whom and when; with a timeframe (7d, yesterday, "
     "2 weeks), no further back than that."
 )
+BUILD_CONTEXT = (
+    "A note with its content, what it states, and the notes that it links to or that link to it, up to three links "
+    "away; or the same of a folder's notes, newest first (folder/*). Use it to pick up a subject that a note is about."
+)
+BACKLINKS = "The notes that link to a note, by [[title]], by relation or by path."
+SEVERAL_NOTES = "{path} may mean {paths}. Name one of them."
 LIST_DIRECTORY = "What stands directly in a directory: notes with size and time, and directories."
 MEMORY_VERSIONS = "A note's history: each version, what it did, by whom and when."
 

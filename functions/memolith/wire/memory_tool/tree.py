@@ -172,6 +172,11 @@ class Tree:
         rows = self._rows(f"/v1/memory_stores/{self._store_id}/memory_versions", query)
         return list(islice(rows, skip, skip + min(limit, PAGE)))
 
+    def graph(self, operation: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ask the store's graph, as the API answers; what is None is left out. Raises Gone, ToolFailure."""
+        asked = {name: str(value) for name, value in query.items() if value is not None}
+        return self._ask("GET", f"/v1/memory_stores/{self._store_id}/{operation}", asked)
+
     def store_name(self) -> str:
         """Return the store's name. Raises Gone, ToolFailure."""
         return str(self._ask("GET", f"/v1/memory_stores/{self._store_id}")["name"])

@@ -1,0 +1,104 @@
+"""The graph of one store as its pack has it: what a target means, and what is reached from a note.
+
+Nothing here is shown yet: the index has the last word on every note (`memolith.app.api.graph`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from memolith.core.graph.grammar import Relation
+from memolith.core.graph.names import note_keys, target_key
+from memolith.core.graph.resolution import Named, meant
+from memolith.ports.graph import NoteRow
+from memolith.ports.packs import Pack
+
+DIRECTIONS = ("out", "in", "both")
+EDGES_MAX = 500
+RELATIONS_MAX = 2_000
+"""Relations looked at for one ring, in each direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation of a note, and the notes that its target means: none yet, one, or several, which is ambiguous."""
+
+    source: str
+    relation: Relation
+    targets: tuple[Named, ...]
+
+    @property
+    def target(self) -> str | None:
+        """The memory that it leads to; None where none or several are meant."""
+        return self.targets[0].memory_id if len(self.targets) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a traversal found: memories by their distance from the roots, nearest first, and the edges among them."""
+
+    distances: Mapping[str, int]
+    edges: tuple[Edge, ...]
+    truncated: bool
+
+    @property
+    def memory_ids(self) -> list[str]:
+        """All notes in it, also those to which an edge leads that were not reached."""
+        ends = (one.memory_id for edge in self.edges for one in edge.targets)
+        return list(dict.fromkeys((*self.distances, *ends)))
+
+
+class Traversal:
+    """Looks at one open pack, while it is held."""
+
+    def __init__(self, pack: Pack) -> None:
+        self._pack = pack
+
+    def resolve(self, targets: Iterable[str]) -> Mapping[str, tuple[Named, ...]]:
+        """Return the notes that each target means."""
+        keys = {target: target_key(target) for target in targets}
+        named = self._pack.named(list(keys.values()))
+        return {target: tuple(meant(target, named.get(key, ()))) for target, key in keys.items()}
+
+    def reach(self, roots: Sequence[str], depth: int, direction: str, types: frozenset[str], limit: int) -> Reached:
+        """Find notes breadth-first, until there are `limit` beside the roots; of a ring those that changed last."""
+        distances = dict.fromkeys(roots, 0)
+        edges: dict[tuple[str, int, str], Edge] = {}
+        ring, truncated = list(roots), False
+        for distance in range(1, depth + 1):
+            found = self._edges(ring, direction, types)
+            edges |= {(edge.source, edge.relation.line, edge.relation.target): edge for edge in found}
+            ends = {end for edge in found for end in (edge.source, edge.target) if end is not None}
+            ring = [one.memory_id for one in _newest(self._pack.notes([id for id in ends if id not in distances]))]
+            room = limit + len(roots) - len(distances)
+            truncated = truncated or len(ring) > room
+            ring = ring[: max(0, room)]
+            distances |= dict.fromkeys(ring, distance)
+            if not ring:
+                break
+        kept = tuple(islice(edges.values(), EDGES_MAX))
+        return Reached(distances, kept, truncated or len(edges) > EDGES_MAX)
+
+    def _edges(self, memory_ids: Sequence[str], direction: str, types: frozenset[str]) -> list[Edge]:
+        edges = []
+        if direction in ("out", "both"):
+            edges += self._resolved(self._pack.relations(memory_ids)[:RELATIONS_MAX])
+        if direction in ("in", "both"):
+            edges += self._incoming(memory_ids)
+        return [edge for edge in edges if not types or edge.relation.type in types]
+
+    def _incoming(self, memory_ids: Sequence[str]) -> list[Edge]:
+        keys = [key for one in self._pack.notes(memory_ids) for key in note_keys(one.path, one.title, one.permalink)]
+        wanted = frozenset(memory_ids)
+        edges = self._resolved(self._pack.relations_to(keys, RELATIONS_MAX))
+        return [edge for edge in edges if edge.target in wanted and edge.source != edge.target]
+
+    def _resolved(self, relations: Sequence[tuple[str, Relation]]) -> list[Edge]:
+        found = self.resolve({relation.target for _, relation in relations})
+        return [Edge(source, relation, found[relation.target]) for source, relation in relations]
+
+
+def _newest(notes: Iterable[NoteRow]) -> list[NoteRow]:
+    return sorted(notes, key=lambda one: (-one.updated_at, one.memory_id))

@@ -1,0 +1,52 @@
+"""``memolith observations``: what the memories of a store state."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.output import Json, say, visible
+from memolith.core.limits import GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def observations(
+    store: Store,
+    query: Annotated[list[str] | None, typer.Argument(help="Words that the text has, all of them.")] = None,
+    category: Annotated[str | None, typer.Option("--category", "-c", help="Only of this category.")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", "-t", help="Only with this tag.")] = None,
+    valid_at: Annotated[
+        str | None, typer.Option("--valid-at", help="Only what holds at this instant, 2026-07-01T00:00:00Z.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=GRAPH_LIMIT_MAX, help="The greatest number of results.")
+    ] = GRAPH_LIMIT_DEFAULT,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List what memories state in lines such as `- [category] text #tag`, of the newest memories first.
+
+    Example: memolith observations memstore_useast1_01kb… --category decision
+
+    Example: memolith observations memstore_useast1_01kb… redis --valid-at 2026-07-01T00:00:00Z --json
+    """
+    asked: dict[str, str | int] = {"limit": limit}
+    given = {"category": category, "tag": tag, "valid_at": valid_at, "query": " ".join(query or ())}
+    asked |= {name: value for name, value in given.items() if value}
+    with speaking():
+        found = connect(url, key).get(f"/v1/memory_stores/{store}/observations", asked)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for one in found["observations"]:
+        category_shown = f"[{one['category']}] " if one["category"] else ""
+        line = f"{one['memory']['path']}:{one['line']}: {category_shown}{one['content']}"
+        say(visible(line))
+    if found["truncated"]:
+        typer.echo("there are more; ask for more with --limit", err=True)

@@ -1,0 +1,129 @@
+"""The graph as the API's JSON objects. A context has the shape of Basic Memory's. Source: docs/graph.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, GraphEdge, GraphNode, GraphObservation
+from memolith.core.ages import age
+from memolith.core.graph.valid_time import Interval
+from memolith.core.times import rfc3339
+from memolith.wire.json_views import Json
+
+
+def graph(answer: GraphAnswer, now_us: int) -> Json:
+    """Render what is linked with a note."""
+    return {
+        "type": "memory_graph",
+        "nodes": [_node(one, now_us) for one in answer.nodes],
+        "edges": [_edge(one) for one in answer.edges],
+        "candidates": list(answer.candidates),
+        "truncated": answer.truncated,
+    }
+
+
+def observations(answer: GraphAnswer, now_us: int) -> Json:
+    """Render what notes state, each with its note."""
+    nodes = {one.memory_id: _node(one, now_us) for one in answer.nodes}
+    rows = [_observation(one) | {"memory": nodes[one.memory_id]} for one in answer.observations]
+    return {"type": "memory_observations", "observations": rows, "truncated": answer.truncated}
+
+
+def context(answer: GraphContext, now_us: int, asked: Mapping[str, Any]) -> Json:
+    """Render a context: each note with what it states, what it is linked with, and the relations themselves."""
+    results = [_result(one, now_us) for one in answer.items]
+    related = sum(len(one["related_results"]) for one in results)
+    return {
+        "type": "memory_context",
+        "results": results,
+        "metadata": {
+            **asked,
+            "generated_at": rfc3339(now_us),
+            "primary_count": len(results),
+            "related_count": related,
+            "total_results": len(results) + related,
+            "total_observations": sum(len(one["observations"]) for one in results),
+        },
+        "candidates": list(answer.candidates),
+        "has_more": answer.more,
+    }
+
+
+def _result(answer: GraphAnswer, now_us: int) -> Json:
+    root, titles = answer.nodes[0], {one.memory_id: one.title for one in answer.nodes}
+    entities = [_entity(one, now_us) for one in answer.nodes[1:]]
+    relations = [_relation(one, titles) for one in answer.edges]
+    return {
+        "primary_result": _entity(root, now_us) | {"content": root.content},
+        "observations": [{"type": "observation", **_observation(one)} for one in answer.observations],
+        "related_results": [*entities, *relations],
+        "truncated": answer.truncated,
+    }
+
+
+def _entity(node: GraphNode, now_us: int) -> Json:
+    shown = _node(node, now_us)
+    return {**shown, "type": "entity", "note_type": node.type, "file_path": node.path.lstrip("/")}
+
+
+def _relation(edge: GraphEdge, titles: Mapping[str, str]) -> Json:
+    return {
+        "type": "relation",
+        "relation_type": edge.type,
+        "from_entity": titles.get(edge.source_id),
+        "from_id": edge.source_id,
+        "to_entity": titles.get(edge.target_id or ""),
+        "to_id": edge.target_id,
+        "to_name": edge.target,
+        "context": edge.context,
+        "line": edge.line,
+        "candidates": list(edge.candidates),
+    }
+
+
+def _node(node: GraphNode, now_us: int) -> Json:
+    return {
+        "memory_id": node.memory_id,
+        "path": node.path,
+        "title": node.title,
+        "type": node.type,
+        "permalink": node.permalink,
+        "tags": list(node.tags),
+        "created_at": rfc3339(node.created_at),
+        "updated_at": rfc3339(node.updated_at),
+        "age": age(node.updated_at, now_us),
+        "distance": node.distance,
+        "flags": list(node.flags),
+    }
+
+
+def _edge(edge: GraphEdge) -> Json:
+    return {
+        "from": edge.source_id,
+        "to": edge.target_id,
+        "type": edge.type,
+        "target_text": edge.target,
+        "context": edge.context,
+        "line": edge.line,
+        "candidates": list(edge.candidates),
+    }
+
+
+def _observation(one: GraphObservation) -> Json:
+    return {
+        "memory_id": one.memory_id,
+        "line": one.line,
+        "category": one.category,
+        "content": one.text,
+        "tags": list(one.tags),
+        "context": one.context,
+        "valid": _interval(one.valid),
+    }
+
+
+def _interval(valid: Interval | None) -> Json | None:
+    if valid is None:
+        return None
+    since, until = valid
+    return {"from": None if since is None else rfc3339(since), "until": None if until is None else rfc3339(until)}

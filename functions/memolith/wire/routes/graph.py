@@ -1,0 +1,104 @@
+"""Operations on the graph of a store: what is linked with a note, its context, what notes state."""
+
+from __future__ import annotations
+
+from memolith.core import ages
+from memolith.core.errors import InvalidRequest
+from memolith.core.graph.urls import URL_MAX_CHARS
+from memolith.core.limits import (
+    CONTEXT_PAGE_MAX,
+    CONTEXT_PAGES_MAX,
+    CONTEXT_RELATED_MAX,
+    GRAPH_DEPTH_MAX,
+    GRAPH_LIMIT_DEFAULT,
+    GRAPH_LIMIT_MAX,
+    GRAPH_TYPES_MAX,
+    SEARCH_QUERY_MAX_CHARS,
+)
+from memolith.wire import graph_views
+from memolith.wire.exchange import Exchange
+from memolith.wire.json_views import Json
+from memolith.wire.requests import Query
+
+PAGE_DEFAULT = 10
+
+
+def reach_graph(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    path, memory_id = query.words("path"), query.id("memory_id")
+    if (path is None) == (memory_id is None):
+        raise InvalidRequest("path", "must be given, or memory_id, and not both")
+    answer = exchange.memolith.graph.reach(
+        exchange.call,
+        exchange.store_id,
+        root=_bounded("path", path or memory_id or "", URL_MAX_CHARS),
+        direction=query.one_of("direction", "out", "in", "both") or "both",
+        depth=query.number("depth", 1, GRAPH_DEPTH_MAX),
+        types=_types(query),
+        limit=query.limit(GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX),
+    )
+    return graph_views.graph(answer, exchange.now_us)
+
+
+def build_context(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    url, timeframe = query.words("url"), query.words("timeframe")
+    if url is None:
+        raise InvalidRequest("url", "must be given")
+    depth = query.number("depth", 1, GRAPH_DEPTH_MAX)
+    page = query.number("page", 1, CONTEXT_PAGES_MAX)
+    page_size = query.number("page_size", PAGE_DEFAULT, CONTEXT_PAGE_MAX)
+    answer = exchange.memolith.graph.context(
+        exchange.call,
+        exchange.store_id,
+        url=url,
+        depth=depth,
+        since=_since(timeframe, exchange.now_us),
+        page=page,
+        page_size=page_size,
+        max_related=query.number("max_related", PAGE_DEFAULT, CONTEXT_RELATED_MAX, lowest=0),
+    )
+    asked = {"uri": url, "depth": depth, "timeframe": timeframe}
+    return graph_views.context(answer, exchange.now_us, asked) | {"page": page, "page_size": page_size}
+
+
+def list_observations(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    bounded = {
+        name: None if text is None else _bounded(name, text, SEARCH_QUERY_MAX_CHARS)
+        for name in ("category", "tag", "query")
+        for text in [query.words(name)]
+    }
+    answer = exchange.memolith.graph.observations(
+        exchange.call,
+        exchange.store_id,
+        category=bounded["category"],
+        tag=bounded["tag"],
+        query=bounded["query"],
+        valid_at=query.instant("valid_at"),
+        limit=query.limit(GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX),
+    )
+    return graph_views.observations(answer, exchange.now_us)
+
+
+def _types(query: Query) -> list[str]:
+    text = query.words("types")
+    types = [] if text is None else [one.strip() for one in text.split(",")]
+    if len(types) > GRAPH_TYPES_MAX or not all(types):
+        raise InvalidRequest("types", f"must be up to {GRAPH_TYPES_MAX} types of relations, separated by commas")
+    return types
+
+
+def _since(timeframe: str | None, now_us: int) -> int | None:
+    if timeframe is None:
+        return None
+    try:
+        return ages.since(timeframe, now_us)
+    except ValueError as rule:
+        raise InvalidRequest("timeframe", str(rule)) from None
+
+
+def _bounded(name: str, text: str, most: int) -> str:
+    if len(text) > most:
+        raise InvalidRequest(name, f"must be at most {most} characters long")
+    return text
