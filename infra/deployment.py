@@ -154,6 +154,7 @@ class Deployment:
     Attributes:
         stage: Distinguishes deployments within an account; part of every name.
         regions: All regions of the deployment; each holds every store.
+        former_regions: Regions that were removed. What they wrote is kept under their names.
         account: Twelve digits; absent, the deploying account.
         limits: What a region lets through.
         alarms: Who hears of alarms.
@@ -175,6 +176,7 @@ class Deployment:
 
     stage: str
     regions: tuple[str, ...]
+    former_regions: tuple[str, ...] = ()
     account: str | None = None
     limits: Limits = field(default_factory=Limits)
     alarms: Alarms = field(default_factory=Alarms)
@@ -200,10 +202,13 @@ class Deployment:
         )
         if not self.regions:
             raise InvalidDeployment("regions", self.regions, "must name at least one region")
-        for region in self.regions:
-            _text("regions", region, _REGION, "must be a region's name, such as 'eu-west-1'")
-        if len(set(self.regions)) != len(self.regions):
-            raise InvalidDeployment("regions", list(self.regions), "must not name a region twice")
+        for name, named in (("regions", self.regions), ("former_regions", self.former_regions)):
+            for region in named:
+                _text(name, region, _REGION, "must be a region's name, such as 'eu-west-1'")
+            if len(set(named)) != len(named):
+                raise InvalidDeployment(name, list(named), "must not name a region twice")
+        if set(self.former_regions) & set(self.regions):
+            raise InvalidDeployment("former_regions", list(self.former_regions), "must name no region of 'regions'")
         if len({partition_of(region) for region in self.regions}) > 1:
             raise InvalidDeployment(
                 "regions", list(self.regions), "must lie in one AWS partition: S3 replicates no further"
@@ -304,9 +309,8 @@ def parse(record: Mapping[str, Any]) -> Deployment:
     for required in ("stage", "regions"):
         if required not in values:
             raise InvalidDeployment(required, None, "is required")
-    if not isinstance(values["regions"], (list, tuple)):
-        raise InvalidDeployment("regions", values["regions"], "must be a list of region names")
-    values["regions"] = tuple(values["regions"])
+    values["regions"] = _list("regions", values["regions"])
+    values["former_regions"] = _list("former_regions", values.get("former_regions", []))
     values["limits"] = Limits(**_known("limits.", _mapping("limits", values.get("limits", {})), Limits))
     values["alarms"] = _alarms(values.get("alarms", {}))
     if values.get("routing") is not None:
@@ -372,6 +376,12 @@ def _mapping(field_name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidDeployment(field_name, value, "must be an object")
     return value
+
+
+def _list(field_name: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise InvalidDeployment(field_name, value, "must be a list of region names")
+    return tuple(value)
 
 
 def _text(field_name: str, value: object, pattern: re.Pattern[str], rule: str) -> None:

@@ -21,6 +21,7 @@ from memolith.adapters.layered import (
     InterceptedQueue,
     Interceptor,
 )
+from memolith.adapters.layered.former import WithoutFormerRegions
 from memolith.adapters.layered.translated import translated, translated_erasable, translated_queue
 from memolith.adapters.memory import (
     ManualClock,
@@ -227,6 +228,16 @@ class Cloud:
                 self.deliver_one(0)
             for region in self.regions:
                 self.inspect_all(region)
+
+    def remove(self, region: str) -> None:
+        """The region is gone, bucket and functions, and the others know that it is a former one."""
+        self.regions = tuple(other for other in self.regions if other != region)
+        del self.sites[region], self.buckets._buckets[region]
+        self.peers.forget(region)
+        for site in self.sites.values():
+            site.region.regions = self.regions
+            site.region.former = (*site.region.former, region)
+            site.region.objects = WithoutFormerRegions(site.region.objects, site.region.former)
 
     def pack_all(self) -> None:
         """The packers take every message that waits, in every region."""

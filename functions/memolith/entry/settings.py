@@ -76,6 +76,7 @@ class Settings:
                 region=region,
                 index_generation=_count(environment, "MEMOLITH_INDEX_GENERATION", 1),
                 alias=_alias(environment),
+                former=_former_regions(environment, regions),
             ),
             memories_per_store=_count(environment, "MEMOLITH_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
             log_level=_log_level(environment),
@@ -84,6 +85,14 @@ class Settings:
             guardrail=_guardrail(environment),
             erase_delay_days=_erase_delay_days(environment),
         )
+
+
+def _former_regions(environment: Mapping[str, str], regions: tuple[str, ...]) -> tuple[str, ...]:
+    text = environment.get("MEMOLITH_FORMER_REGIONS", "")
+    former = tuple(filter(None, (part.strip() for part in text.split(","))))
+    if len(set(former)) != len(former) or set(former) & set(regions) or not all(map(_REGION.fullmatch, former)):
+        raise SettingsError("MEMOLITH_FORMER_REGIONS must be regions that are not in MEMOLITH_REGIONS, each once")
+    return former
 
 
 def _alias(environment: Mapping[str, str]) -> str | None:

@@ -134,8 +134,10 @@ def retention_of(deployment: Deployment) -> logs.RetentionDays:
 def _environment(deployment: Deployment, region: str, name: str) -> dict[str, str]:
     """Return what `memolith.entry.settings` reads; every name of a resource is derived from it."""
     alias = {"MEMOLITH_FUNCTION_ALIAS": deployment.alias} if deployment.alias else {}
+    former = {"MEMOLITH_FORMER_REGIONS": ",".join(deployment.former_regions)} if deployment.former_regions else {}
     return {
         **alias,
+        **former,
         "MEMOLITH_STAGE": deployment.stage,
         "MEMOLITH_REGIONS": ",".join(deployment.regions),
         "MEMOLITH_ACCOUNT": deployment.account_or_token,

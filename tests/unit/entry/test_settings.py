@@ -50,6 +50,17 @@ def test_functions_are_invoked_by_an_alias_only_where_the_deployment_names_one()
         Settings.read({**COMPLETE, "MEMOLITH_FUNCTION_ALIAS": "$LATEST"})
 
 
+def test_former_regions_are_none_of_the_deployments_regions() -> None:
+    assert Settings.read(COMPLETE).deployment.former == ()
+    assert Settings.read({**COMPLETE, "MEMOLITH_FORMER_REGIONS": "ap-south-1, sa-east-1"}).deployment.former == (
+        "ap-south-1",
+        "sa-east-1",
+    )
+    for wrong in ("eu-west-1", "Mumbai", "ap-south-1,ap-south-1"):
+        with pytest.raises(SettingsError, match="MEMOLITH_FORMER_REGIONS"):
+            Settings.read({**COMPLETE, "MEMOLITH_FORMER_REGIONS": wrong})
+
+
 def test_a_guardrail_is_off_unless_it_is_named_with_its_version() -> None:
     assert Settings.read(COMPLETE).guardrail is None
     assert (

@@ -7,6 +7,7 @@ from memolith.adapters.aws.index import DynamoIndex
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.aws.objects import S3Objects
 from memolith.adapters.aws.peers import LambdaPeers
+from memolith.adapters.layered.former import WithoutFormerRegions
 from memolith.adapters.layered.translated import translated
 from memolith.adapters.system.clock import SystemClock
 from memolith.adapters.system.parallel import ThreadParallel
@@ -30,7 +31,8 @@ def region_on_aws(
         Region(
             name=deployment.region,
             regions=deployment.regions,
-            objects=S3Objects(clients, deployment),
+            former=deployment.former,
+            objects=WithoutFormerRegions(S3Objects(clients, deployment), deployment.former),
             index=DynamoIndex(clients, deployment, clock, randomness),
             clock=clock,
             randomness=randomness,

@@ -20,6 +20,7 @@ class Deployment:
         regions: every region of the deployment, this one included.
         region: the one that this process runs in.
         index_generation: which generation of tables the stack deployed.
+        former: regions that were removed; their names are what keys that they wrote begin with.
         alias: of every function, which names the version that serves; None where functions have no versions.
     """
 
@@ -29,10 +30,13 @@ class Deployment:
     region: str
     index_generation: int = 1
     alias: str | None = None
+    former: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.region not in self.regions:
             raise ValueError(f"{self.region} is not one of the deployment's regions")
+        if set(self.former) & set(self.regions):
+            raise ValueError("a former region is no region of the deployment any more")
         if self.index_generation < 1:
             raise ValueError("index generations count from 1")
 

@@ -21,6 +21,11 @@ class MemoryPeers:
         """Register a function, or replace it."""
         self._functions[region, function] = handler
 
+    def forget(self, region: str) -> None:
+        """Answer no call to a region any more."""
+        for name in [name for name in self._functions if name[0] == region]:
+            del self._functions[name]
+
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """Call a function. One that raises counts as crashed: OutcomeUnknown, with only the type of its error."""
         handler = self._functions.get((region, function))

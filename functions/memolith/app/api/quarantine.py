@@ -120,7 +120,7 @@ class Quarantine:
         if sha256 is not None:
             content_hmac: str | None = self._verdicts.hmac(store, sha256)
         else:
-            judged = self._verdicts.put_for(store.store_id, version_id, self._region.regions)
+            judged = self._verdicts.put_for(store.store_id, version_id, self._region.origins)
             content_hmac = judged[0].content_hmac if judged else None
         row = None if content_hmac is None else self._verdicts.row(view.index, store.store_id, content_hmac)
         if row is None or not withheld_ever(row):

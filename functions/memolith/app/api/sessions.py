@@ -300,7 +300,7 @@ class Sessions:
         found = self._records.find(access.workspace_id, session_id)
         if found is None or not _is_reached(access, found):
             raise NotFound("session", session_id)
-        rank = SessionKey(ids.birth_region(session_id, self._region.regions) or "", "", "", 1).rank
+        rank = SessionKey(ids.birth_region(session_id, self._region.origins) or "", "", "", 1).rank
         return access, found, None if found.pinned_at is None else rank
 
     def _find(self, call: RequestContext, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:

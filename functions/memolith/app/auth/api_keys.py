@@ -147,10 +147,10 @@ class ApiKeys:
 
     def search(self, workspace_id: str, key_id: str) -> ApiKeyRow | None:
         """Search the bucket as often as is asked: not for a key that a stranger presents. Raises Unavailable."""
-        if ids.birth_region(key_id, self._region.regions) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
+        if ids.birth_region(key_id, self._region.origins) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
             return None
         row: ApiKeyRow | None = None
-        for region in self._region.regions:
+        for region in self._region.origins:
             for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
                 row = joined(row, ApiKeyRecord.from_json(require(self._region.objects, key).body))
         return row
@@ -169,7 +169,7 @@ class ApiKeys:
             name = parse_key(key)
         except ValueError:
             name = None
-        if not isinstance(name, ApiKeyKey) or name.region not in self._region.regions:
+        if not isinstance(name, ApiKeyKey) or name.region not in self._region.origins:
             raise InvalidRequest("key", "must be the object of an API key's record: REGION/key/WORKSPACE/KEY/NUMBER")
         found = find(self._region.objects, key) or find(self._region.objects, key, name.region)
         if found is None:

@@ -65,7 +65,7 @@ class SessionLog:
 
     def find(self, workspace_id: str, session_id: str) -> SessionRecord | None:
         """Find a session that the index lacks, in this bucket or its birth region's. Projects nothing."""
-        birth = ids.birth_region(session_id, self._region.regions)
+        birth = ids.birth_region(session_id, self._region.origins)
         if birth is None:
             return None
         for region in dict.fromkeys((self._region.name, birth)):
@@ -90,7 +90,7 @@ class SessionLog:
 
         One query for each region, at once. `limit` rows, fewer only at the end. Raises Unavailable.
         """
-        ranges = session_order.ranges(self._region.regions, after)
+        ranges = session_order.ranges(self._region.origins, after)
         asks = [
             Query("keys", workspace_id, prefix=prefix, after=bound, limit=limit, descending=True)
             for prefix, bound in ranges

@@ -88,7 +88,7 @@ class StoreRepair:
         parts: dict[str, Callable[[str | None], Iterator[str]]] = {
             **{
                 region: partial(self._project_stragglers, store, project_again, region)
-                for region in self._region.regions
+                for region in self._region.origins
             },
             "apart": partial(self._repair_divergent, view, store, project_again),
             "memories": partial(self._repair_memories, view, store),

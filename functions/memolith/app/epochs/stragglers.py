@@ -75,7 +75,7 @@ class Stragglers:
     def _later(self, store: StoreRow, copy: Entry, origin: Slot) -> list[LogKey]:
         """Return what counts of a copy's log, from the epoch on in which its version was first."""
         hash = copy.key.path_hash
-        places = [f"{region}/log/{store.store_id}/{hash}/" for region in self._region.regions]
+        places = [f"{region}/log/{store.store_id}/{hash}/" for region in self._region.origins]
         keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
         logged = [key for key in keys if isinstance(key, LogKey) and key.slot.epoch.number >= origin.epoch.number]
         return sorted(

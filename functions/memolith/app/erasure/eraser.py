@@ -73,7 +73,7 @@ class Eraser:
             return True
         if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.resolve(entry)):
             return True
-        if any(self._ordered(region, entry) for region in self._region.regions):
+        if any(self._ordered(region, entry) for region in self._region.origins):
             return True
         return self._retaining.is_over(entry) or self._records.deletion(entry.key.store_id) is not None
 

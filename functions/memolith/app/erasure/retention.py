@@ -158,7 +158,7 @@ class RetentionPass:
         return after if commit_as_owner(self._region.index, [Change(PassRow.KEY, before, after)]) else None
 
     def _steps(self, view: View, row: PassRow, on_pass: RetentionCallbacks) -> Iterator[tuple[PassRow, int]]:
-        regions = self._region.regions
+        regions = self._region.origins
         while row.number < len(regions):
             prefix = f"{regions[row.number]}/store/"
             page = self._region.objects.list(prefix, row.after, STORES_PER_PAGE)

@@ -176,7 +176,7 @@ class StorePurge:
 
     def places(self, record: StoreRecord) -> list[str]:
         """List where a store's text is, in the order of its erasure: ``packs``, prefixes of keys, and ``rows``."""
-        homes = dict.fromkeys((*self._region.regions, *(parse_epoch(epoch).home for epoch in record.epochs)))
+        homes = dict.fromkeys((*self._region.origins, *(parse_epoch(epoch).home for epoch in record.epochs)))
         logs = [f"{home}/log/{record.store_id}/" for home in homes]
         return ["packs", *logs, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
 

@@ -196,7 +196,7 @@ class Verification:
         """
         if ids.STORE.fullmatch(store_id) is None:
             raise InvalidRequest("store_id", "must be the id of a memory_store")
-        places = [f"{region}/{kind}/{store_id}/" for region in self._region.regions for kind in KINDS]
+        places = [f"{region}/{kind}/{store_id}/" for region in self._region.origins for kind in KINDS]
         places.append(PackKey.prefix(store_id))
         number = 0 if at is None else int(at["number"])
         if number == len(places):

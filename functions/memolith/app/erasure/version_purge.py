@@ -51,7 +51,7 @@ class VersionPurge:
 
     def _page(self, _: View, after: str | None) -> tuple[ScanProgress, str | None]:
         """Check one page of one prefix. `after` is JSON: the prefix's number, and the last version checked in it."""
-        prefixes = [f"{home}/{kind}/" for home in sorted(self._region.regions) for kind in KINDS]
+        prefixes = [f"{home}/{kind}/" for home in sorted(self._region.origins) for kind in KINDS]
         number, mark = (0, None) if after is None else json.loads(after)
         page = self._erasable.versions(prefixes[number], mark and tuple(mark), VERSIONS_PER_PAGE)
         keys = [key for key, versions in groupby(page.versions, lambda one: one.key) if _has_blank(list(versions))]

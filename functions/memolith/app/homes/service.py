@@ -69,7 +69,7 @@ class Homes:
         Raises:
             Unavailable: the region does not answer.
         """
-        regions = sorted(self._region.regions)
+        regions = sorted(self._region.origins)
         birth, _, last = (after or f"{regions[0]} ").partition(" ")
         ids, further = self._ids(birth, last)
         keys = [StoreRow.key(id) for id in ids]

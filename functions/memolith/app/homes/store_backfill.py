@@ -43,7 +43,7 @@ class StoreBackfill:
 
     def _missing(self, store: StoreRow, source: str) -> Iterator[str]:
         """Yield keys to copy. Most places are empty, or small, so one page of each is listed at once."""
-        places = list(_places(store, self._region.regions))
+        places = list(_places(store, self._region.origins))
         glances = self._region.parallel.run([partial(self._at_a_glance, place, source) for place in places])
         for place, missing in zip(places, glances, strict=True):
             yield from self._all_missing(place, source) if missing is None else missing

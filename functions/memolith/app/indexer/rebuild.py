@@ -131,7 +131,7 @@ class Rebuild:
 
     def _moved_stores(self) -> Iterator[str]:
         seen: set[str] = set()
-        for home in self._region.regions:
+        for home in self._region.origins:
             prefix, after = f"{home}/cut/", None
             while keys := self._region.objects.list(prefix, after, 1).keys:
                 store_id = keys[0].removeprefix(prefix).partition("/")[0]

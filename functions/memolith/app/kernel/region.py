@@ -43,6 +43,7 @@ class View:
     asked: frozenset[RowKey] = frozenset()
     watermarks: Mapping[str, int] = field(default_factory=dict)
     regions: tuple[str, ...] = ()
+    former: frozenset[str] = frozenset()
     period: int | None = None
     ticks_us: int | None = None
     mark: str | None = None
@@ -53,8 +54,11 @@ class View:
         return self.complete_until_of(self.regions)
 
     def complete_until_of(self, homes: Iterable[str]) -> int | None:
-        """Return the same for what was acknowledged in these regions alone, such as one store's homes so far."""
-        return watermark.least(self.watermarks, homes)
+        """Return the same for what was acknowledged in these regions alone, such as one store's homes so far.
+
+        A former region acknowledges nothing any more, and was removed once the others had all that it had.
+        """
+        return watermark.least(self.watermarks, set(homes) - self.former)
 
     @property
     def indexes(self) -> tuple[Index, ...]:
@@ -74,6 +78,7 @@ class Region:
     `erase_delay_us` is how long a store that is deleted here, at its home, can be restored before it is erased.
     `lease_us` is for how long a call may answer on a record that it has read, and `drain_s` after how long no such
     lease runs any more; every process of a deployment has the same.
+    `former` names regions that were removed from the deployment: what they wrote is in every bucket, under their names.
     """
 
     name: str
@@ -90,6 +95,12 @@ class Region:
     lease_us: int = LEASE_US
     drain_s: float = DRAIN_S
     completeness: dict[int, CompletenessRow] = field(default_factory=dict)
+    former: tuple[str, ...] = ()
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """All regions that have ever written: their names are what keys begin with, and what ids were born in."""
+        return self.regions + self.former
 
     def view(self, keys: Sequence[RowKey] = (), marked: Iterable[str] = ()) -> View:
         """Read which tables serve, how complete they are, and `keys`, in one consistent batch. One read.
@@ -139,6 +150,7 @@ class Region:
             asked=asked,
             watermarks=watermarks if control.complete else {},
             regions=self.regions,
+            former=frozenset(self.former),
             period=None if row is None else row.period,
             ticks_us=ticks_us,
             mark=None if row is None else row.mark,

@@ -28,7 +28,7 @@ class StoreLog:
         Raises:
             Unavailable: the birth region does not answer, so this region cannot tell.
         """
-        birth = ids.birth_region(store_id, self._region.regions)
+        birth = ids.birth_region(store_id, self._region.origins)
         if birth is None:
             return None
         placed = self.newest(store_id) or self.newest(store_id, birth)
@@ -51,7 +51,7 @@ class StoreLog:
         return self._keys(store_id, None)
 
     def _keys(self, store_id: str, region: str | None) -> list[StoreKey]:
-        prefixes = [f"{home}/store/{store_id}/" for home in self._region.regions]
+        prefixes = [f"{home}/store/{store_id}/" for home in self._region.origins]
         listed = [key for prefix in prefixes for key in keys_under(self._region.objects, prefix, region=region)]
         return [key for key in map(parse_key, listed) if isinstance(key, StoreKey)]
 
@@ -65,7 +65,7 @@ class StoreLog:
 
         A LIST for each region, and a GET for each epoch. Raises Unavailable.
         """
-        for region in self._region.regions:
+        for region in self._region.origins:
             prefix = f"{region}/store/{store_id}/"
             last = {key.rpartition(".")[0]: key for key in keys_under(self._region.objects, prefix)}
             for key in last.values():

@@ -66,7 +66,7 @@ class CompareRows:
         return resume_scan(self._region, "rows", self._page, deadline_us)
 
     def _page(self, view: View, after: str | None) -> tuple[ScanProgress, str | None]:
-        place = self._first_store(sorted(self._region.regions), "") if after is None else _Place.parse(after)
+        place = self._first_store(sorted(self._region.origins), "") if after is None else _Place.parse(after)
         if place is None:
             return ScanProgress(), None
         store = self._region.read(view.index, [StoreRow.key(place.store_id)]).get(StoreRow.key(place.store_id))
@@ -87,7 +87,7 @@ class CompareRows:
         position = COMPARED.index(place.table) + 1
         if position < len(COMPARED):
             return str(_Place(place.home, place.store_id, COMPARED[position], ""))
-        homes = [home for home in sorted(self._region.regions) if home >= place.home]
+        homes = [home for home in sorted(self._region.origins) if home >= place.home]
         found = self._first_store(homes, place.store_id)
         return None if found is None else str(found)
 

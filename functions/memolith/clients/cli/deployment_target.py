@@ -42,13 +42,14 @@ class Target:
     account: str
     regions: tuple[str, ...]
     alias: str | None = None
+    former: tuple[str, ...] = ()
 
     def deployment(self, region: str | None = None) -> Deployment:
         """Return names as seen from `region`, by default the first. Raises InvalidRequest for one it does not have."""
         chosen = region or self.regions[0]
         if chosen not in self.regions:
             raise InvalidRequest("--region", f"{chosen} is not one of {', '.join(self.regions)}")
-        return Deployment(self.stage, self.account, self.regions, chosen, alias=self.alias)
+        return Deployment(self.stage, self.account, self.regions, chosen, alias=self.alias, former=self.former)
 
     def site(self, region: str | None = None) -> Region:
         """Return one region, by default the first, as the use cases take it. Raises InvalidRequest."""
@@ -116,7 +117,9 @@ def find_target(aws: bool) -> Target:
     clients = Clients()
     account = record.get("account") or caller_account(clients, record["regions"][0])
     alias = None if record.get("rollout") == "unversioned" else FUNCTION_ALIAS
-    return Target(clients, record["stage"], account, tuple(record["regions"]), alias)
+    return Target(
+        clients, record["stage"], account, tuple(record["regions"]), alias, tuple(record.get("former_regions", ()))
+    )
 
 
 def _record() -> dict[str, Any]:
