@@ -27,7 +27,7 @@ class Text:
 
 
 def read(name: str) -> list[Text]:
-    """Return the texts of ``development`` or ``held_out``, in the order of the file."""
+    """Return the texts of ``development`` or another of the folder's files, in the order of the file."""
     return list(_texts((FOLDER / f"{name}.txt").read_text("utf-8")))
 
 

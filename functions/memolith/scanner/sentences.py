@@ -23,15 +23,24 @@ _NEGATED = re.compile(
     r"(?:[ \t*_]+(?:ever|just|simply|blindly|automatically))?[ \t*_]{0,3}$"
 )
 _BEFORE = 24
+_PIECE = 1_000
 
 Span = tuple[int, int]
 
 
 def sentences(text: str, start: int, stop: int) -> Iterator[Span]:
-    """Yield the sentences of a window, the first and the last as far as they reach into it."""
+    """Yield the sentences of a window, the first and the last as far as they reach into it; long ones in pieces."""
     for end in _END.finditer(text, start, stop):
-        yield start, end.start()
+        yield from _pieces(start, end.start())
         start = end.end()
+    yield from _pieces(start, stop)
+
+
+def _pieces(start: int, stop: int) -> Iterator[Span]:
+    """Yield parts of a sentence that are short enough to be searched between two looks at a budget, and overlap."""
+    while stop - start > _PIECE:
+        yield start, start + _PIECE
+        start += _PIECE - REACH
     yield start, stop
 
 

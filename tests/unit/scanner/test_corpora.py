@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import pytest
 
+from memolith.scanner import Scanner, Verdict
 from scripts import scanner_corpus
 
 LANGUAGES = {"en", "de", "fr", "es", "it", "pt", "pl", "ru", "zh", "ja"}
@@ -25,6 +27,27 @@ def test_a_corpus_has_attacks_and_harmless_texts_in_every_language(name: str) ->
     assert min(harmless.values()) >= 13
 
 
-def test_the_two_corpora_share_no_text() -> None:
+NAMES = ["development", "held_out", "intents", "intents_check"]
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(NAMES, 2)))
+def test_no_two_corpora_share_an_attack(one: str, other: str) -> None:
+    attacks = [{text.text for text in scanner_corpus.read(name) if not text.harmless} for name in (one, other)]
+    assert attacks[0].isdisjoint(attacks[1])
+
+
+def test_the_two_frozen_halves_share_no_text() -> None:
     development = {text.text for text in scanner_corpus.read("development")}
     assert development.isdisjoint(text.text for text in scanner_corpus.read("held_out"))
+
+
+@pytest.mark.parametrize("kind", ["override", "hijack", "role", "persistence", "exfiltration"])
+def test_most_attacks_of_the_corpus_about_intents_are_refused(scanner: Scanner, kind: str) -> None:
+    texts = [text.text for text in scanner_corpus.read("intents") if text.kind == kind]
+    refused = [text for text in texts if scanner.scan(text).verdict is Verdict.REJECT]
+    assert len(refused) >= 0.8 * len(texts), set(texts) - set(refused)
+
+
+def test_no_note_of_the_corpus_about_intents_is_refused(scanner: Scanner) -> None:
+    notes = [text.text for text in scanner_corpus.read("intents") if text.kind == "note"]
+    assert [text for text in notes if scanner.scan(text).verdict is Verdict.REJECT] == []
