@@ -38,6 +38,7 @@ def desk(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("MEMOLITH_ROOT", str(tmp_path / "root"))
     with serving(backend.answer) as port:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
         monkeypatch.setenv("ANTHROPIC_API_KEY", backend.api_key)

@@ -66,7 +66,9 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "search", [store, "edited"], b""
     yield "log", [store, "/a.md"], b""
     yield "diff", [store, "/a.md"], b""
+    yield "cp", [store, "/a.md", "/copied.md"], b""
     yield "mv", [store, "/a.md", "/b.md"], b""
+    yield "use", [store], b""
     first = desk.json("log", store, "/b.md")[-1]["version"]
     yield "restore", [store, "/b.md", "--version", first], b""
     yield "rm", [store, "/b.md"], b""

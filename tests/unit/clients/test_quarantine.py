@@ -105,7 +105,7 @@ def test_the_last_good_version_is_brought_back(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("list", "notes"), "STORE: notes is not the id of a store"),
+        (("list", "memstore_x.y"), "STORE: memstore_x.y is not the id of a store"),
         (("show", "memstore_useast1_01", "mem_1"), "VERSION: mem_1 is not the id of a version"),
         (("release", "memstore_useast1_01", "memver_1", "--reason", " "), "--reason: must say why"),
     ],

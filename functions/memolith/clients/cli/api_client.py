@@ -18,10 +18,33 @@ from memolith.clients.cli.api_address import find_address, is_this_machine
 from memolith.clients.cli.failures import ApiFailed, Exit, refusal
 from memolith.core.errors import InvalidRequest
 
-Store = Annotated[str, typer.Argument(help="The store, memstore_…")]
+
+def _complete_store(ctx: typer.Context, incomplete: str) -> list[str]:
+    from memolith.clients.cli.store_argument import complete_store
+
+    return complete_store(ctx, incomplete)
 
 
-What = Annotated[str, typer.Argument(metavar="PATH|MEMORY", help="A memory's path or its id, mem_…")]
+def complete_path(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete a path of the store that was named before it."""
+    from memolith.clients.cli import store_argument
+
+    return store_argument.complete_path(ctx, incomplete)
+
+
+Store = Annotated[
+    str,
+    typer.Argument(
+        help="The store, by id or name; where a default is set (`memolith use`), it may be left out.",
+        autocompletion=_complete_store,
+    ),
+]
+
+
+What = Annotated[
+    str,
+    typer.Argument(metavar="PATH|MEMORY", help="A memory's path or its id, mem_…", autocompletion=complete_path),
+]
 
 
 Url = Annotated[
@@ -34,6 +57,14 @@ Url = Annotated[
 
 Key = Annotated[
     str | None, typer.Option("--api-key", help="An API key; by default ANTHROPIC_API_KEY, if an address is given.")
+]
+
+
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", metavar="INSTANT", help="As it was then: yesterday, '2 hours ago', 3d, 2026-11-22, RFC 3339."
+    ),
 ]
 
 
@@ -132,6 +163,33 @@ def find_memory(client: ApiClient, store_id: str, what: str, *, full: bool = Fal
             return live
         memory_id = live.id
     return client.memories.retrieve(memory_id, memory_store_id=store_id, view="full" if full else "basic")
+
+
+def memory_then(client: ApiClient, store_id: str, what: str, when: str) -> Record:
+    """Find a memory with its text as it was at an instant, named by its path then or its id. Two calls at most.
+
+    Raises:
+        InvalidRequest: it is neither an id nor a path.
+        ApiFailed: there was none.
+    """
+    check_path(what)
+    memory_id = what
+    if what.startswith("/"):
+        folder = what[: what.rindex("/") + 1]
+        found = (row for row in client.memories.list(store_id, path_prefix=folder, as_of=when) if row.path == what)
+        there = next(found, None)
+        if there is None:
+            raise ApiFailed(f"no memory was at {what} at {when}", Exit.NOT_FOUND, "`memolith log` lists versions.")
+        memory_id = there.id
+    return client.memories.retrieve(memory_id, memory_store_id=store_id, view="full", as_of=when)
+
+
+def below(client: ApiClient, store_id: str, what: str) -> list[str]:
+    """Return the paths of all memories in a folder, at any depth; none where it is no folder."""
+    if not what.startswith("/"):
+        return []
+    folder = what if what.endswith("/") else f"{what}/"
+    return [str(row.path) for row in client.memories.list(store_id, path_prefix=folder) if row.type == "memory"]
 
 
 def nothing_at(store_id: str, path: str) -> ApiFailed:

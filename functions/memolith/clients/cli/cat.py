@@ -9,22 +9,37 @@ from typing import Annotated, Any
 import typer
 
 from memolith.adapters.system import SystemClock
-from memolith.clients.cli.api_client import Key, Store, Url, What, Withheld, connect, find_memory, speaking
+from memolith.clients.cli.api_client import (
+    AsOf,
+    Key,
+    Store,
+    Url,
+    What,
+    Withheld,
+    connect,
+    find_memory,
+    memory_then,
+    speaking,
+)
 from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, visible_text
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.ages import age
+from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def cat(
     store: Store,
     what: What,
     version: Annotated[
         str | None, typer.Option("--version", help="An older version, memver_…, as `memolith log` shows it.")
     ] = None,
+    as_of: AsOf = None,
     withheld: Withheld = False,
     url: Url = None,
     key: Key = None,
@@ -38,14 +53,20 @@ def cat(
 
     Example: memolith cat memstore_useast1_01kb… /notes/todo.md > todo.md
 
+    Example: memolith cat "Team notes" /notes/todo.md --as-of '2 hours ago'
+
     Example: memolith cat memstore_useast1_01kb… /notes/todo.md --json | jq -r .content_sha256
     """
+    if as_of is not None and version is not None:
+        raise InvalidRequest("--as-of, --version", "exclude each other")
     with speaking():
         client = connect(url, key)
         if withheld:
             client = client.showing_withheld()
         found: Any
-        if version is None:
+        if as_of is not None:
+            found = memory_then(client, store, what, instant(as_of, local_now(), "--as-of"))
+        elif version is None:
             found = find_memory(client, store, what, full=True)
         else:
             found = client.versions.retrieve(version, memory_store_id=store)

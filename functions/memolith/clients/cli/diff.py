@@ -14,6 +14,7 @@ import typer
 from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Store, Url, What, connect, memory_id_of, speaking
 from memolith.clients.cli.output import Json, say, visible_text
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -23,7 +24,7 @@ Version = Annotated[str | None, typer.Argument(help="memver_…")]
 _STYLES = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def diff(
     store: Store,
     what: What,

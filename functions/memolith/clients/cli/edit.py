@@ -19,12 +19,13 @@ from memolith.clients.cli.cat import no_text
 from memolith.clients.cli.failures import ApiFailed, Exit, exit_of, explain
 from memolith.clients.cli.output import Json, say, show_memory
 from memolith.clients.cli.put import text_of
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest, MemolithError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def edit(
     store: Store,
     path: Annotated[str, typer.Argument(help="The memory's path; if there is no memory, it is created.")],

@@ -12,6 +12,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, Withheld, connect, speaking
 from memolith.clients.cli.output import Json
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
 from memolith.clients.transfer import known_tools
 from memolith.clients.transfer.exporting import Folder, Tar, Target, export, memories
@@ -24,7 +25,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _TARS = {".tar": "w", ".tar.gz": "w:gz", ".tgz": "w:gz", ".tar.bz2": "w:bz2", ".tar.xz": "w:xz"}
 
 
-@app.command("export")
+@app.command("export", cls=StoreCommand)
 def export_(
     store: Store,
     target: Annotated[

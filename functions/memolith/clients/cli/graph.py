@@ -10,12 +10,13 @@ import typer
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.output import Json, say, visible
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.limits import GRAPH_DEPTH_MAX, GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def graph(
     store: Store,
     what: Annotated[str, typer.Argument(help="A memory: its path, title, permalink or id, mem_…")],

@@ -12,6 +12,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.output import Json
+from memolith.clients.cli.store_argument import one_called
 from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
 from memolith.clients.transfer import discovery, history, known_tools
 from memolith.clients.transfer.discovery import Found
@@ -31,7 +32,7 @@ def import_(
     ] = None,
     whose: Annotated[Format, typer.Option("--from", help="The program that the memories are from.")] = Format.FOLDER,
     store: Annotated[
-        str | None, typer.Option("--store", help="The store to import into; by default a new one.")
+        str | None, typer.Option("--store", help="The store to import into, by id or name; by default a new one.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="The name of the new store.")] = None,
     under: Under = "/",
@@ -77,6 +78,8 @@ def import_(
             typer.echo(f"note: {folder} may have memories of this project too; it was not read", err=True)
         with speaking():
             client = connect(url, key)
+            if store is not None and not store.startswith("memstore_"):
+                ending["store"] = store = one_called(client, store)
             if store is None and not dry_run and read.files:
                 ending["store"] = store = _make(client, name or place.name, place.description)
             with progress("importing", len(read.files), rows) as tell:

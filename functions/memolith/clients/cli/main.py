@@ -23,6 +23,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("memolith.clients.cli.serve", "Run the whole API on this machine, in one process, without AWS."),
     "dev": ("memolith.clients.cli.dev", "Run a local cloud: the real deployment, on an emulator."),
     "stores": ("memolith.clients.cli.stores", "List, create, update, archive and delete stores."),
+    "use": ("memolith.clients.cli.use", "Set the store that commands use where none is named."),
     "ls": ("memolith.clients.cli.ls", "List the memories and folders of a store."),
     "search": ("memolith.clients.cli.search", "Search a store's texts."),
     "graph": ("memolith.clients.cli.graph", "Show what is linked with a memory."),
@@ -30,6 +31,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "cat": ("memolith.clients.cli.cat", "Print a memory's text, or an older version of it."),
     "put": ("memolith.clients.cli.put", "Write a memory from a file or standard input."),
     "edit": ("memolith.clients.cli.edit", "Edit a memory in $EDITOR."),
+    "cp": ("memolith.clients.cli.cp", "Copy memories to other paths."),
     "mv": ("memolith.clients.cli.mv", "Move a memory to another path."),
     "rm": ("memolith.clients.cli.rm", "Delete memories."),
     "log": ("memolith.clients.cli.log", "List a memory's versions."),
@@ -60,16 +62,15 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 """Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""
 
 TOGETHER: dict[tuple[str, ...], str] = {
-    ("serve", "dev"): "Run Memolith, or a local cloud of it, here.",
-    ("stores", "keys"): "Manage stores, and the API keys to them.",
+    ("serve", "dev", "mount", "sync", "mcp"): "Run Memolith here; mount, sync, serve MCP.",
+    ("stores", "use", "keys"): "Manage stores and keys; set a default store.",
     ("ls", "search", "cat"): "List, search and print memories.",
     ("graph", "observations"): "Show what memories link to, and state.",
-    ("put", "edit", "mv", "rm"): "Write, edit, move and delete memories.",
+    ("put", "edit", "cp", "mv", "rm"): "Write, edit, copy, move, delete memories.",
     ("log", "diff", "restore"): "Show history, compare versions, restore.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
     ("lint", "scan", "quarantine"): "Check and scan texts; review withheld ones.",
     ("sessions", "context"): "Manage agents' sessions; print their context.",
-    ("mount", "sync", "mcp"): "Show a store as a folder, or to MCP clients.",
     ("index", "erasure", "repair"): "Rebuild an index; verify erasure; repair.",
     ("divergent", "homes", "regions"): "Move homes, fail over, add regions.",
 }
@@ -86,6 +87,7 @@ USUAL_NAMES = {
     "update": "put",
     "delete": "rm",
     "remove": "rm",
+    "copy": "cp",
     "rename": "mv",
     "move": "mv",
     "history": "log",

@@ -15,6 +15,7 @@ from memolith.clients.cli.api_address import find_address
 from memolith.clients.cli.api_client import Key, Store, Url
 from memolith.clients.cli.failures import ApiFailed, Exit, unanswered
 from memolith.clients.cli.output import Json
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.clients.working_copy.store_client import StoreClientError
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
@@ -22,7 +23,7 @@ from memolith.core.errors import InvalidRequest
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def mount(
     store: Store,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="An empty folder; created if it is missing.")],

@@ -10,6 +10,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.output import Json, show_memory
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -22,7 +23,7 @@ Sha256 = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def put(
     store: Store,
     path: Annotated[str, typer.Argument(help="The path, such as /notes/todo.md.")],

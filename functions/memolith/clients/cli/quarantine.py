@@ -10,6 +10,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking, store_address
 from memolith.clients.cli.output import Json, say, show_rows
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(
@@ -27,7 +28,7 @@ Version = Annotated[
 ]
 
 
-@app.command("list")
+@app.command("list", cls=StoreCommand)
 def list_withheld(
     store: Store,
     include_released: Annotated[
@@ -54,7 +55,7 @@ def list_withheld(
     show_rows([_row(text) for text in found], ("version", "status", "since", "rules", "reason"), as_json=False)
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def show(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Show one text's verdicts with their findings, and every path and version that has it; never the text.
 
@@ -76,7 +77,7 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
         say("There may be more: the store has too many versions to look at all of them.")
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def release(
     store: Store,
     version: Version,
@@ -104,7 +105,7 @@ def release(
     )
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def restore(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Write the last good version of the memory again, as its newest. The withheld version stays withheld.
 

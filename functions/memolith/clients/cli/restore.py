@@ -12,8 +12,10 @@ from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli.api_client import Key, Store, Url, connect, memory_id_of, speaking
 from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, show_rows
 from memolith.clients.cli.restore_plan import Action, Done, Restorer, Seen, plan
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest, MemolithError
 
 NOT_FOUND = 404
@@ -22,13 +24,20 @@ COLUMNS = ("action", "path", "memory", "result", "reason")
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def restore(
     store: Store,
-    what: Annotated[str | None, typer.Argument(metavar="[PATH|MEMORY]", help="One memory; needs --version.")] = None,
+    what: Annotated[
+        str | None, typer.Argument(metavar="[PATH|MEMORY]", help="One memory; without --version, one that was deleted.")
+    ] = None,
     version: Annotated[str | None, typer.Option("--version", help="The version to restore, memver_…")] = None,
     as_of: Annotated[
-        str | None, typer.Option("--as-of", help="Restore the store as of this instant, RFC 3339.")
+        str | None,
+        typer.Option(
+            "--as-of",
+            metavar="INSTANT",
+            help="Restore the store as of then: yesterday, '2 hours ago', 2026-11-22, RFC 3339.",
+        ),
     ] = None,
     path_prefix: Annotated[str, typer.Option("--path-prefix", help="Only what is, or was, in this folder.")] = "/",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
@@ -36,10 +45,12 @@ def restore(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Restore an old version of a memory, or a whole store as of an instant. Every change is a new version.
+    """Restore a deleted memory, an old version of one, or a whole store as of an instant; each change is a new version.
 
     A memory that another writer changes meanwhile is kept and reported. Memories created since the instant are deleted;
     their versions stay. If the command stops, run it again. Exit code 3: something was kept.
+
+    Example: memolith restore "Team notes" /notes/deleted.md
 
     Example: memolith restore memstore_useast1_01kb… /notes/todo.md --version memver_01kb…
 
@@ -51,9 +62,11 @@ def restore(
         with speaking():
             client = connect(url, key)
             if as_of is None:
-                done.append(_restore_version(client, store, what or "", version or "", dry_run))
+                chosen = version or _before_deletion(client, store, what or "")
+                done.append(_restore_version(client, store, what or "", chosen, dry_run))
             else:
-                _restore_store(client, store, as_of, path_prefix, dry_run, done)
+                then = instant(as_of, local_now(), "--as-of")
+                _restore_store(client, store, then, path_prefix, dry_run, done)
     except MemolithError:
         if done:
             _show(done, dry_run, as_json)
@@ -64,10 +77,10 @@ def restore(
 
 
 def _check(what: str | None, version: str | None, as_of: str | None, path_prefix: str) -> None:
-    if (version is None) == (as_of is None):
-        raise InvalidRequest("--version, --as-of", "exactly one of them must be given")
-    if (what is None) != (version is None):
-        raise InvalidRequest("PATH|MEMORY", "goes with --version, and --version with it")
+    if version is not None and what is None:
+        raise InvalidRequest("--version", "goes with PATH|MEMORY")
+    if (what is None) == (as_of is None):
+        raise InvalidRequest("PATH|MEMORY, --as-of", "exactly one of them must be given")
     if not (path_prefix.startswith("/") and path_prefix.endswith("/")):
         raise InvalidRequest("--path-prefix", "must begin and end with /")
 
@@ -93,6 +106,19 @@ def _restore_store(client: ApiClient, store: str, as_of: str, prefix: str, dry_r
             return
         progress.update(task, description="restoring", total=len(actions), completed=0)
         restorer.carry_out(actions)
+
+
+def _before_deletion(client: ApiClient, store: str, what: str) -> str:
+    """Return the last version with a text of a memory that was deleted. Raises InvalidRequest: it was not."""
+    memory_id = memory_id_of(client, store, what)
+    versions = client.versions.list(store, memory_id=memory_id)
+    newest = next(versions, None)
+    if newest is None or newest.operation != "deleted":
+        raise InvalidRequest("--version", f"{what} is not deleted: say which version, as `memolith log` shows it")
+    found = next((one for one in versions if one.content_sha256 is not None and one.redacted_at is None), None)
+    if found is None:
+        raise InvalidRequest("PATH|MEMORY", f"no version of {what} has a text any more")
+    return str(found.id)
 
 
 def _restore_version(client: ApiClient, store: str, what: str, version_id: str, dry_run: bool) -> Done:

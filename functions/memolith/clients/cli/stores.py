@@ -10,6 +10,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking, store_address
 from memolith.clients.cli.output import Json, confirm, say, show_fields, show_rows
+from memolith.clients.cli.store_argument import NamedStoreCommand
 from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(
@@ -83,7 +84,7 @@ def create(
         print(store.id)
 
 
-@app.command()
+@app.command(cls=NamedStoreCommand)
 def show(store: Store, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Show a store: its name, its scan policy, and how long versions are kept.
 
@@ -94,7 +95,7 @@ def show(store: Store, url: Url = None, key: Key = None, as_json: Json = False) 
     show_fields(found, as_json)
 
 
-@app.command()
+@app.command(cls=NamedStoreCommand)
 def update(
     store: Store,
     name: Annotated[str | None, typer.Option("--name", help="The name of the store.")] = None,
@@ -121,7 +122,7 @@ def update(
     show_fields(changed, as_json)
 
 
-@app.command()
+@app.command(cls=NamedStoreCommand)
 def archive(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Archive a store: it can still be read, but never be written again. Asks first.
 
@@ -135,7 +136,7 @@ def archive(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as
     show_fields(archived, as_json)
 
 
-@app.command()
+@app.command(cls=NamedStoreCommand)
 def delete(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Delete a store with all its memories and their versions, in every region. Asks first.
 
@@ -157,7 +158,7 @@ def delete(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_
         )
 
 
-@app.command()
+@app.command(cls=NamedStoreCommand)
 def restore(store: Store, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Bring a deleted store back, with all its memories and versions. Works until its erasure begins.
 

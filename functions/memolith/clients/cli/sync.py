@@ -12,6 +12,7 @@ from memolith.clients.cli.api_address import find_address
 from memolith.clients.cli.api_client import Key, Store, Url
 from memolith.clients.cli.failures import Exit, unanswered
 from memolith.clients.cli.output import Json, visible
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.clients.sync.folder import SyncFolder
 from memolith.clients.sync.syncing import Syncing
 from memolith.clients.transfer.report import Row, as_json, complete
@@ -22,7 +23,7 @@ from memolith.core.errors import InvalidRequest
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def sync(
     store: Store,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; created if it is missing.")],

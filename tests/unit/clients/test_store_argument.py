@@ -1,0 +1,201 @@
+"""Stores by name and by default, folders, the past, and completion, on the command line."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.instants import instant
+from memolith.core.errors import InvalidRequest
+from tests.unit.clients.desk import Desk
+
+
+@pytest.fixture(autouse=True)
+def no_store_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMOLITH_STORE", raising=False)
+
+
+# ---- which store ----------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_found_by_its_name(desk: Desk) -> None:
+    desk.put("/a", "one")
+    assert desk.ok("cat", "Team notes", "/a") == "one"
+    assert "no store is called Nobody" in desk.fails(Exit.NOT_FOUND, "cat", "Nobody", "/a")
+    other = desk.ok("stores", "create", "Team notes").strip()
+    told = desk.fails(Exit.USAGE, "cat", "Team notes", "/a")
+    assert "2 stores are called Team notes" in told and other in told and desk.store in told
+    assert desk.ok("cat", desk.store, "/a") == "one"
+
+
+def test_the_default_store_takes_the_place_of_one_that_is_not_named(desk: Desk) -> None:
+    desk.put("/a", "one")
+    assert "memolith use" in desk.fails(Exit.USAGE, "cat", "/a")
+    assert desk.store in desk.ok("use", "Team notes")
+    assert desk.json("use") == {"store": desk.store}
+    assert desk.ok("cat", "/a") == "one"
+    assert desk.ok("ls").split() == ["/a"]
+    assert desk.ok("ls", "-l", "/").split()[-1] == "/a"
+    desk.ok("put", "/b/c", "-", typed=b"two")
+    assert desk.ok("search", "two").startswith("/b/c")
+    desk.ok("mv", "/b/c", "/d")
+    assert desk.ok("ls", "--recursive").split() == ["/a", "/d"]
+    assert desk.json("log", "/d")[0]["path"] == "/d"
+    desk.ok("rm", "/d")
+    desk.ok("use", "--none")
+    assert "memolith use" in desk.fails(Exit.USAGE, "ls")
+
+
+def test_the_environment_s_store_comes_before_the_default(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.put("/a", "one")
+    desk.ok("stores", "create", "Other")
+    desk.ok("use", "Other")
+    assert desk.ok("ls") == ""
+    monkeypatch.setenv("MEMOLITH_STORE", "Team notes")
+    assert desk.ok("ls").split() == ["/a"]
+
+
+def test_a_default_store_belongs_to_one_address(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.ok("use", "Team notes")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    assert "memolith use" in desk.fails(Exit.USAGE, "ls")
+
+
+def test_deleting_a_store_takes_no_default(desk: Desk) -> None:
+    desk.ok("use", "Team notes")
+    assert desk.run("stores", "delete", "--yes")[0] == Exit.USAGE
+    assert desk.json("stores", "delete", "Team notes", "--yes")["id"] == desk.store
+
+
+def test_a_damaged_file_of_defaults_is_named(desk: Desk, tmp_path: Path) -> None:
+    desk.ok("use", "Team notes")
+    file = tmp_path / "root" / "default-stores.json"
+    file.write_text("[]")
+    assert str(file) in desk.fails(Exit.USAGE, "ls")
+
+
+# ---- folders --------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_copied_moved_and_deleted(desk: Desk) -> None:
+    for path in ("/n/a", "/n/m/b", "/x"):
+        desk.put(path, path)
+    assert "give --recursive" in desk.fails(Exit.USAGE, "cp", desk.store, "/n/", "/c/")
+    desk.ok("cp", desk.store, "-r", "/n/", "/c/")
+    desk.ok("cp", desk.store, "/x", "/n/")
+    assert desk.ok("ls", desk.store, "-r").split() == ["/c/a", "/c/m/b", "/n/a", "/n/m/b", "/n/x", "/x"]
+    ids = {row["path"]: row["id"] for row in desk.json("ls", desk.store, "-r")}
+    desk.ok("mv", desk.store, "/n", "/c/")
+    moved = {row["path"]: row["id"] for row in desk.json("ls", desk.store, "/c/n/", "-r")}
+    assert moved == {f"/c{path}": id for path, id in ids.items() if path.startswith("/n/")}
+    assert "is in /c/ itself" in desk.fails(Exit.USAGE, "mv", desk.store, "/c/", "/c/d/")
+    desk.ok("rm", desk.store, "-r", "/c/", "/x")
+    assert desk.ok("ls", desk.store, "-r") == ""
+    assert "no memory is at /c/" in desk.fails(Exit.NOT_FOUND, "rm", desk.store, "-r", "/c/")
+
+
+def test_a_folder_is_moved_as_far_as_its_places_are_free(desk: Desk) -> None:
+    for path in ("/n/a", "/n/b", "/m/a"):
+        desk.put(path, path)
+    code, out, err = desk.run("mv", desk.store, "/n/", "/m/", "--json")
+    rows = {row["from"]: row for row in json.loads(out)}
+    assert code == Exit.IN_PART and rows["/n/a"]["result"] == "kept" and rows["/n/a"]["reason"]
+    assert (rows["/n/b"]["result"], rows["/n/b"]["path"]) == ("moved", "/m/b")
+    assert desk.ok("cat", desk.store, "/m/a") == "/m/a"
+    assert "error: " in err
+
+
+# ---- the past -------------------------------------------------------------------------------------------------------
+
+
+def test_a_deleted_memory_is_restored_by_its_path(desk: Desk) -> None:
+    desk.put("/a", "one")
+    assert "is not deleted" in desk.fails(Exit.USAGE, "restore", desk.store, "/a")
+    desk.ok("rm", desk.store, "/a")
+    desk.ok("restore", desk.store, "/a")
+    assert desk.ok("cat", desk.store, "/a") == "one"
+
+
+def test_the_versions_of_a_whole_store_are_listed_newest_first_and_since_an_instant(desk: Desk) -> None:
+    desk.put("/a", "one")
+    desk.backend.clock.advance(7200)
+    desk.put("/b", "two")
+    assert [row["path"] for row in desk.json("log", desk.store)] == ["/b", "/a"]
+    first = desk.json("log", desk.store)[1]["created_at"]
+    second = desk.json("log", desk.store)[0]["created_at"]
+    assert [row["path"] for row in desk.json("log", desk.store, "--since", second)] == ["/b"]
+    assert len(desk.json("log", desk.store, "--since", first)) == 2
+    assert "is not an instant" in desk.fails(Exit.USAGE, "log", desk.store, "--since", "soon")
+
+
+def test_a_store_is_listed_and_a_text_printed_as_of_an_instant(desk: Desk) -> None:
+    desk.put("/n/a", "one")
+    desk.put("/n/m/b", "deep")
+    then = desk.json("log", desk.store)[0]["created_at"]
+    desk.backend.clock.advance(61)
+    desk.put("/n/a", "two")
+    desk.ok("rm", desk.store, "/n/m/b")
+    assert desk.ok("cat", desk.store, "/n/a", "--as-of", then) == "one"
+    assert desk.ok("ls", desk.store, "--as-of", then).split() == ["/n/"]
+    assert desk.ok("ls", desk.store, "/n", "--as-of", then).split() == ["/n/a", "/n/m/"]
+    assert desk.ok("ls", desk.store, "-r", "--as-of", then).split() == ["/n/a", "/n/m/b"]
+    assert "no memory was at /x" in desk.fails(Exit.NOT_FOUND, "cat", desk.store, "/x", "--as-of", then)
+
+
+NOW = datetime(2026, 11, 22, 15, 30, tzinfo=timezone(timedelta(hours=1)))
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("2026-11-22", "2026-11-21T23:00:00.000000Z"),
+        ("2026-11-22 10:30", "2026-11-22T09:30:00.000000Z"),
+        ("2026-11-22T10:30:00Z", "2026-11-22T10:30:00.000000Z"),
+        ("yesterday", "2026-11-21T14:30:00.000000Z"),
+        ("today", "2026-11-21T23:00:00.000000Z"),
+        ("now", "2026-11-22T14:30:00.000000Z"),
+        ("90m", "2026-11-22T13:00:00.000000Z"),
+        ("2 hours ago", "2026-11-22T12:30:00.000000Z"),
+        ("1 Week ago", "2026-11-15T14:30:00.000000Z"),
+    ],
+)
+def test_an_instant_is_understood_as_people_write_it(text: str, means: str) -> None:
+    assert instant(text, NOW, "--as-of") == means
+
+
+@pytest.mark.parametrize("text", ["", "soon", "999999w", "2026-13-01", "5 parsecs"])
+def test_what_is_no_instant_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"--as-of.*yesterday"):
+        instant(text, NOW, "--as-of")
+
+
+# ---- completion -----------------------------------------------------------------------------------------------------
+
+
+def completed(desk: Desk, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
+    with monkeypatch.context() as asking:
+        asking.setenv("_MEMOLITH_COMPLETE", "complete_bash")
+        asking.setenv("COMP_WORDS", " ".join(["memolith", *words]))
+        asking.setenv("COMP_CWORD", str(len(words)))
+        return [line for line in desk.run()[1].splitlines() if line]
+
+
+def test_stores_and_paths_are_completed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.put("/notes/a", "x")
+    desk.put("/now", "x")
+    assert completed(desk, monkeypatch, "ls", "Te") == ["Team notes"]
+    assert completed(desk, monkeypatch, "ls", "memstore_") == [desk.store]
+    assert completed(desk, monkeypatch, "cat", desk.store, "/no") == ["/notes/", "/now"]
+    assert completed(desk, monkeypatch, "cat", desk.store, "/notes/") == ["/notes/a"]
+    desk.ok("use", desk.store)
+    assert completed(desk, monkeypatch, "cat", "/now") == ["/now"]
+
+
+def test_completion_is_silent_where_no_server_answers(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    assert completed(desk, monkeypatch, "ls", "Te") == []
+    assert completed(desk, monkeypatch, "cat", desk.store, "/no") == []
