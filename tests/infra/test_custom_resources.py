@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from infra.constructs.replication import replication_rules
@@ -115,9 +116,9 @@ EVENT = {
 }
 
 
-def answered(act: Any) -> dict[str, Any]:
+def answered(act: Any, pause: Callable[[float], None] = lambda seconds: None) -> dict[str, Any]:
     sent: list[tuple[str, bytes]] = []
-    answer(EVENT, "it", act, lambda url, body: sent.append((url, body)))
+    answer(EVENT, "it", act, lambda url, body: sent.append((url, body)), pause)
     ((url, body),) = sent
     assert url == EVENT["ResponseURL"]
     said: dict[str, Any] = json.loads(body)
@@ -145,3 +146,38 @@ def test_every_failure_is_answered_with_its_reason() -> None:
     assert said["Status"] == "FAILED"
     assert said["Reason"].startswith("LookupError: xxx")
     assert len(said["Reason"]) == REASON_CHARACTERS_MAX
+
+
+def denied(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "not authorized"}}, "PutItem")
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "AccessDeniedException"])
+def test_what_a_role_made_seconds_ago_may_not_do_yet_is_tried_again(code: str) -> None:
+    refusals, pauses = [denied(code), denied(code)], list[float]()
+
+    def act(_request: str, _properties: Mapping[str, Any]) -> None:
+        if refusals:
+            raise refusals.pop()
+
+    assert answered(act, pauses.append)["Status"] == "SUCCESS"
+    assert len(pauses) == 2
+
+
+def test_what_is_still_denied_after_a_minute_is_answered_with_its_reason() -> None:
+    pauses = list[float]()
+
+    def act(_request: str, _properties: Mapping[str, Any]) -> None:
+        raise denied("AccessDenied")
+
+    said = answered(act, pauses.append)
+    assert said["Status"] == "FAILED"
+    assert "AccessDenied" in said["Reason"]
+    assert 55 <= sum(pauses) <= 65
+
+
+def test_another_error_of_aws_is_answered_at_once() -> None:
+    def act(_request: str, _properties: Mapping[str, Any]) -> None:
+        raise denied("NoSuchBucket")
+
+    assert answered(act, lambda seconds: pytest.fail("waited"))["Status"] == "FAILED"
