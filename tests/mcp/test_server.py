@@ -256,6 +256,13 @@ def test_a_wrong_project_timeframe_or_path_is_refused_with_the_rule(
     assert said in text
 
 
+def test_a_note_a_hit_and_a_version_say_where_their_text_comes_from(server: Server) -> None:
+    put(server, "/a.md", "vim")
+    assert (server.call("read_note", path="a.md")[1] or {})["trust"] == "agent"
+    assert (server.call("search_notes", query="vim")[1] or {})["hits"][0]["trust"] == "agent"
+    assert (server.call("memory_versions", path="a.md")[1] or {})["versions"][0]["trust"] == "agent"
+
+
 def test_a_note_that_is_older_than_a_day_says_how_old_it_is_and_what_to_verify(server: Server) -> None:
     put(server, "/a.md", "vim")
     server.clock.ahead_us = 47 * 86_400_000_000

@@ -107,6 +107,7 @@ def test_a_rename_keeps_the_memory_and_its_history(desk: Desk) -> None:
     desk.save("/a.md", "one")
     memory_id = desk.copy.attributes("/a.md")["memory_id"]
     assert desk.copy.attributes("/a.md")["age"] == "today"
+    assert desk.copy.attributes("/a.md")["trust"] == "agent"
     desk.copy.mkdir("/done")
     desk.copy.rename("/a.md", "/done/b.md")
     assert desk.copy.attributes("/done/b.md")["memory_id"] == memory_id

@@ -272,6 +272,17 @@ def test_an_editor_that_is_not_there_is_told(desk: Desk) -> None:
 # ---- sessions -----------------------------------------------------------------------------------------------------
 
 
+def test_history_listing_and_search_say_how_far_a_text_is_trusted_and_a_search_may_ask_for_more(desk: Desk) -> None:
+    person = desk.backend.issue_key("main", "write", holder="person")
+    desk.ok("put", desk.store, "/kite", "--api-key", person, typed=b"a kite flies")
+    desk.ok("put", desk.store, "/kite-too", typed=b"another kite")
+    assert desk.json("log", desk.store, "/kite")[0]["trust"] == "user"
+    assert "user" in desk.ok("ls", desk.store, "/", "-l") and "agent" in desk.ok("ls", desk.store, "/", "-l")
+    assert "/kite  (user)" in desk.ok("search", desk.store, "kite")
+    found = desk.json("search", desk.store, "kite", "--min-trust", "user")
+    assert [hit["memory"]["path"] for hit in found] == ["/kite"]
+
+
 def test_a_session_is_begun_shown_given_another_token_and_ended(desk: Desk) -> None:
     other = desk.ok("stores", "create", "Other").strip()
     begun = desk.json("sessions", "begin", desk.store, "--read-only", other, "--title", "Tuesday")

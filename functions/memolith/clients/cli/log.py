@@ -52,7 +52,7 @@ def log(
             asked["created_at[gte]"] = instant(since, local_now(), "--since")
         versions = client.versions.list(store, **asked)
         rows = [_row(version) for version in islice(versions, limit)]
-    show_rows(rows, ("version", "created_at", "operation", "path", "bytes", "by"), as_json)
+    show_rows(rows, ("version", "created_at", "operation", "path", "bytes", "trust", "by"), as_json)
 
 
 def _row(version: Any) -> dict[str, Any]:
@@ -65,5 +65,6 @@ def _row(version: Any) -> dict[str, Any]:
         "path": version.path,
         "bytes": version.content_size_bytes,
         "content_sha256": version.content_sha256,
+        "trust": version.get("trust"),
         "by": next((text for name, text in actor.items() if name.endswith("_id")), None),
     }

@@ -36,7 +36,7 @@ def ls(
         bool, typer.Option("--recursive", "-r", help="List everything below, and no folders.")
     ] = False,
     long: Annotated[
-        bool, typer.Option("--long", "-l", help="Show size, time, id, and whether the text is withheld.")
+        bool, typer.Option("--long", "-l", help="Show size, time, id, trust class, and whether the text is withheld.")
     ] = False,
     as_of: AsOf = None,
     url: Url = None,
@@ -66,12 +66,13 @@ def ls(
                 "bytes": getattr(row, "content_size_bytes", None),
                 "updated_at": getattr(row, "updated_at", None),
                 "memory": getattr(row, "id", None),
+                "trust": getattr(row, "trust", None),
                 "state": "withheld" if getattr(row, "id", None) in held else None,
                 "path": row.path,
             }
             for row in found
         ]
-        show_rows(rows, ("bytes", "updated_at", "memory", "state", "path"), as_json=False)
+        show_rows(rows, ("bytes", "updated_at", "memory", "trust", "state", "path"), as_json=False)
     else:
         for row in found:
             say(visible(row.path))

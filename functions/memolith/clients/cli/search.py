@@ -11,6 +11,7 @@ from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
+from memolith.core.trust import UNKNOWN
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -23,6 +24,10 @@ def search(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=SEARCH_LIMIT_MAX, help="The greatest number of results.")
     ] = SEARCH_LIMIT_DEFAULT,
+    min_trust: Annotated[
+        str | None,
+        typer.Option("--min-trust", metavar="CLASS", help="Only texts of this trust class or better: agent."),
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -36,12 +41,14 @@ def search(
     asked: dict[str, str | int] = {"query": " ".join(query), "limit": limit}
     if folder is not None:
         asked["path_prefix"] = folder
+    if min_trust is not None:
+        asked["min_trust"] = min_trust
     with speaking():
         found = connect(url, key).get(f"/v1/memory_stores/{store}/search", asked)["data"]
     if as_json:
         print(json.dumps(found))
         return
     for hit in found:
-        say(visible(hit["memory"]["path"]), "bold")
+        say(f"{visible(hit['memory']['path'])}  ({hit['memory'].get('trust', UNKNOWN)})", "bold")
         for line in hit["excerpt"].splitlines():
             say(f"    {visible(line)}")

@@ -190,6 +190,7 @@ def _newest(versions: Iterable[Version]) -> tuple[list[Head], list[str]]:
                     version.version_id,
                     version.made_at_us,
                     version.withheld,
+                    version.trust,
                 )
             )
     return heads, gone

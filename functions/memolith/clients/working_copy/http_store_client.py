@@ -230,6 +230,7 @@ def _head(row: Mapping[str, Any]) -> Head:
         row["memory_version_id"],
         parse_rfc3339(row["updated_at"]),
         row.get("withheld") is not None,
+        row.get("trust", ""),
     )
 
 
@@ -243,4 +244,5 @@ def _version(row: Mapping[str, Any]) -> Version:
         row["content_size_bytes"],
         parse_rfc3339(row["created_at"]),
         row.get("withheld") is not None,
+        row.get("trust", ""),
     )

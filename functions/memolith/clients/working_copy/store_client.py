@@ -79,6 +79,7 @@ class Head:
     Attributes:
         changed_at_us: when its version was made; grows with every version of a memory.
         withheld: its text is not shown.
+        trust: the name of its trust class; empty where the store does not say.
     """
 
     memory_id: str
@@ -88,6 +89,7 @@ class Head:
     version_id: str
     changed_at_us: int
     withheld: bool = False
+    trust: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class Version:
     size_bytes: int | None
     made_at_us: int
     withheld: bool = False
+    trust: str = ""
 
 
 @dataclass(frozen=True, slots=True)

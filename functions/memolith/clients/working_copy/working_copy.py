@@ -132,6 +132,7 @@ class WorkingCopy:
         else:
             told |= {"state": "withheld" if found.withheld else "stored", "content_sha256": found.content_sha256}
             told |= {"memory_id": found.memory_id, "version_id": found.version_id}
+            told["trust"] = found.trust
             told["age"] = age(found.changed_at_us, self.clock.now_us())
         return {name: value for name, value in told.items() if value}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from memolith.core import ages
 from memolith.core.times import parse_rfc3339, rfc3339
+from memolith.core.trust import UNKNOWN
 from memolith.ports.clock import Clock
 from memolith.wire.mcp import texts
 from memolith.wire.mcp.schemas import (
@@ -179,6 +180,7 @@ def _note(file: File, now_us: int) -> Note:
         updated_at=file.updated_at,
         age=ages.age(written_at, now_us),
         caution=ages.caution(written_at, now_us),
+        trust=file.trust,
         content=file.content,
     )
 
@@ -194,6 +196,7 @@ def _found(row: Mapping[str, Any], now_us: int) -> Found:
         age=ages.age(parse_rfc3339(memory["updated_at"]), now_us),
         score=row["score"],
         excerpt=row["excerpt"],
+        trust=memory.get("trust", UNKNOWN),
     )
 
 
@@ -215,4 +218,5 @@ def _version(row: Mapping[str, Any]) -> Version:
         created_by=next((value for name, value in actor.items() if name.endswith("_id")), None),
         content_sha256=row.get("content_sha256"),
         content_size_bytes=row.get("content_size_bytes"),
+        trust=row.get("trust", UNKNOWN),
     )

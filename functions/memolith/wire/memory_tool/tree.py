@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
+from memolith.core.trust import UNKNOWN
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import ToolFailure
 
@@ -39,7 +40,7 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A memory: `content` is None unless it was read, or where it is withheld."""
+    """A memory: `content` is None unless it was read, or where it is withheld. `trust` is the name of its class."""
 
     id: str
     path: str
@@ -47,6 +48,7 @@ class File:
     size_bytes: int
     updated_at: str
     content: str | None = None
+    trust: str = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,7 @@ def _file(row: Mapping[str, Any]) -> File:
         size_bytes=row["content_size_bytes"],
         updated_at=row["updated_at"],
         content=row.get("content"),
+        trust=row.get("trust", UNKNOWN),
     )
 
 
