@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import time
@@ -30,6 +31,7 @@ from tests.simulation.shrinking import Failure, case_of, run, shrink
 from tests.simulation.world import World
 
 REPORT_EVERY_S = 10.0
+logging.getLogger("memolith").setLevel(logging.CRITICAL)  # what is damaged on purpose is no news
 SEEDS_PER_TASK = 25
 KINDS = {
     kind.__name__: kind

@@ -68,6 +68,11 @@ def joining(seed: int) -> Options:
     return _joining(random.Random(f"joining {seed}"), drawn(seed))
 
 
+def damaging(seed: int) -> Options:
+    """The world of a seed, in which somebody changes texts in one region's bucket; reads have to notice."""
+    return _damaging(random.Random(f"damaging {seed}"), drawn(seed))
+
+
 def mixed(seed: int) -> Options:
     """The world of a seed with some of what losing, emptied, disagreeing and repeating add, often several at once."""
     chance, options = random.Random(f"mixed {seed}"), drawn(seed)
@@ -197,6 +202,13 @@ def _joining(chance: random.Random, options: Options) -> Options:
     return replace(options, wipes=0, rebuilds=0, two_regions=False)
 
 
+def _damaging(chance: random.Random, options: Options) -> Options:
+    """Nothing is lost besides, so that another region has every damaged text whole."""
+    weights = Weights(create=4, write=6, rename=3, delete=1, read=10, list=2, redact=1, history=2, search=4)
+    options = replace(options, weights=weights, damaged=chance.choice([4, 8, 16]), packs=chance.random() < 0.5)
+    return replace(options, operations=36, think_s=chance.choice([0.3, 1.0]), moves=0, failovers=0, wipes=0, day_s=0.0)
+
+
 KINDS_OF_FAULTS = (
     losing,
     emptied,
@@ -208,6 +220,7 @@ KINDS_OF_FAULTS = (
     deciding,
     visiting,
     joining,
+    damaging,
     mixed,
 )
 """Every kind that is about a fault which `drawn` does not have."""

@@ -93,6 +93,7 @@ class Options:
         passing_s: how long an invocation between regions is under way at most, and so is its answer.
         elsewhere: the share of take-overs of stores with a second region that go to other regions, or to two at once.
         packs: each region keeps packs of its stores, from which searches answer.
+        damaged: how often the text of an object that every region has is changed in one region's bucket.
         joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
     """
 
@@ -140,6 +141,7 @@ class Options:
     elsewhere: float = 0.0
     packs: bool = False
     joins: bool = False
+    damaged: int = 0
 
 
 def drawn(seed: int) -> Options:

@@ -14,6 +14,7 @@ import pytest
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
     crossing,
+    damaging,
     deciding,
     disagreeing,
     emptied,
@@ -29,7 +30,18 @@ from tests.simulation.options import Links, Options, drawn, failing_over, moving
 from tests.simulation.world import World
 
 SEEDS = 12
-SWITCHES = ("days", "emptied", "processes", "apart_s", "repeated", "passing_s", "elsewhere", "packs", "joins")
+SWITCHES = (
+    "days",
+    "emptied",
+    "processes",
+    "apart_s",
+    "repeated",
+    "passing_s",
+    "elsewhere",
+    "packs",
+    "joins",
+    "damaged",
+)
 """The options that are off in every world of `drawn`."""
 
 
@@ -52,6 +64,7 @@ def lived(seed: int, options: Options) -> World:
         (scattering, {"taken over elsewhere", "taken over by two, one of them the second region"}),
         (visiting, {"packed"}),
         (joining, {"put before a region joined", "brought to a region that joined"}),
+        (damaging, {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
         (mixed, {"copy lost", "tables emptied", "repeated"}),
     ],
 )
@@ -78,7 +91,7 @@ def test_every_switch_is_used_by_some_kind() -> None:
     assert used == set(SWITCHES) <= {field.name for field in fields(Options)}
 
 
-@pytest.mark.parametrize("kind", [crossing, deciding, joining, mixed, scattering, visiting])
+@pytest.mark.parametrize("kind", [crossing, damaging, deciding, joining, mixed, scattering, visiting])
 def test_the_same_seed_is_the_same_history_in_other_kinds_of_worlds(kind: Callable[[int], Options]) -> None:
     first, second = lived(3, kind(3)), lived(3, kind(3))
     assert first.history.lines() == second.history.lines()

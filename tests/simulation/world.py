@@ -27,6 +27,7 @@ from memolith.core.rows.content import LATE_PREFIX, VersionRow
 from memolith.ports.errors import OutcomeUnknown, Unavailable
 from memolith.wire.rpc import keys_calls
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
+from tests.simulation.damages import Damages
 from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence, gather
 from tests.simulation.history import Claim, History, Operation, Refusal, Seen
@@ -106,6 +107,7 @@ class World:
             site.queue = self.network.index_queue(region)
         self.wiped: dict[str, int] = {}
         self.losses = Losses(self)
+        self.damages = Damages(self)
         self.doomed: DoomedStore | None = None
         self.sweeps = Sweeps(self) if self.options.doomed or self.options.day_s or self.options.days else None
         self.operators = Operators(self)
@@ -263,6 +265,7 @@ class World:
             self.network.repair()
         self.scheduler.run()
         self.scheduler.now_us += REPAIR_PERIOD_US
+        self.damages.come_to_rest()
         self.losses.pack_all()
         if self.sweeps is not None:
             self.sweeps.come_to_rest()
@@ -291,6 +294,8 @@ class World:
             self._sometime("rebuild", partial(self.rebuild_until_done, site))
         for _ in range(options.wipes):
             self._sometime("wipe", partial(self._wipe, self.chance.choice(regions)))
+        for _ in range(options.damaged):
+            self._sometime("text damaged", self.damages.strike)
         for _ in range(options.emptied):
             self._sometime("tables emptied", partial(self.losses.empty, self.chance.choice(regions)))
         for _ in range(options.journals_lost):
@@ -394,7 +399,9 @@ class World:
     @property
     def struck(self) -> Counter[str]:
         """How often what befell the world that has a switch of its own in `Options`."""
-        return self.network.struck + self.peers.struck + self.losses.struck + self.operators.struck
+        return (
+            self.network.struck + self.peers.struck + self.losses.struck + self.damages.struck + self.operators.struck
+        )
 
     # ---- calls --------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from memolith.app.indexer import indexer
 from memolith.app.indexer import service as indexer_service
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import RequestContext
+from memolith.app.log import verified_reads
 from memolith.app.safety import text_access
 from memolith.core import fold
 from memolith.core import verdicts as core_verdicts
@@ -28,6 +29,7 @@ from memolith.core.rows.safety import VerdictRow
 from memolith.core.verdicts import Mark, join_verdict, withholdings
 from tests.simulation.bugs.planting import Bug, in_place_of
 from tests.simulation.bugs.worlds import listing_much, rejudged
+from tests.simulation.kinds import damaging
 from tests.simulation.options import dying, judging, remembering
 
 
@@ -48,6 +50,10 @@ def _released_for_good(before: VerdictRow | None, record: VerdictRecord) -> Verd
 
 def _nothing_withheld(row: VerdictRow | None) -> None:
     """A read that does not ask."""
+
+
+def _nothing_damaged(key: LogKey, metadata: object, body: bytes, acknowledged: object) -> None:
+    """A read that does not compare."""
 
 
 def _one_released(row: VerdictRow | None) -> tuple[Mark, ...]:
@@ -112,6 +118,12 @@ BUGS = (
         lambda: in_place_of((text_access, "withheld_by", _nothing_withheld)),
         ("withheld_texts_are_shown_nowhere",),
         judging,
+    ),
+    Bug(
+        "a read believes what is in the bucket",
+        lambda: in_place_of((verified_reads, "damage_of", _nothing_damaged)),
+        ("no_read_shows_a_text_that_was_never_written", "operations_are_linearizable"),
+        damaging,
     ),
     Bug(
         "a release is for ever",

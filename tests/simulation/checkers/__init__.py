@@ -123,6 +123,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     promises.events_that_come_again_change_nothing,
     promises.one_memory_one_path,
     promises.no_error_but_the_apis,
+    readers.no_read_shows_a_text_that_was_never_written,
     readers.a_region_never_goes_back,
     readers.a_demanded_read_is_no_older,
     readers.a_replica_is_never_ahead,

@@ -23,6 +23,18 @@ Generations = Mapping[tuple[str, str], int]
 """By memory and version: which in the order of its history."""
 
 
+def no_read_shows_a_text_that_was_never_written(evidence: Evidence) -> Iterator[str]:
+    """Every text that an answer shows is one that some call wrote; its hash is taken of the text that was shown."""
+    asked = (one.asked.get("content") for one in evidence.history.operations)
+    written = {sha256(content) for content in asked if content is not None}
+    for operation in evidence.history.operations:
+        answer = operation.answer
+        shown = answer.items if isinstance(answer, Listed) else answer if isinstance(answer, tuple) else (answer,)
+        for one in shown:
+            if isinstance(one, Seen) and one.sha256 and one.sha256 not in written:
+                yield f"nobody ever wrote what was shown of {one}: {operation}"
+
+
 def generations(evidence: Evidence, store_id: str) -> Generations:
     """As the home counts a memory's versions, from 1; what stands apart has its place beside them, or before."""
     home = evidence.homes[store_id]
