@@ -283,7 +283,7 @@ def _check_observations(body: Mapping[str, Any]) -> None:
 
 
 def _check_node(node: Mapping[str, Any]) -> None:
-    names = "memory_id path title type permalink tags created_at updated_at age distance flags"
+    names = "memory_id path title type permalink tags created_at updated_at age distance flags trust"
     assert set(node) == set(names.split())
     assert node["memory_id"].startswith("mem_")
     _instants(node, "created_at", "updated_at")

@@ -57,7 +57,7 @@ class Desk:
             "operation": "created",
             "created_at": "2026-01-02T03:04:05Z",
             "path": path,
-            "content": f"{ATTACK} {path}",
+            "content": f"- [rule] {ATTACK} {path}\n",
             "trust": "tool_external",
         }
         body = {"versions": [version], "max_trust": "agent"}
@@ -142,13 +142,24 @@ def test_a_new_token_of_a_session_does_not_wash_it_and_another_session_is_not_to
     assert desk.create(other, "/b", "x")["trust"] == "agent"
 
 
-@pytest.mark.parametrize("path", ["memories?view=full", "pack", "memory_versions?view=full", "search?query=attacker"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "memories?view=full",
+        "pack",
+        "memory_versions?view=full",
+        "search?query=attacker",
+        "graph?path=/web.md",
+        "context?url=web",
+        "observations",
+    ],
+)
 def test_every_way_to_be_shown_a_text_counts(desk: Desk, path: str) -> None:
     desk.web_note()
     _, token = desk.begin(desk.agent)
     where, _, query = path.partition("?")
     answer = desk.ask("GET", f"/v1/memory_stores/{desk.store}/{where}", token, query=query)
-    assert answer["data"], answer
+    assert any(answer.get(name) for name in ("data", "nodes", "results", "observations")), answer
     assert desk.create(token, "/after", "x")["trust"] == "tool_external"
 
 

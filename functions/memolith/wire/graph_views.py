@@ -9,6 +9,7 @@ from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, GraphEd
 from memolith.core.ages import age
 from memolith.core.graph.valid_time import Interval
 from memolith.core.times import rfc3339
+from memolith.core.trust import name_of
 from memolith.wire.json_views import Json
 
 
@@ -95,6 +96,7 @@ def _node(node: GraphNode, now_us: int) -> Json:
         "age": age(node.updated_at, now_us),
         "distance": node.distance,
         "flags": list(node.flags),
+        "trust": name_of(node.trust),
     }
 
 

@@ -13,7 +13,8 @@ from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import RequestContext, SessionCredentials
 from memolith.core.trust import AGENT, least, of_name, rank
 
-_TEXTS = ("content", "text", "excerpt")
+_TEXTS = ("content", "text", "excerpt", "title")
+"""A note's title is a part of its text, and what it states and links to is shown beside it."""
 
 
 def lower_class(memolith: Memolith, call: RequestContext, answer: Mapping[str, Any], *, writes: bool) -> None:

@@ -240,7 +240,7 @@ def _edge(edge: Edge, notes: Mapping[str, NoteRow], heads: Mapping[str, MemoryRo
 def _node(note: NoteRow, head: MemoryRow, distance: int = 0, content: str | None = None) -> GraphNode:
     return GraphNode(
         note.memory_id, note.path, note.title, note.type, note.permalink, note.tags, note.created_at, note.updated_at,
-        distance, tuple(head.flags or ()), content,
+        distance, tuple(head.flags or ()), content, trust=head.trust,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from memolith.core.graph.valid_time import Interval
 @dataclass(frozen=True, slots=True)
 class GraphNode:
     """A note. `distance` is from the nearest root; `content` is None unless it was asked for; `why` says, of a memory
-    that was recalled, what speaks for it.
+    that was recalled, what speaks for it; `trust` is the letter of its class.
     """
 
     memory_id: str
@@ -27,6 +27,7 @@ class GraphNode:
     flags: tuple[str, ...] = ()
     content: str | None = None
     why: tuple[str, ...] = ()
+    trust: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
